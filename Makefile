@@ -1,0 +1,51 @@
+# Everything runs inside a virtual environment that this file makes itself.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# The real benchmark files, where they exist (see CONTRIBUTING.md); tests that need them say so when they skip.
+HYPERLABEL_DATA ?= $(wildcard ../shared/data)
+export HYPERLABEL_DATA
+# One BLAS thread per test process: two processes share the cores better than two pools fighting for them.
+TEST_JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types contract doctest check bench clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hyperlabel needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install your system's python3-venv package"; exit 2; }
+	@echo "setting up $(VENV) (once, a minute or two)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.ready ## make the virtual environment
+
+demo: setup ## train and compare on the embedded data, print a table
+	@$(BIN)/hyperlabel demo
+
+test: setup ## run the tests
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
+
+lint: setup ## ruff: style and formatting
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: setup ## mypy
+	@$(BIN)/mypy
+
+contract: setup ## import-linter: imports go down only
+	@$(BIN)/lint-imports
+
+doctest: setup ## run the examples in docstrings, README and docs
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src README.md docs
+
+check: test lint types contract doctest ## all that CI runs
+
+bench: setup ## side-by-side timings (slow; see benchmarks/)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+clean: ## remove the virtual environment and caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache out

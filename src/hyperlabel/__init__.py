@@ -1,0 +1,33 @@
+"""Multi-label learning for scikit-learn users.
+
+The public names are loaded on first use (PEP 562), so that ``import hyperlabel``
+costs next to nothing and pulls in neither scikit-learn nor numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0.dev0"
+
+# Where each public name lives; one line per room of the house (docs/architecture.md).
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "linear": ("BinaryRelevance",),
+}
+_MODULES = ("datasets", "metrics", "model_selection")
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = ["__version__", *_MODULES, *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"hyperlabel.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(f"hyperlabel.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'hyperlabel' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

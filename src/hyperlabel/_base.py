@@ -1,0 +1,166 @@
+"""The classifier contract: what every multi-label classifier of the library promises.
+
+A classifier implements ``fit`` and ``_scores(X)`` (validated rows in, n×k scores out);
+everything a user calls afterwards is here, so that it behaves the same everywhere:
+
+* ``decision_function(X)``: scores, > 0 exactly where ``predict`` says yes;
+* ``predict(X)``: the form y had in ``fit`` (sparse, dense, 1-D; same dtype);
+* ``predict_topk(X, k)``: the k best labels of each row, never forming n×K at once;
+* labels never seen in training rank last, labels always on rank first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from hyperlabel._topk import top_k
+from hyperlabel._validation import TargetLayout, check_features, check_fit
+
+# Scores are formed for as many rows at a time as fit in this many bytes.
+SCORE_BLOCK_BYTES = 64 * 2**20
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the library's classifiers; see the module docstring for the contract."""
+
+    classes_: np.ndarray
+    label_names_: np.ndarray
+    n_features_in_: int
+    _layout: TargetLayout
+    _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary
+
+    # -- for subclasses -------------------------------------------------------------------------
+
+    def _check_fit(self, X: Any, y: Any, *, min_samples: int = 1) -> tuple[Any, sparse.csr_array]:
+        """Let (X, y) in through the gate and remember how y looked."""
+        X, Y, layout = check_fit(self, X, y, min_samples=min_samples)
+        self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        return X, Y
+
+    def _set_targets(self, layout: TargetLayout, *, counts: np.ndarray, n_rows: float) -> None:
+        self._layout = layout
+        self.classes_ = layout.classes
+        self.label_names_ = layout.label_names
+        self._constant = constant_labels(counts, n_rows)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Scores of validated rows, n×k; positive means predicted."""
+        raise AttributeError(f"{type(self).__name__} defines no scores.")
+
+    # -- for users ------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of each label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels)
+            Positive exactly where `predict` says yes; of shape (n_samples,) after a
+            fit with 1-D binary y.
+        """
+        X = self._check_predict(X)
+        scores = np.empty((X.shape[0], self._layout.n_columns))
+        for rows, block in self._score_blocks(X):
+            scores[rows] = block
+        return scores[:, 0] if self._layout.kind == "binary" else scores
+
+    def predict(self, X: Any) -> Any:
+        """Label sets of each row, in the form y had in `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to label.
+
+        Returns
+        -------
+        y : ndarray or csr_array of shape (n_samples, n_labels), or ndarray of shape (n_samples,)
+            Indicator with the dtype of the training y; sparse if that was sparse.
+        """
+        X = self._check_predict(X)
+        return decode(self._layout, (block for _, block in self._score_blocks(X)))
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best labels of each row, best first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to label.
+        k : int, default=5
+            How many labels; at most the number of labels.
+
+        Returns
+        -------
+        indices, scores : ndarray of shape (n_samples, k)
+            Column indices into `classes_` and their scores; ties to the lowest index.
+        """
+        X = self._check_predict(X)
+        best = [top_k(block, k) for _, block in self._score_blocks(X)]
+        return np.vstack([indices for indices, _ in best]), np.vstack([scores for _, scores in best])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- shared machinery -----------------------------------------------------------------------
+
+    def _check_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_features(self, X)
+
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of validated rows, a bounded block at a time, constant labels in their place."""
+        rows = max(1, SCORE_BLOCK_BYTES // (8 * self._layout.n_columns))
+        for batch in gen_batches(X.shape[0], rows):
+            scores = np.asarray(self._scores(X[batch]), dtype=np.float64)
+            yield batch, place_constant_labels(scores, self._constant)
+
+
+def constant_labels(counts: np.ndarray, n_rows: float) -> np.ndarray:
+    """Mark labels without positives (-1) and labels that are always on (+1)."""
+    counts = np.asarray(counts).ravel()
+    return np.where(counts <= 0, -1, np.where(counts >= n_rows, 1, 0)).astype(np.int8)
+
+
+def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:
+    """Rank never-seen labels last and always-on labels first in each row.
+
+    A constant label has no evidence for any score; left at 0 (one-vs-rest) a label never
+    seen would outrank every negative margin.
+    """
+    if constant.any():
+        ordinary = scores[:, constant == 0]
+        low = np.minimum(ordinary.min(axis=1, initial=0.0), 0.0) - 1.0
+        high = np.maximum(ordinary.max(axis=1, initial=0.0), 0.0) + 1.0
+        scores = scores.copy()
+        scores[:, constant < 0] = low[:, None]
+        scores[:, constant > 0] = high[:, None]
+    return scores
+
+
+def decode(layout: TargetLayout, blocks: Iterator[np.ndarray]) -> Any:
+    """Turn blocks of scores into predictions in the form the training y had."""
+    if layout.kind == "multilabel" and layout.is_sparse:
+        found = [sparse.csr_array(block > 0) for block in blocks]
+        return sparse.vstack(found, format="csr").astype(layout.dtype)
+    if layout.kind == "multilabel":
+        return np.vstack([block > 0 for block in blocks]).astype(layout.dtype)
+    if layout.kind == "binary":
+        return layout.classes[np.concatenate([block[:, 0] > 0 for block in blocks]).astype(int)]
+    return layout.classes[np.concatenate([block.argmax(axis=1) for block in blocks])]

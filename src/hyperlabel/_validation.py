@@ -1,0 +1,202 @@
+"""The one gate for (X, Y): every estimator lets its data in through here.
+
+Inside the library X is a ``float64``/``float32`` array (dense ndarray or ``csr_array``)
+and Y is always a ``csr_array`` of ones, n×k, however the user wrote it. ``TargetLayout``
+remembers how it was written, so that predictions go back the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+FLOATS = (np.float64, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetLayout:
+    """How the user's y looked: what `predict` needs to answer in the same form.
+
+    Parameters
+    ----------
+    kind : {"multilabel", "binary", "multiclass"}
+        2-D indicator, or 1-D y with two or another number of classes.
+    classes : ndarray
+        ``arange(k)`` for an indicator, the sorted distinct values of a 1-D y.
+    label_names : ndarray of str
+        Column names of a DataFrame, otherwise made up from ``classes``.
+    dtype : dtype
+        The dtype of y, given back by `predict`.
+    is_sparse : bool
+        Whether y was sparse.
+    """
+
+    kind: Literal["multilabel", "binary", "multiclass"]
+    classes: np.ndarray
+    label_names: np.ndarray
+    dtype: np.dtype
+    is_sparse: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the internal indicator (and of the scores)."""
+        return 1 if self.kind == "binary" else len(self.classes)
+
+
+def check_fit(
+    estimator: Any, X: Any, y: Any, *, min_samples: int = 1, dtype: Any = FLOATS
+) -> tuple[Any, sparse.csr_array, TargetLayout]:
+    """Validate training data; return X, the indicator Y as ``csr_array`` and the layout of y.
+
+    Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator.
+    """
+    X = check_features(estimator, X, reset=True, min_samples=min_samples, dtype=dtype)
+    Y, layout = check_targets(y, n_rows=X.shape[0], name=type(estimator).__name__)
+    return X, Y, layout
+
+
+def check_features(
+    estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1, dtype: Any = FLOATS
+) -> Any:
+    """Validate X alone: dense stays dense, every sparse format becomes ``csr_array``."""
+    X = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=min_samples
+    )
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
+def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Validate sample weights; None stays None (all rows count once)."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("Every sample_weight is 0: give at least one row a positive weight.")
+    return weights
+
+
+def check_targets(
+    y: Any, *, n_rows: int | None = None, name: str = "This estimator"
+) -> tuple[sparse.csr_array, TargetLayout]:
+    """Validate y; return the n×k indicator as ``csr_array`` of float ones and its layout."""
+    if y is None:
+        raise ValueError(
+            f"{name} requires y to be passed, but the target y is None: pass the label indicator matrix."
+        )
+    if sparse.issparse(y):
+        Y, layout = _from_sparse(y)
+    else:
+        Y, layout = _from_array(y)
+    if n_rows is not None and Y.shape[0] != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
+            f"y has {Y.shape[0]}."
+        )
+    return Y, layout
+
+
+def _from_sparse(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
+    if y.ndim != 2:
+        raise ValueError("A sparse y must be 2-D (rows × labels).")
+    if y.shape[1] == 0:
+        raise ValueError("y has no label columns: it needs at least one.")
+    Y = sparse.csr_array(y, dtype=np.float64, copy=True)
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    _refuse_non_binary(Y.data)
+    return Y, _indicator_layout(y.shape[1], np.dtype(y.dtype), names=None, is_sparse=True)
+
+
+def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
+    names = getattr(y, "columns", None)
+    try:
+        values = np.asarray(y)
+    except ValueError as ragged:
+        raise ValueError(_LABEL_SETS) from ragged
+    if values.dtype == object and values.ndim == 1 and len(values) and _is_collection(values[0]):
+        raise ValueError(_LABEL_SETS)
+    if values.ndim == 2 and values.shape[1] == 1 and not _is_binary(values):
+        values = values[:, 0]  # a column vector of classes, not an indicator
+    if values.ndim == 1:
+        return _from_classes(values)
+    if values.ndim != 2:
+        raise ValueError(f"y must be 1-D (classes) or 2-D (rows × labels); got {values.ndim} dimensions.")
+    if values.shape[1] == 0:
+        raise ValueError("y has no label columns: it needs at least one.")
+    if values.dtype == object:
+        values = _to_number(values)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"Unknown label type: a 2-D y must hold 0 and 1, got dtype {values.dtype}. "
+            "Turn names into an indicator with sklearn.preprocessing.MultiLabelBinarizer."
+        )
+    _refuse_non_binary(values)
+    Y = sparse.csr_array(values.astype(np.float64))
+    return Y, _indicator_layout(values.shape[1], values.dtype, names=names, is_sparse=False)
+
+
+def _from_classes(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("Input y contains NaN or infinity: every row needs a class.")
+    check_classification_targets(values)
+    classes, codes = np.unique(values, return_inverse=True)
+    n = len(values)
+    if len(classes) == 2:
+        Y = sparse.csr_array((codes == 1).astype(np.float64)[:, None])
+        kind: Literal["binary", "multiclass"] = "binary"
+    else:
+        ones = (np.ones(n), (np.arange(n), codes))
+        Y, kind = sparse.csr_array(ones, shape=(n, len(classes))), "multiclass"
+    names = classes[1:] if kind == "binary" else classes
+    return Y, TargetLayout(kind, classes, names.astype(str).astype(object), values.dtype)
+
+
+def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
+    if names is None:
+        named = np.array([f"label{j}" for j in range(k)], dtype=object)
+    else:
+        named = np.asarray([str(name) for name in names], dtype=object)
+        if len(set(named)) < k:
+            raise ValueError("Two columns of y have the same name: rename one of them.")
+    return TargetLayout("multilabel", np.arange(k), named, dtype, is_sparse)
+
+
+def _is_binary(values: np.ndarray) -> bool:
+    return values.dtype.kind in "biuf" and bool(np.isin(values, (0, 1)).all())
+
+
+def _refuse_non_binary(values: np.ndarray) -> None:
+    """One sentence for each way an indicator can be wrong."""
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(
+            "Input y contains NaN or infinity: every entry must be 0 or 1 "
+            "(unknown labels are not supported here; drop those rows or set them to 0)."
+        )
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        raise ValueError(
+            f"Unknown label type: a 2-D y must hold only 0 and 1, found {values[wrong][0]!s}. "
+            "Code an absent label as 0 and a present one as 1."
+        )
+
+
+def _to_number(values: np.ndarray) -> np.ndarray:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("Unknown label type: a 2-D y must hold 0 and 1, found text.") from error
+
+
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset, np.ndarray))
+
+
+_LABEL_SETS = (
+    "Unknown label type: y looks like a list of label sets; turn it into an indicator matrix with "
+    "sklearn.preprocessing.MultiLabelBinarizer, or read the file with hyperlabel.datasets."
+)

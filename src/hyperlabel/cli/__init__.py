@@ -1,0 +1,50 @@
+"""The command line: ``hyperlabel COMMAND …``; commands import their work when they run."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from hyperlabel import __version__
+
+# command → (module, attribute, help line); the module is imported only when its command runs.
+_COMMANDS: dict[str, tuple[str, str, str]] = {}
+
+
+class LazyGroup(click.Group):
+    """A click group that knows its commands by name and help line, and imports them on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import and return one command."""
+        if name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[name]
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        if _COMMANDS:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, line) for name, (_, _, line) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; bad input ends in one sentence and exit code 2, never in a traceback."""
+        try:
+            return super().invoke(ctx)
+        except (ValueError, OSError) as error:
+            raise click.UsageError(str(error), ctx=None) from error
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="hyperlabel")
+def main() -> None:
+    """Multi-label learning: train, compare and ship models from the command line."""

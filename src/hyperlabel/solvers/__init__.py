@@ -1,0 +1,1 @@
+"""Arrays in, result and certificate out. Compiled code lives here; scikit-learn never does."""

@@ -1,0 +1,255 @@
+"""Moments: the sums over rows that every linear method of the library needs.
+
+They add (chunks, workers, models) and subtract (folds, forgotten rows), so one pass over
+the data serves cross-validation, streaming, merging and forgetting.
+
+Notation
+--------
+=========  ==============================  ===========
+code       meaning                         shape
+=========  ==============================  ===========
+X          samples                         n×d
+F          label factor (Y, H₀, …)         n×m
+shift      s, a fixed point near the data  d
+weight     Σw (n without weights)          scalar
+x_sum      Σ w (x − s)                     d
+f_sum      Σ w f                           m
+xx         Σ w (x − s)(x − s)ᵀ             d×d
+xf         Σ w (x − s) fᵀ                  d×m
+ff         Σ w f fᵀ (only if asked)        m×m
+=========  ==============================  ===========
+
+Numerics
+--------
+Raw sums lose about 2·log10(|mean|/std) digits when they are centred. Dense rows are
+therefore shifted by the mean of the first block seen; sparse rows keep s = 0, which is what
+keeps them sparse. Subtracting a part that is p times larger than what remains costs about
+log10(p) digits more: `digits_kept` says how many are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg.blas import dsyrk
+
+BLOCK_BYTES = 32 * 2**20
+DIGITS = 15.6  # of a float64
+
+
+@dataclass
+class Moments:
+    """Mergeable, subtractable sums over rows; see the module docstring for the symbols.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(12.0).reshape(6, 2); Y = np.eye(6)[:, :3]
+    >>> both = Moments.from_rows(X[:4], Y[:4]) + Moments.from_rows(X[4:], Y[4:])
+    >>> np.allclose(both.centered().xx, np.cov(X.T, bias=True) * 6)
+    True
+    >>> (both - Moments.from_rows(X[4:], Y[4:])).n
+    4
+    """
+
+    n: int
+    weight: float
+    shift: np.ndarray
+    x_sum: np.ndarray
+    f_sum: np.ndarray
+    xx: np.ndarray
+    xf: np.ndarray
+    ff: np.ndarray | None = None
+    peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
+
+    @classmethod
+    def from_rows(
+        cls,
+        X: Any,
+        F: Any,
+        *,
+        sample_weight: np.ndarray | None = None,
+        shift: np.ndarray | None = None,
+        with_ff: bool = False,
+    ) -> Moments:
+        """Sum over the rows of X (dense or sparse) and of the factor F (dense or sparse)."""
+        if shift is None:
+            shift = np.zeros(X.shape[1]) if sparse.issparse(X) else _first_mean(X)
+        if sparse.issparse(X):
+            if shift.any():
+                raise ValueError("Sparse rows cannot be shifted without densifying them: use shift = 0.")
+            x_sum, f_sum, xx, xf = _sparse_sums(X, F, sample_weight)
+        else:
+            x_sum, f_sum, xx, xf = _dense_sums(X, F, sample_weight, shift)
+        ff = dense(F.T @ _scale_rows(F, sample_weight)) if with_ff else None
+        weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
+        return cls(X.shape[0], weight, shift, x_sum, f_sum, xx, xf, ff, peak=float(np.trace(xx)))
+
+    @classmethod
+    def from_chunks(cls, chunks: Iterable[tuple[Any, Any]], *, with_ff: bool = False) -> Moments:
+        """Sum over an iterator of (X, F) blocks, all shifted like the first."""
+        total: Moments | None = None
+        for X, F in chunks:
+            block = cls.from_rows(X, F, shift=None if total is None else total.shift, with_ff=with_ff)
+            total = block if total is None else total.add(block)
+        if total is None:
+            raise ValueError("There are no chunks to sum over.")
+        return total
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self.shift)
+
+    # -- adding and subtracting -----------------------------------------------------------------
+
+    def __add__(self, other: Moments) -> Moments:
+        return self.copy().add(other)
+
+    def __sub__(self, other: Moments) -> Moments:
+        return self.copy().subtract(other)
+
+    def add(self, other: Moments) -> Moments:
+        """Add in place (no second d×d array)."""
+        return self._combine(other, +1)
+
+    def subtract(self, other: Moments) -> Moments:
+        """Subtract in place: the rows of `other` must be among those summed here."""
+        if other.n > self.n:
+            raise ValueError(f"Cannot take {other.n} rows out of {self.n}.")
+        return self._combine(other, -1)
+
+    def _combine(self, other: Moments, sign: int) -> Moments:
+        if self.xf.shape != other.xf.shape or (self.ff is None) != (other.ff is None):
+            raise ValueError(
+                f"These moments do not fit together: {self.xf.shape} features × labels here, "
+                f"{other.xf.shape} there."
+            )
+        if not np.array_equal(self.shift, other.shift):
+            other = other.reshift(self.shift)
+        self.n += sign * other.n
+        self.weight += sign * other.weight
+        for name in ("x_sum", "f_sum", "xx", "xf", "ff"):
+            mine = getattr(self, name)
+            if mine is not None:
+                mine += sign * getattr(other, name)
+        self.peak = max(self.peak, other.peak, float(np.trace(self.xx)))
+        return self
+
+    def reshift(self, shift: np.ndarray) -> Moments:
+        """Return the same rows, summed around another point (exact up to rounding)."""
+        step = shift - self.shift
+        moved = np.outer(self.x_sum, step)
+        xx = self.xx - moved - moved.T + self.weight * np.outer(step, step)
+        return replace(
+            self,
+            shift=shift,
+            x_sum=self.x_sum - self.weight * step,
+            xx=xx,
+            xf=self.xf - np.outer(step, self.f_sum),
+            peak=max(self.peak, float(np.trace(xx))),
+        )
+
+    def copy(self) -> Moments:
+        """Return an independent copy."""
+        return replace(
+            self,
+            x_sum=self.x_sum.copy(),
+            f_sum=self.f_sum.copy(),
+            xx=self.xx.copy(),
+            xf=self.xf.copy(),
+            ff=None if self.ff is None else self.ff.copy(),
+        )
+
+    def digits_kept(self) -> float:
+        """Decimal digits of the centred sums that additions and subtractions left intact."""
+        left = float(np.trace(self.xx) - (self.x_sum @ self.x_sum) / max(self.weight, 1e-300))
+        if left <= 0:
+            return 0.0
+        return max(0.0, DIGITS - float(np.log10(max(self.peak / left, 1.0))))
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def centered(self) -> CenteredMoments:
+        """Means and centred sums: XcᵀXc, XcᵀFc and, if kept, FcᵀFc."""
+        if self.weight <= 0:
+            raise ValueError("No rows are left in these moments.")
+        x_mean = self.x_sum / self.weight
+        f_mean = self.f_sum / self.weight
+        xx = self.xx - np.outer(self.x_sum, x_mean)
+        xf = self.xf - np.outer(self.x_sum, f_mean)
+        ff = None if self.ff is None else self.ff - np.outer(self.f_sum, f_mean)
+        return CenteredMoments(self.weight, self.shift + x_mean, f_mean, xx, xf, ff)
+
+
+@dataclass(frozen=True)
+class CenteredMoments:
+    """Means, XcᵀXc (d×d), XcᵀFc (d×m) and FcᵀFc (m×m, if kept)."""
+
+    weight: float
+    x_mean: np.ndarray
+    f_mean: np.ndarray
+    xx: np.ndarray
+    xf: np.ndarray
+    ff: np.ndarray | None
+
+
+def dense(product: Any) -> np.ndarray:
+    """Return a product of dense and sparse factors as an ndarray."""
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
+    """Slices of rows of about `BLOCK_BYTES` each."""
+    step = max(1, BLOCK_BYTES // max(row_bytes, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def _first_mean(X: np.ndarray) -> np.ndarray:
+    first = next(row_blocks(X.shape[0], 8 * X.shape[1]), slice(0, 0))
+    return X[first].mean(axis=0, dtype=np.float64)
+
+
+def _scale_rows(A: Any, weights: np.ndarray | None) -> Any:
+    if weights is None:
+        return A
+    return sparse.diags_array(weights) @ A if sparse.issparse(A) else weights[:, None] * A
+
+
+def _sparse_sums(X: Any, F: Any, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    scaled = _scale_rows(X, weights)
+    f_scaled = _scale_rows(F, weights)
+    if X.dtype != np.float64:  # a float32 sum of many rows would lose digits
+        X, scaled = X.astype(np.float64), scaled.astype(np.float64)
+    x_sum = np.asarray(scaled.sum(axis=0), dtype=np.float64).ravel()
+    f_sum = np.asarray(f_scaled.sum(axis=0), dtype=np.float64).ravel()
+    return x_sum, f_sum, dense(X.T @ scaled), dense(scaled.T @ F)
+
+
+def _dense_sums(
+    X: np.ndarray, F: Any, weights: np.ndarray | None, shift: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    d, m = X.shape[1], F.shape[1]
+    x_sum, f_sum = np.zeros(d), np.zeros(m)
+    lower, xf = np.zeros((d, d), order="F"), np.zeros((d, m))
+    for rows in row_blocks(X.shape[0], 8 * d):
+        Z = X[rows] - shift  # float64, also for float32 rows
+        part = F[rows]
+        if weights is not None:
+            root = np.sqrt(weights[rows])
+            part = _scale_rows(part, root)
+            f_sum += np.asarray(root @ part).ravel()
+            Z *= root[:, None]
+            x_sum += root @ Z
+        else:
+            f_sum += np.asarray(part.sum(axis=0)).ravel()
+            x_sum += Z.sum(axis=0)
+        lower = dsyrk(1.0, Z.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
+        xf += dense(part.T @ Z).T
+    xx = lower + np.tril(lower, -1).T
+    return x_sum, f_sum, xx, xf
