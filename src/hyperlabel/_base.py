@@ -132,10 +132,26 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             yield batch, place_constant_labels(scores, self._constant)
 
 
+def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarray:
+    """Give P(label on), n×k, the shape scikit-learn expects for the kind of y.
+
+    Indicator y: n×k as it is. 1-D binary y: columns for both classes. 1-D multiclass y: rows
+    scaled to sum to 1. Values stay strictly inside (0, 1).
+    """
+    tiny = np.finfo(np.float32).eps
+    positive = np.clip(positive, tiny, 1.0 - tiny)
+    if layout.kind == "binary":
+        return np.hstack([1.0 - positive, positive])
+    if layout.kind == "multiclass":
+        return positive / positive.sum(axis=1, keepdims=True)
+    return positive
+
+
 def constant_labels(counts: np.ndarray, n_rows: float) -> np.ndarray:
     """Mark labels without positives (-1) and labels that are always on (+1)."""
     counts = np.asarray(counts).ravel()
-    return np.where(counts <= 0, -1, np.where(counts >= n_rows, 1, 0)).astype(np.int8)
+    slack = 1e-12 * n_rows  # weighted counts are sums of floats
+    return np.where(counts <= slack, -1, np.where(counts >= n_rows - slack, 1, 0)).astype(np.int8)
 
 
 def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

@@ -74,10 +74,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Validate sample weights; None stays None (all rows count once)."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("Every sample_weight is 0: give at least one row a positive weight.")
-    return weights
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def check_targets(
@@ -98,6 +95,50 @@ def check_targets(
             f"y has {Y.shape[0]}."
         )
     return Y, layout
+
+
+def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_array:
+    """Validate more y for a model that already knows its labels; return the indicator.
+
+    Used by ``partial_fit``, ``forget`` and the like: 1-D y may hold any subset of the known
+    classes, an indicator must have the known columns.
+    """
+    if layout.kind == "multilabel":
+        Y, other = check_targets(y, n_rows=n_rows)
+        if other.kind != "multilabel" or Y.shape[1] != layout.n_columns:
+            raise ValueError(
+                f"y must be an indicator with the {layout.n_columns} label columns of the model."
+            )
+        if hasattr(y, "columns") and list(other.label_names) != list(layout.label_names):
+            raise ValueError("The columns of y are not those of the model: same names, same order, please.")
+        return Y
+    values = np.asarray(y).ravel()
+    if len(values) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
+            f"y has {len(values)}."
+        )
+    codes = np.searchsorted(layout.classes, values).clip(max=len(layout.classes) - 1)
+    unknown = layout.classes[codes] != values
+    if unknown.any():
+        raise ValueError(f"y holds the class {values[unknown][0]!s}, which the model does not know.")
+    return _one_hot(codes, len(layout.classes))
+
+
+def layout_of_classes(classes: Any, dtype: np.dtype) -> TargetLayout:
+    """Layout of a 1-D y with the given classes, for a first ``partial_fit``."""
+    classes = np.unique(np.asarray(classes))
+    kind: Literal["binary", "multiclass"] = "binary" if len(classes) == 2 else "multiclass"
+    names = classes[1:] if kind == "binary" else classes
+    return TargetLayout(kind, classes, names.astype(str).astype(object), dtype)
+
+
+def _one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
+    """One column per class; two classes need only the column of the second."""
+    if n_classes == 2:
+        return sparse.csr_array((codes == 1).astype(np.float64)[:, None])
+    ones = (np.ones(len(codes)), (np.arange(len(codes)), codes))
+    return sparse.csr_array(ones, shape=(len(codes), n_classes))
 
 
 def _from_sparse(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
@@ -145,15 +186,7 @@ def _from_classes(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
         raise ValueError("Input y contains NaN or infinity: every row needs a class.")
     check_classification_targets(values)
     classes, codes = np.unique(values, return_inverse=True)
-    n = len(values)
-    if len(classes) == 2:
-        Y = sparse.csr_array((codes == 1).astype(np.float64)[:, None])
-        kind: Literal["binary", "multiclass"] = "binary"
-    else:
-        ones = (np.ones(n), (np.arange(n), codes))
-        Y, kind = sparse.csr_array(ones, shape=(n, len(classes))), "multiclass"
-    names = classes[1:] if kind == "binary" else classes
-    return Y, TargetLayout(kind, classes, names.astype(str).astype(object), values.dtype)
+    return _one_hot(codes, len(classes)), layout_of_classes(classes, values.dtype)
 
 
 def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
