@@ -199,7 +199,8 @@ class BinaryRelevance(MultiLabelClassifier):
         if self.estimator is not None:
             inner = self.estimator.__sklearn_tags__()
             tags.input_tags.sparse = inner.input_tags.sparse
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+            if inner.classifier_tags is not None:
+                tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
 
     # -- the shared ridge ---------------------------------------------------------------------------
