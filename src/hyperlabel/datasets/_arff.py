@@ -1,0 +1,446 @@
+"""ARFF files, dense and sparse, with multi-label headers.
+
+Two ways through the body. Blocks of plain numbers go through a few array operations; a block that
+holds anything else (words, quotes, comments, mistakes) goes line by line through the careful parser,
+which also says where a mistake is. Both give the same values.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.datasets._arff_header import Attribute, Header, read_header, split_values, unquote
+from hyperlabel.datasets._dataset import Dataset, stack
+from hyperlabel.datasets._lines import LineReader, decode
+from hyperlabel.datasets._mulan import label_columns
+
+Labels = Sequence[str] | str | os.PathLike[str] | int | None
+
+_PLAIN_DENSE = b"0123456789+-.eE, \t\n"
+_PLAIN_SPARSE = _PLAIN_DENSE + b"{}"
+_SPARSE_TO_SPACES = bytes.maketrans(b"{},\n", b"    ")
+
+
+def read_arff(
+    path: str | os.PathLike[str],
+    labels: Labels = None,
+    *,
+    nominal: Literal["drop", "onehot"] = "drop",
+    name: str | None = None,
+) -> Dataset:
+    r"""Read an ARFF file, dense or sparse, plain or gzip.
+
+    Parameters
+    ----------
+    path : path
+        The file. Sparse files stay sparse (``csr_array``).
+    labels : None, path, list of str or int
+        Which attributes are labels. A path: Mulan's XML. A list: their names. An int: MEKA's ``-C``,
+        the first ``C`` attributes, or the last ones when negative. None: the XML that lies beside
+        the file (``a-train.arff.gz`` → ``a.xml``), else the ``-C`` in its ``@relation``.
+    nominal : {"drop", "onehot"}
+        What to do with nominal features that are words. Values such as NO/YES and numbers
+        become numbers either way.
+    name : str, optional
+        Name of the data set; the file's stem when not given.
+
+    Returns
+    -------
+    Dataset
+        Features and labels, each in the order of the file.
+
+    Warns
+    -----
+    UserWarning
+        Names the text, date and (unless one-hot) word columns that were left out.
+
+    Notes
+    -----
+    A value left out of a sparse row is 0, for nominal attributes the first declared value, as Weka
+    defines it. ``?`` in a feature reads as NaN; in a label it is refused.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import read_arff
+    >>> text = "@relation 'r: -C 1'\n@attribute sky {0,1}\n@attribute hue real\n@data\n1,0.5\n0,0.1\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "a.arff")
+    ...     _ = file.write_text(text)
+    ...     read_arff(file)
+    Dataset('a', n=2, d=1, k=1, dense)
+    """
+    return stack(iter_arff(path, labels, nominal=nominal, name=name))
+
+
+def iter_arff(
+    path: str | os.PathLike[str],
+    labels: Labels = None,
+    *,
+    nominal: Literal["drop", "onehot"] = "drop",
+    name: str | None = None,
+    block_bytes: int = 4 << 20,
+) -> Iterator[Dataset]:
+    """Read an ARFF file as a stream of data sets of about ``block_bytes`` of text each.
+
+    Parameters are those of `read_arff`. At least one (perhaps empty) data set comes out.
+    """
+    if nominal not in ("drop", "onehot"):
+        raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
+    path = Path(path)
+    with LineReader(path, block_bytes=block_bytes) as lines:
+        header = read_header(lines)
+        names = [attribute.name for attribute in header.attributes]
+        places = label_columns(path, header.relation, names, labels)
+        columns = _Columns.choose(header, places, nominal, lines)
+        title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
+        is_sparse: bool | None = None
+        for first, block in lines.blocks():
+            if is_sparse is None:
+                is_sparse = _starts_sparse(block)
+            if is_sparse is not None:
+                raw = (_sparse_block if is_sparse else _dense_block)(block, first, columns, lines)
+                yield columns.dataset(raw, title)
+        if is_sparse is None:
+            yield columns.dataset(np.empty((0, len(names))), title)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What becomes of each attribute."""
+
+    attributes: tuple[Attribute, ...]
+    labels: np.ndarray  # positions of the labels
+    features: np.ndarray  # positions of the features kept
+    parse: list[Callable[[str], float]]  # one converter per attribute
+    is_label: np.ndarray
+    zero_one: np.ndarray  # attributes whose values must be 0 or 1
+    is_plain: bool  # nothing but numbers and {0,1}: blocks may take the fast way
+
+    @classmethod
+    def choose(cls, header: Header, places: list[int], nominal: str, lines: LineReader) -> _Columns:
+        attributes = header.attributes
+        is_label = np.zeros(len(attributes), dtype=bool)
+        is_label[places] = True
+        for j in places:
+            attribute = attributes[j]
+            if not attribute.is_number or not set(attribute.codes.values()) <= {-1.0, 0.0, 1.0}:
+                raise lines.fail(
+                    f"the label {attribute.name!r} is not binary; labels must be {{0,1}}, NO/YES or numbers."
+                )
+        kept: list[int] = []
+        dropped: list[int] = []
+        for j, attribute in enumerate(attributes):
+            if not is_label[j]:
+                wanted = attribute.is_number or (attribute.kind == "nominal" and nominal == "onehot")
+                (kept if wanted else dropped).append(j)
+        if dropped:
+            shown = ", ".join(repr(attributes[j].name) for j in dropped[:8])
+            more = f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
+            warnings.warn(
+                f"{lines.path.name}: left out text or id columns {shown}{more}"
+                f"{'' if nominal == 'onehot' else ' (nominal=onehot keeps nominal ones)'}.",
+                stacklevel=4,
+            )
+        parse = [
+            _skip if j in set(dropped) else _converter(attribute, bool(is_label[j]))
+            for j, attribute in enumerate(attributes)
+        ]
+        zero_one = is_label | np.array([attribute.is_zero_one for attribute in attributes])
+        is_plain = not dropped and all(a.kind == "numeric" or a.is_zero_one for a in attributes)
+        return cls(
+            attributes, np.array(places), np.array(kept, dtype=int), parse, is_label, zero_one, is_plain
+        )
+
+    def dataset(self, raw: Any, name: str) -> Dataset:
+        """Split a block of raw columns into features and labels."""
+        if sparse.issparse(raw):
+            raw = self._fill_omitted(raw)
+        X, names = raw[:, self.features], [self.attributes[j].name for j in self.features]
+        if not all(self.attributes[j].is_number for j in self.features):
+            X, names = self._one_hot(X)
+        return Dataset(
+            X, raw[:, self.labels], names, [self.attributes[j].name for j in self.labels], name=name
+        )
+
+    def _fill_omitted(self, raw: sparse.csr_array) -> sparse.csr_array:
+        """Give entries left out of sparse rows their first nominal value, where that is not 0."""
+        omitted = np.array([0.0 if a.kind == "text" else a.omitted for a in self.attributes])
+        omitted[self.is_label & (omitted < 0)] = 0.0
+        special = np.flatnonzero(omitted)
+        if special.size:
+            written = sparse.csr_array((np.ones(raw.nnz), raw.indices, raw.indptr), shape=raw.shape)
+            fill = np.where(written[:, special].toarray() > 0, 0.0, omitted[special])
+            rows, columns = np.nonzero(fill)
+            raw = raw + sparse.csr_array((fill[rows, columns], (rows, special[columns])), shape=raw.shape)
+        raw.eliminate_zeros()
+        return raw
+
+    def _one_hot(self, X: Any) -> tuple[Any, list[str]]:
+        parts, names = [], []
+        for i, j in enumerate(self.features):
+            attribute = self.attributes[j]
+            column = X[:, [i]]
+            if attribute.is_number:
+                parts.append(column)
+                names.append(attribute.name)
+                continue
+            codes = column.toarray() if sparse.issparse(column) else column
+            hot = (codes == np.arange(len(attribute.values))).astype(np.float64)
+            parts.append(sparse.csr_array(hot) if sparse.issparse(X) else hot)
+            names += [f"{attribute.name}={value}" for value in attribute.values]
+        return (sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)), names
+
+
+def _skip(_: str) -> float:
+    return 0.0
+
+
+def _converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:
+    """Return the function from a field as written to its number; it raises on a bad value."""
+    if attribute.kind == "nominal":
+        codes = dict(attribute.codes)
+        if is_label:
+            codes = {value: max(code, 0.0) for value, code in codes.items()}
+        else:
+            codes.setdefault("?", np.nan)
+        return codes.__getitem__
+    return _label_number if is_label else _number
+
+
+def _number(text: str) -> float:
+    if text == "?":
+        return float("nan")
+    if "_" in text:  # Python reads 1_000, ARFF does not
+        raise ValueError(text)
+    return float(text)
+
+
+def _label_number(text: str) -> float:
+    value = float(text)
+    if value not in (0.0, 1.0):
+        raise ValueError(text)
+    return value
+
+
+def _starts_sparse(block: bytes) -> bool | None:
+    for line in block.split(b"\n"):
+        line = line.strip()
+        if line and not line.startswith(b"%"):
+            return line.startswith(b"{")
+    return None
+
+
+# -- dense rows -----------------------------------------------------------------------------------
+
+
+def _dense_block(block: bytes, first: int, columns: _Columns, lines: LineReader) -> np.ndarray:
+    """Rows × attributes as numbers."""
+    width = len(columns.attributes)
+    if columns.is_plain and not block.translate(None, _PLAIN_DENSE):
+        body = re.sub(rb"\n\s*\n", b"\n", block).strip()
+        rows = body.split(b"\n")
+        if all(row.count(b",") == width - 1 for row in rows):
+            try:
+                values = np.fromiter(map(float, body.replace(b"\n", b",").split(b",")), np.float64)
+            except ValueError:
+                pass
+            else:
+                raw = values.reshape(-1, width)
+                bound = raw[:, columns.zero_one]
+                if ((bound == 0) | (bound == 1)).all():
+                    return raw
+    found = []
+    for number, line in enumerate(decode(block).split("\n"), start=first):
+        text = line.strip()
+        if text and not text.startswith("%"):
+            found.append(_dense_row(line, number, columns, lines))
+    return np.array(found, dtype=np.float64).reshape(-1, width)
+
+
+def _dense_row(line: str, number: int, columns: _Columns, lines: LineReader) -> list[float]:
+    width = len(columns.attributes)
+    if line.lstrip().startswith("{"):
+        raise lines.fail("a sparse row in a file of dense rows.", number, 1)
+    if "'" in line or '"' in line:
+        try:
+            fields = [unquote(value) for _, value in split_values(line)]
+        except ValueError as error:
+            raise lines.fail("a quote never closes.", number, error.args[0] + 1) from None
+    else:
+        fields = [value.strip() for value in line.split(",")]
+        if len(fields) == 1 and width > 1:
+            fields = line.split()  # Weka also takes blanks and tabs
+    if len(fields) != width:
+        raise lines.fail(
+            f"the row has {len(fields)} values, the header declares {width} attributes.",
+            number,
+            len(line.rstrip()) + 1,
+        )
+    try:
+        return [parse(value) for parse, value in zip(columns.parse, fields, strict=True)]
+    except (KeyError, ValueError):
+        position = 0
+        for parse, value, attribute in zip(columns.parse, fields, columns.attributes, strict=True):
+            try:
+                parse(value)
+            except (KeyError, ValueError):
+                raise _bad_value(attribute, value, number, line, position, lines, columns) from None
+            position = line.find(",", position) + 1
+        raise
+
+
+def _bad_value(
+    attribute: Attribute,
+    value: str,
+    number: int,
+    line: str,
+    position: int,
+    lines: LineReader,
+    columns: _Columns,
+) -> Exception:
+    position += len(line[position:]) - len(line[position:].lstrip())
+    label = columns.is_label[columns.attributes.index(attribute)]
+    if attribute.kind == "nominal":
+        shown = ",".join(attribute.values[:6]) + (",…" if len(attribute.values) > 6 else "")
+        wrong = f"not one of its values {{{shown}}}"
+    else:
+        wrong = "not 0 or 1" if label else "not a number"
+    what = "label" if label else "attribute"
+    message = f"the value {value[:40]!r} of {what} {attribute.name!r} is {wrong}."
+    return lines.fail(message, number, position + 1)
+
+
+# -- sparse rows ----------------------------------------------------------------------------------
+
+
+def _sparse_block(block: bytes, first: int, columns: _Columns, lines: LineReader) -> sparse.csr_array:
+    """Rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
+    width = len(columns.attributes)
+    if columns.is_plain and not block.translate(None, _PLAIN_SPARSE):
+        raw = _sparse_plain(block, width, columns.zero_one)
+        if raw is not None:
+            return raw
+    indptr, indices, values = [0], [], []
+    for number, line in enumerate(decode(block).split("\n"), start=first):
+        text = line.strip()
+        if not text or text.startswith("%"):
+            continue
+        for j, value in _sparse_row(line, number, columns, lines):
+            indices.append(j)
+            values.append(value)
+        indptr.append(len(indices))
+    return sparse.csr_array(
+        (np.array(values, dtype=np.float64), np.array(indices, dtype=np.int64), np.array(indptr)),
+        shape=(len(indptr) - 1, width),
+    )
+
+
+def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_array | None:
+    """Parse rows ``{index value, …}`` of plain numbers; None when anything looks odd.
+
+    Between two marks of ``{ , }`` stand two words (or none in ``{}``): counting the starts of words
+    up to each mark checks this for the whole block at once.
+    """
+    bytes_ = np.frombuffer(block, dtype=np.uint8)
+    blank = (bytes_ == 32) | (bytes_ == 9) | (bytes_ == 10)
+    mark = (bytes_ == 123) | (bytes_ == 125) | (bytes_ == 44)
+    word = ~(blank | mark)
+    starts = word.copy()
+    starts[1:] &= ~word[:-1]
+    at = np.flatnonzero(mark)
+    kind = bytes_[at]
+    words = np.diff(np.cumsum(starts)[at], prepend=0)
+    opens, closes = np.flatnonzero(kind == 123), np.flatnonzero(kind == 125)
+    if len(opens) != len(closes) or len(opens) == 0 or kind[-1] != 125 or starts[at[-1] + 1 :].any():
+        return None
+    empty = closes == opens + 1  # {} has no words; everything else has two between marks
+    pairs = closes - opens
+    pairs[empty & (words[closes] == 0)] = 0
+    expected = np.full(len(at), 2)
+    expected[opens] = 0
+    expected[closes[pairs == 0]] = 0
+    one_line = (np.diff(np.searchsorted(np.flatnonzero(bytes_ == 10), at[opens])) >= 1).all()
+    if not (opens[1:] == closes[:-1] + 1).all() or (words != expected).any() or opens[0] != 0 or not one_line:
+        return None
+    try:
+        numbers = np.fromiter(map(float, block.translate(_SPARSE_TO_SPACES).split()), np.float64)
+    except ValueError:
+        return None
+    where, values = numbers[0::2], numbers[1::2]
+    indices = where.astype(np.int64) if ((where >= 0) & (where < width)).all() else None
+    if indices is None or (indices != where).any():
+        return None
+    indptr = np.concatenate([[0], np.cumsum(pairs)])
+    bound = values[zero_one[indices]]
+    if not ((bound == 0) | (bound == 1)).all():
+        return None
+    raw = sparse.csr_array((values, indices, indptr), shape=(len(opens), width))
+    raw.sort_indices()
+    steps = np.diff(raw.indices) > 0
+    inner = np.ones(max(raw.nnz - 1, 0), dtype=bool)
+    edges = raw.indptr[1:-1]
+    inner[edges[(edges > 0) & (edges < raw.nnz)] - 1] = False
+    return raw if steps[inner].all() else None  # an index twice in a row is a mistake
+
+
+def _sparse_row(line: str, number: int, columns: _Columns, lines: LineReader) -> list[tuple[int, float]]:
+    text = line.strip()
+    start = line.find("{")
+    if not text.startswith("{") or not text.endswith("}"):
+        raise lines.fail("a sparse row stands in braces on one line: {index value, …}.", number, 1)
+    inner = line[start + 1 : line.rfind("}")]
+    if not inner.strip():
+        return []
+    found: dict[int, float] = {}
+    for position, pair in _pairs(inner, number, start, lines):
+        column = start + position + 2
+        index, _, value = pair.partition(" ") if " " in pair else pair.partition("\t")
+        if not index.isdecimal() or not value.strip():
+            raise lines.fail(f"{pair[:40]!r} is not an index and a value.", number, column)
+        j = int(index)
+        if j >= len(columns.attributes):
+            raise lines.fail(
+                f"the index {j} is beyond the {len(columns.attributes)} attributes (indices start at 0).",
+                number,
+                column,
+            )
+        if j in found:
+            raise lines.fail(f"the index {j} appears twice in one row.", number, column)
+        try:
+            found[j] = columns.parse[j](unquote(value.strip()))
+        except (KeyError, ValueError):
+            offset = start + 1 + position + len(index)
+            raise _bad_value(
+                columns.attributes[j], value.strip(), number, line, offset, lines, columns
+            ) from None
+    return sorted(found.items())
+
+
+def _pairs(inner: str, number: int, start: int, lines: LineReader) -> list[tuple[int, str]]:
+    """Split the inside of a sparse row at its commas, minding quotes."""
+    if "'" not in inner and '"' not in inner:
+        found, position = [], 0
+        for piece in inner.split(","):
+            lead = len(piece) - len(piece.lstrip())
+            found.append((position + lead, piece.strip()))
+            position += len(piece) + 1
+        return found
+    pattern = re.compile(r"\s*(\d+\s+(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,]*?))\s*(?:,|$)")
+    found, position = [], 0
+    while position < len(inner):
+        match = pattern.match(inner, position)
+        if match is None:
+            raise lines.fail("a quote never closes, or an index is missing.", number, start + position + 2)
+        found.append((match.start(1), match[1]))
+        position = match.end()
+    return found

@@ -1,0 +1,152 @@
+"""The header of an ARFF file: relation and attributes, up to ``@data``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hyperlabel.datasets._lines import LineReader
+
+_QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
+_ATTRIBUTE = re.compile(rf"@attribute\s+(?:({_QUOTED})\s*|(\S+)\s+)(\S.*)$", re.IGNORECASE)
+_TIGHT = re.compile(r"@attribute\s+()([^\s{]+)(\{.*)$", re.IGNORECASE)  # name{0,1} without a space
+_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(?:,|$)")
+_TRUE_FALSE = ({"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"}, {"off", "on"})
+_TRUE = {"yes", "y", "true", "t", "on"}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One declared attribute.
+
+    Parameters
+    ----------
+    name : str
+        Its name, quotes and escapes removed.
+    kind : {"numeric", "nominal", "text"}
+        Numbers; one of ``values``; or free text and dates.
+    values : tuple of str
+        The values of a nominal attribute, in order.
+    codes : dict
+        The number of each nominal value: the value itself where all are numbers, 0/1 for words such
+        as NO/YES, otherwise the position.
+    is_number : bool
+        Whether the column reads as numbers without one-hot encoding.
+    """
+
+    name: str
+    kind: Literal["numeric", "nominal", "text"]
+    values: tuple[str, ...] = ()
+    codes: dict[str, float] = field(default_factory=dict)
+    is_number: bool = True
+
+    @property
+    def is_zero_one(self) -> bool:
+        """Whether the declared values are exactly the numbers 0 and 1 (or one of them)."""
+        return self.kind == "nominal" and set(self.values) <= {"0", "1"}
+
+    @property
+    def omitted(self) -> float:
+        """What an entry missing from a sparse row means: 0, or the first nominal value."""
+        return self.codes[self.values[0]] if self.kind == "nominal" else 0.0
+
+
+@dataclass(frozen=True)
+class Header:
+    """Relation name and attributes of an ARFF file."""
+
+    relation: str
+    attributes: tuple[Attribute, ...]
+
+
+def unquote(text: str) -> str:
+    r"""Remove the quotes around a name and its backslash escapes."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
+def split_values(text: str) -> list[tuple[int, str]]:
+    """Split a comma-separated list that may hold quotes: (position, value as written)."""
+    found = []
+    position = 0
+    while True:
+        match = _VALUE.match(text, position)
+        if match is None:  # a quote that never closes, or text after one that did
+            raise ValueError(position)
+        found.append((match.start(1), match[1]))
+        if match.end() >= len(text):
+            if text.endswith(",") and match[0].endswith(","):
+                found.append((len(text), ""))
+            return found
+        position = match.end()
+
+
+def read_header(lines: LineReader) -> Header:
+    """Read up to and including the ``@data`` line."""
+    relation = ""
+    attributes: list[Attribute] = []
+    while (raw := lines.readline()) is not None:
+        line = raw.strip()
+        if not line or line.startswith("%"):
+            continue
+        word = line.split(None, 1)[0].lower()
+        if word == "@relation":
+            relation = unquote(line[len("@relation") :].strip())
+        elif word == "@attribute":
+            attributes.append(_attribute(line, raw, lines))
+        elif word == "@data":
+            if not attributes:
+                raise lines.fail("@data comes before any @attribute.", lines.line, 1)
+            return Header(relation, tuple(attributes))
+        else:
+            shown = line if len(line) <= 40 else line[:40] + "…"
+            raise lines.fail(
+                f"{shown!r} is neither @relation, @attribute nor @data; is this an ARFF file?", lines.line, 1
+            )
+    raise lines.fail("the file ends before @data.", lines.line)
+
+
+def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
+    match = _ATTRIBUTE.match(line) or _TIGHT.match(line)
+    if match is None:
+        raise lines.fail("an attribute needs a name and a type: @attribute name numeric.", lines.line, 1)
+    name, kind = unquote(match[1] or match[2]), match[3].strip()
+    column = len(raw) - len(raw.lstrip()) + match.start(3) + 1
+    word = kind.split(None, 1)[0].lower()
+    if kind.startswith("{"):
+        if not kind.endswith("}"):
+            raise lines.fail(
+                f"the values of {name!r} lack the closing brace; put them on one line.", lines.line, column
+            )
+        try:
+            values = [unquote(value) for _, value in split_values(kind[1:-1])]
+        except ValueError as error:
+            raise lines.fail(
+                f"a quote in the values of {name!r} never closes.", lines.line, column + error.args[0] + 1
+            ) from None
+        return _nominal(name, values)
+    if word in ("numeric", "real", "integer"):
+        return Attribute(name, "numeric")
+    if word in ("string", "date"):
+        return Attribute(name, "text", is_number=False)
+    raise lines.fail(
+        f"the type {word!r} of {name!r} is not known; numeric, {{a,b}}, string and date are.",
+        lines.line,
+        column,
+    )
+
+
+def _nominal(name: str, values: list[str]) -> Attribute:
+    lower = {value.lower() for value in values}
+    try:
+        codes = {value: float(value) for value in values}
+        return Attribute(name, "nominal", tuple(values), codes)
+    except ValueError:
+        pass
+    if any(lower <= words for words in _TRUE_FALSE):
+        codes = {value: float(value.lower() in _TRUE) for value in values}
+        return Attribute(name, "nominal", tuple(values), codes)
+    codes = {value: float(i) for i, value in enumerate(values)}
+    return Attribute(name, "nominal", tuple(values), codes, is_number=False)

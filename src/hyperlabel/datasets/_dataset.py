@@ -1,0 +1,243 @@
+"""`Dataset`: features, label sets and their names, as every reader returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Rows with features X and label sets Y, and what they are called.
+
+    Parameters
+    ----------
+    X : array of shape (n, d) or sparse
+        Features: a dense ``float64`` ndarray, or a ``csr_array`` when given sparse.
+    Y : array of shape (n, k), sparse, or list of label sets
+        Label indicator of zeros and ones; or, for each row, the names of its labels. Kept as a
+        ``csr_array`` of integer ones.
+    feature_names, label_names : sequence of str, optional
+        Names of the columns; ``x0, x1, …`` and ``y0, y1, …`` when not given (label sets bring
+        their own names, sorted).
+    name : str, optional
+        What to call the data in tables.
+    groups : array of shape (n,), optional
+        Rows with the same value belong together: splits must not separate them.
+    time : array of shape (n,), optional
+        When each row was seen, for splits by time.
+    text : sequence of str, optional
+        The raw text of each row, where the source had one.
+
+    See Also
+    --------
+    read_arff : ARFF files.
+    load_npz : npz files.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import Dataset
+    >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], [["red", "blue"], []], name="tiny")
+    >>> data
+    Dataset('tiny', n=2, d=2, k=2, dense)
+    >>> data.label_names
+    ['blue', 'red']
+    >>> data.Y.toarray()
+    array([[1, 1],
+           [0, 0]])
+    """
+
+    X: Any
+    Y: Any
+    feature_names: Any = None
+    label_names: Any = None
+    name: str = "data"
+    groups: Any = None
+    time: Any = None
+    text: Any = None
+
+    def __post_init__(self) -> None:
+        def put(field: str, value: Any) -> None:
+            object.__setattr__(self, field, value)
+
+        put("X", _as_features(self.X))
+        Y, names = _as_indicator(self.Y, self.label_names)
+        put("Y", Y)
+        if self.Y.shape[0] != self.X.shape[0]:
+            raise ValueError(f"X has {self.X.shape[0]} rows but Y has {self.Y.shape[0]}.")
+        put("feature_names", _as_names(self.feature_names, self.X.shape[1], "x", "feature"))
+        put("label_names", _as_names(names, self.Y.shape[1], "y", "label"))
+        for field in ("groups", "time"):
+            value = getattr(self, field)
+            if value is not None:
+                put(field, _as_column(value, self.X.shape[0], field))
+        if self.text is not None:
+            put("text", list(self.text))
+            if len(self.text) != self.X.shape[0]:
+                raise ValueError(f"There are {len(self.text)} texts for {self.X.shape[0]} rows.")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows n."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels k."""
+        return int(self.Y.shape[1])
+
+    def __repr__(self) -> str:
+        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        return f"Dataset({self.name!r}, n={self.n_rows}, d={self.n_features}, k={self.n_labels}, {kind})"
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, rows: Any) -> Dataset:
+        """Return the named rows (slice, index array or mask) as a Dataset."""
+        index = np.arange(self.n_rows)[rows]
+        if index.ndim == 0:
+            index = index[None]
+        return replace(
+            self,
+            X=self.X[index],
+            Y=self.Y[index],
+            groups=None if self.groups is None else self.groups[index],
+            time=None if self.time is None else self.time[index],
+            text=None if self.text is None else [self.text[i] for i in index],
+        )
+
+    def label_sets(self) -> list[list[str]]:
+        """Return, for each row, the names of its labels."""
+        names = np.asarray(self.label_names, dtype=object)
+        found: list[list[str]] = [
+            list(names[self.Y.indices[a:b]])
+            for a, b in zip(self.Y.indptr[:-1], self.Y.indptr[1:], strict=True)
+        ]
+        return found
+
+
+def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
+    """Put the rows of several data sets with the same columns on top of each other.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import Dataset, stack
+    >>> one = Dataset([[1.0]], [[1]], name="one")
+    >>> len(stack([one, one]))
+    2
+    """
+    parts = list(parts)
+    if not parts:
+        raise ValueError("There is nothing to stack: give at least one data set.")
+    first = parts[0]
+    for other in parts[1:]:
+        if other.feature_names != first.feature_names or other.label_names != first.label_names:
+            raise ValueError(
+                f"{first.name!r} and {other.name!r} differ in their feature or label names: "
+                "only data sets with the same columns can be stacked."
+            )
+
+    def column(field: str) -> np.ndarray | None:
+        values = [getattr(part, field) for part in parts]
+        return None if any(value is None for value in values) else np.concatenate(values)
+
+    dense = not any(sparse.issparse(part.X) for part in parts)
+    return replace(
+        first,
+        X=np.vstack([part.X for part in parts])
+        if dense
+        else sparse.vstack([sparse.csr_array(part.X) for part in parts], format="csr"),
+        Y=sparse.vstack([part.Y for part in parts], format="csr"),
+        name=first.name if name is None else name,
+        groups=column("groups"),
+        time=column("time"),
+        text=None
+        if any(part.text is None for part in parts)
+        else [text for part in parts for text in part.text],
+    )
+
+
+def _as_features(X: Any) -> Any:
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        return small_indices(X)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions (rows, features), not {X.ndim}.")
+    return X if X.dtype.kind == "f" else X.astype(np.float64)
+
+
+def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
+    if isinstance(Y, list | tuple) and all(isinstance(row, list | tuple | set | frozenset) for row in Y):
+        flat = [value for row in Y for value in row]
+        if len(Y) and all(isinstance(value, str) for value in flat) and (flat or not any(map(len, Y))):
+            return indicator_from_sets(Y, names)
+    if hasattr(Y, "columns") and names is None:  # a DataFrame brings its names
+        names = [str(column) for column in Y.columns]
+    Y = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
+    if Y.ndim != 2:
+        raise ValueError(f"Y must have two dimensions (rows, labels), not {Y.ndim}.")
+    values = Y.data if sparse.issparse(Y) else Y
+    if values.dtype.kind not in "buif" or not np.isin(values, (0, 1)).all():
+        raise ValueError("Y must hold only zeros and ones: one column per label, 1 where a row has it.")
+    Y = sparse.csr_array(Y)
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    Y = sparse.csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
+    return small_indices(Y), names
+
+
+def indicator_from_sets(
+    sets: Sequence[Iterable[str]], names: Sequence[str] | None = None
+) -> tuple[sparse.csr_array, list[str]]:
+    """Return the indicator of label sets and the label names (sorted when not given)."""
+    label_names = sorted({value for row in sets for value in row}) if names is None else list(names)
+    place = {label: j for j, label in enumerate(label_names)}
+    try:
+        columns = [sorted({place[value] for value in row}) for row in sets]
+    except KeyError as error:
+        raise ValueError(f"The label {error.args[0]!r} is not among label_names.") from None
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in columns], dtype=np.int64)])
+    indices = np.array([j for row in columns for j in row], dtype=np.int64)
+    Y = sparse.csr_array(
+        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(columns), len(label_names))
+    )
+    return small_indices(Y), label_names
+
+
+def small_indices(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Use 32-bit indices where they suffice: scikit-learn's liblinear and trees take no others."""
+    if max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
+
+
+def _as_names(names: Any, count: int, prefix: str, what: str) -> list[str]:
+    if names is None:
+        return [f"{prefix}{j}" for j in range(count)]
+    names = [str(name) for name in names]
+    if len(names) != count:
+        raise ValueError(f"There are {len(names)} {what}_names for {count} {what}s.")
+    if what == "label" and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"The label name {twice!r} appears more than once: label names must differ.")
+    return names
+
+
+def _as_column(values: Any, n_rows: int, field: str) -> np.ndarray:
+    column = np.asarray(values)
+    if column.shape != (n_rows,):
+        raise ValueError(f"{field} must hold one value per row ({n_rows}), not shape {column.shape}.")
+    return column

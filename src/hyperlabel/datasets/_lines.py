@@ -1,0 +1,158 @@
+"""Whole lines of a plain or gzip file, a bounded block at a time, with errors that say where."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, cast
+
+BLOCK_BYTES = 4 << 20
+MAX_LINE_BYTES = 256 << 20  # a line longer than this is no table; stops decompression bombs early
+
+
+class DataError(ValueError):
+    """A file that cannot be read as promised; the message names the file, line and column.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do.
+    path : path or str
+        The file.
+    line, column : int, optional
+        1-based position in the (decompressed) text.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import DataError
+    >>> print(DataError("the value 'x' is not a number.", "a.arff", line=7, column=3))
+    a.arff, line 7, column 3: the value 'x' is not a number.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        path: str | os.PathLike[str],
+        *,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        place = Path(path).name
+        if line is not None:
+            place += f", line {line}"
+        if column is not None:
+            place += f", column {column}"
+        super().__init__(f"{place}: {message}")
+        self.path, self.line, self.column = path, line, column
+
+
+def decode(raw: bytes) -> str:
+    """Text of raw bytes: UTF-8 where it is valid, Latin-1 (which takes any byte) otherwise."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+class LineReader:
+    """Lines of a file, opened plain or through gzip by its first bytes.
+
+    Use as a context manager; `readline` serves headers, `blocks` serves bodies. A UTF-8 byte
+    order mark is skipped; UTF-16, zip archives and binary bytes are refused with a sentence.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, block_bytes: int = BLOCK_BYTES) -> None:
+        self.path = Path(path)
+        self.line = 0  # number of the last line handed out
+        self._block_bytes = block_bytes
+        self._rest = b""
+        self._ended = False
+
+    def __enter__(self) -> LineReader:
+        if self.path.is_dir():
+            raise DataError("this is a folder; name a file in it.", self.path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"There is no file {self.path}: check the path.")
+        self._file: BinaryIO = open(self.path, "rb")
+        try:
+            if self._file.peek(2)[:2] == b"\x1f\x8b":
+                self._file = cast(BinaryIO, gzip.GzipFile(fileobj=self._file))
+            self._start()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        raw = getattr(self._file, "fileobj", None)
+        self._file.close()
+        if raw is not None:
+            raw.close()
+
+    def fail(self, message: str, line: int | None = None, column: int | None = None) -> DataError:
+        """Make an error about this file (the caller raises it)."""
+        return DataError(message, self.path, line=line, column=column)
+
+    def readline(self) -> str | None:
+        """Return the next line without its end, or None after the last one."""
+        while (end := self._rest.find(b"\n")) < 0 and not self._ended:
+            self._fill()
+        if not self._rest:
+            return None
+        end = len(self._rest) if end < 0 else end
+        line, self._rest = self._rest[:end], self._rest[end + 1 :]
+        self.line += 1
+        return decode(line.rstrip(b"\r"))
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        r"""Yield (number of the first line, bytes of whole lines); line ends come out as ``\n``."""
+        while True:
+            while not self._ended and len(self._rest) < self._block_bytes:
+                self._fill()
+            cut = len(self._rest) if self._ended else self._rest.rfind(b"\n") + 1
+            if cut == 0 and not self._ended:
+                self._fill()
+                continue
+            block, self._rest = self._rest[:cut], self._rest[cut:]
+            if not block:
+                return
+            first = self.line + 1
+            self.line += block.count(b"\n") + (not block.endswith(b"\n"))
+            yield first, block.replace(b"\r\n", b"\n")
+
+    def _fill(self) -> None:
+        try:
+            chunk = self._file.read(self._block_bytes)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self.fail(
+                "the gzip data is damaged or cut short; get a complete copy of the file."
+            ) from error
+        if b"\0" in chunk:
+            raise self.fail("the file holds binary bytes, not text; is it the right file?")
+        self._ended = not chunk
+        self._rest += chunk
+        if len(self._rest) > MAX_LINE_BYTES and b"\n" not in self._rest:
+            raise self.fail(f"a line is longer than {MAX_LINE_BYTES >> 20} MiB.", self.line + 1)
+
+    def _start(self) -> None:
+        """Look at the first bytes: marks of other formats, byte order mark, nothing at all."""
+        if not isinstance(self._file, gzip.GzipFile):
+            head = self._file.peek(4)[:4]  # type: ignore[attr-defined]
+            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise self.fail("the text is UTF-16; save it as UTF-8.")
+            if head.startswith(b"PK\x03\x04"):
+                raise self.fail("this is a zip archive; unpack it and name the file inside.")
+        self._fill()
+        if self._rest.startswith(b"\xef\xbb\xbf"):
+            self._rest = self._rest[3:]
+        if not self._rest.strip():
+            while not self._ended and not self._rest.strip():
+                self._fill()
+            if not self._rest.strip():
+                raise self.fail("the file is empty.")

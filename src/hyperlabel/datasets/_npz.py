@@ -1,0 +1,117 @@
+"""npz files: X dense or as CSR parts, Y, names and, where published, a split."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.datasets._dataset import Dataset
+from hyperlabel.datasets._lines import DataError
+
+_DEFLATE_RATIO = 1100  # deflate cannot shrink more than this: larger claims are forged
+_OPTIONAL = ("groups", "time", "text")
+
+
+def load_npz(
+    path: str | os.PathLike[str], *, part: Literal["train", "test"] | None = None, name: str | None = None
+) -> Dataset:
+    """Read a data set from an npz file (never a pickle).
+
+    Parameters
+    ----------
+    path : path
+        The file, with the keys ``X`` or ``X_data, X_indices, X_indptr, X_shape``; ``Y`` or
+        ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
+        ``label_names``, ``groups``, ``time``, ``text``, ``train_idx``, ``test_idx``.
+    part : {"train", "test"}, optional
+        Only the rows of the published split.
+    name : str, optional
+        Name of the data set; the file's stem when not given.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from hyperlabel.datasets import load_npz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tiny.npz")
+    ...     np.savez(file, X=np.eye(2), Y=np.eye(2, dtype=int))
+    ...     load_npz(file)
+    Dataset('tiny', n=2, d=2, k=2, dense)
+    """
+    path = Path(path)
+    arrays = _arrays(path)
+    try:
+        X, Y = _matrix(arrays, "X"), _matrix(arrays, "Y")
+        data = Dataset(
+            X,
+            Y,
+            arrays.get("feature_names"),
+            arrays.get("label_names"),
+            name=path.stem if name is None else name,
+            **{key: arrays.get(key) for key in _OPTIONAL},
+        )
+    except (ValueError, IndexError, KeyError, TypeError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(str(error.args[0] if error.args else error), path) from error
+    if part is None:
+        return data
+    rows = arrays.get(f"{part}_idx")
+    if rows is None:
+        raise DataError(f"the file has no published split ({part}_idx).", path)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows >= len(data)).any() or (rows < 0).any():
+        raise DataError(f"{part}_idx does not hold row numbers.", path)
+    return data[rows]
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return every array of the file, after checking that its sizes can be true."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}: check the path.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                _check_member(archive, member, path)
+        with np.load(path, allow_pickle=False) as stored:
+            return {key: stored[key] for key in stored.files}
+    except DataError:
+        raise
+    except (zipfile.BadZipFile, ValueError, EOFError, OSError, KeyError, NotImplementedError) as error:
+        raise DataError(f"this is not a readable npz file ({error}).", path) from error
+
+
+def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    if member.file_size > _DEFLATE_RATIO * max(member.compress_size, 1) + (1 << 16):
+        raise DataError(f"the array {member.filename!r} claims an impossible size.", path)
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        old = version == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    if dtype.hasobject:
+        raise DataError(f"the array {member.filename!r} holds pickled objects, which are never loaded.", path)
+    if int(np.prod([int(size) for size in shape], dtype=object)) * dtype.itemsize > member.file_size:
+        raise DataError(f"the array {member.filename!r} declares more values than it holds.", path)
+
+
+def _matrix(arrays: dict[str, np.ndarray], key: str) -> Any:
+    if key in arrays:
+        return arrays[key]
+    if f"{key}_indptr" not in arrays:
+        raise ValueError(f"the file has neither {key} nor {key}_indptr; it is not a data set.")
+    indices, indptr = arrays[f"{key}_indices"], arrays[f"{key}_indptr"]
+    data = arrays.get(f"{key}_data", np.ones(len(indices), dtype=np.int8))
+    shape = tuple(int(size) for size in arrays[f"{key}_shape"])
+    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix

@@ -1,0 +1,69 @@
+"""Shared helpers: the real benchmark files, where they exist."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from hyperlabel.datasets import Dataset, load_npz, read_arff, stack
+
+_ROOT = Path(__file__).resolve().parents[1]
+# name → (folder, full file or None, train file, test file)
+_ARFF: dict[str, tuple[str, str | None, str, str]] = {
+    "emotions": ("emotions", "emotions.arff", "emotions-train.arff", "emotions-test.arff"),
+    "scene": ("scene", None, "scene-train.arff.gz", "scene-test.arff.gz"),
+    "yeast": ("yeast", "yeast.arff", "yeast-train.arff", "yeast-test.arff"),
+    "genbase": ("genbase", "genbase.arff", "genbase-train.arff", "genbase-test.arff"),
+    "medical": ("medical", "medical.arff", "medical-train.arff", "medical-test.arff"),
+    "corel5k": (
+        "corel5k",
+        "Corel5k-sparse.arff",
+        "Corel5k-train-sparse.arff",
+        "Corel5k-test-sparse.arff",
+    ),
+    "delicious": ("delicious", None, "delicious-train.arff.gz", "delicious-test.arff.gz"),
+}
+_NPZ = ("yahoo-arts", "yahoo5k-computers", "mediamill-real4k", "mediamill-disc3", "imageclef07a")
+REAL_NAMES = (*_ARFF, *_NPZ)
+
+
+def real_folder() -> Path:
+    """Folder of the real files; skips the test where there is none."""
+    given = os.environ.get("HYPERLABEL_DATA")
+    folder = Path(given) if given else _ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real data folder is missing: set HYPERLABEL_DATA to it")
+    return folder
+
+
+@cache
+def _load(folder: Path, name: str, part: str | None) -> Dataset:
+    if name in _NPZ:
+        return load_npz(folder / f"{name}.npz", part=part, name=name)
+    if name not in _ARFF:
+        raise ValueError(f"{name!r} is not a real data set; there are {', '.join(REAL_NAMES)}.")
+    sub, full, train, test = _ARFF[name]
+    if part is None and full is None:
+        return stack([_load(folder, name, "train"), _load(folder, name, "test")], name=name)
+    file = {None: full, "train": train, "test": test}[part]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*left out text or id columns 'protein'.*")
+        return read_arff(folder / sub / str(file), name=name)
+
+
+def load_real(name: str, part: str | None = None) -> Dataset:
+    """A real data set (`Dataset`, cached: do not write to it); part is None, "train" or "test".
+
+    In tests take it as the fixture ``load_real``; skips when the folder is missing.
+    """
+    return _load(real_folder(), name, part)
+
+
+@pytest.fixture(name="load_real", scope="session")
+def _load_real() -> Callable[..., Dataset]:
+    return load_real
