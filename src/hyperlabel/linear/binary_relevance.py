@@ -30,7 +30,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, shape_probabilities
-from hyperlabel._validation import check_features, check_weights, encode_like, layout_of_classes
+from hyperlabel._validation import check_weights
+from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath
 
@@ -42,7 +43,7 @@ def _estimators_have(name: str) -> Any:
     return check
 
 
-class BinaryRelevance(MultiLabelClassifier):
+class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
     With ``estimator=None`` every label j is a ridge regression on targets ±1,
@@ -55,8 +56,10 @@ class BinaryRelevance(MultiLabelClassifier):
     - :math:`\alpha` is the ridge λ (the intercept :math:`b_j` is not penalised).
 
     All labels share XᵀX, so the fit is one pass over the rows and one d×d factorisation
-    however many labels there are; sparse X is never densified. The sums (`moments_`) are kept:
-    more rows can be added with `partial_fit` without the old ones.
+    however many labels there are; sparse X is never densified. The sums (`moments_`) are kept,
+    so that rows can be added (`partial_fit`), other models merged in (`merge`), rows forgotten
+    (`forget`, `slide`) and labels added, dropped and renamed, all without the old rows and
+    equal to a fit from scratch.
 
     Parameters
     ----------
@@ -150,21 +153,7 @@ class BinaryRelevance(MultiLabelClassifier):
         -------
         self : BinaryRelevance
         """
-        first = not hasattr(self, "moments_")
-        if first and (classes is None or np.ndim(y) == 2):
-            X, Y = self._check_fit(X, y)
-        else:
-            X = check_features(self, X, reset=first)
-            if first:
-                layout = layout_of_classes(classes, np.asarray(y).dtype)
-                self._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
-            Y = encode_like(y, self._layout, n_rows=X.shape[0])
-        # Sparse rows are summed around 0 and moved to the model's own shift when they are added.
-        shift = None if first or sparse.issparse(X) else self.moments_.shift
-        block = Moments.from_rows(X, Y, sample_weight=check_weights(sample_weight, X), shift=shift)
-        self.moments_ = block if first else self.moments_.add(block)
-        self._solve()
-        return self
+        return self._partial_fit(X, y, classes, sample_weight)
 
     @available_if(_estimators_have("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
