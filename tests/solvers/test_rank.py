@@ -1,0 +1,200 @@
+"""Label ranking: an independent QP, Algorithm 1 word for word, certificates that hold for any W and α."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import optimize, sparse
+
+from hyperlabel.solvers.rank_dcd import solve_rank_dcd
+from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.rank_problem import RankProblem
+
+
+def make(seed=0, n=30, d=4, k=5, weighted=False, costly=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    Y = (X @ rng.normal(size=(d, k)) + rng.normal(size=(n, k)) > 0.5).astype(float)
+    Y[0], Y[1] = 0, 1
+    weights = rng.integers(0, 4, n).astype(float) if weighted else None
+    cost = rng.random(k) + 0.5 if costly else None
+    return X, Y, weights, cost
+
+
+def pairs_of(Y):
+    return [(i, p, q) for i in range(len(Y)) for p in np.flatnonzero(Y[i]) for q in np.flatnonzero(Y[i] == 0)]
+
+
+def dense_objective(X, Y, w, C, weights, cost):
+    """(9) and (10) pair by pair, with nothing of the library."""
+    W = w.reshape(Y.shape[1], -1)
+    total = 0.5 * np.sum(W * W)
+    for i, p, q in pairs_of(Y):
+        size = Y[i].sum() * (1 - Y[i]).sum()
+        total += C * weights[i] * cost[p] / size * max(0.0, 1 - (W[p] - W[q]) @ np.append(X[i], 1.0))
+    return total
+
+
+def qp_optimum(X, Y, C, weights, cost):
+    """The dual (17) as a box-constrained QP for scipy."""
+    Xa = np.hstack([X, np.ones((len(X), 1))])
+    pairs = pairs_of(Y)
+    T = np.zeros((len(pairs), Y.shape[1] * Xa.shape[1]))
+    upper = np.zeros(len(pairs))
+    for t, (i, p, q) in enumerate(pairs):
+        block = np.zeros((Y.shape[1], Xa.shape[1]))
+        block[p], block[q] = Xa[i], -Xa[i]
+        T[t] = block.ravel()
+        upper[t] = C * weights[i] * cost[p] / (Y[i].sum() * (1 - Y[i]).sum())
+    found = optimize.minimize(
+        lambda a: (0.5 * np.sum((T.T @ a) ** 2) - a.sum(), T @ (T.T @ a) - 1.0),
+        np.zeros(len(pairs)), jac=True, bounds=list(zip(np.zeros_like(upper), upper, strict=True)),
+        method="L-BFGS-B", options={"maxiter": 50_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-10},
+    )  # fmt: skip
+    return -found.fun, T.T @ found.x
+
+
+def algorithm_1(X, Y, C, epochs):
+    """Algorithm 1 as printed: one pair at a time, two weight vectors per step, rows in order."""
+    Xa = np.hstack([X, np.ones((len(X), 1))])
+    W = np.zeros((Y.shape[1], Xa.shape[1]))
+    alpha = dict.fromkeys(pairs_of(Y), 0.0)
+    for _ in range(epochs):
+        for i, p, q in alpha:
+            box = C / (Y[i].sum() * (1 - Y[i]).sum())
+            G = (W[p] - W[q]) @ Xa[i] - 1
+            old = alpha[i, p, q]
+            PG = min(0, G) if old == 0 else max(0, G) if old == box else G
+            if PG != 0:
+                new = min(max(old - G / (2 * Xa[i] @ Xa[i]), 0), box)
+                W[p] += (new - old) * Xa[i]
+                W[q] -= (new - old) * Xa[i]
+                alpha[i, p, q] = new
+    return W, np.array(list(alpha.values()))
+
+
+@pytest.mark.parametrize("costly", [False, True])
+@pytest.mark.parametrize("C", [0.3, 5.0])
+def test_optimum_equals_an_independent_qp(C, costly):
+    X, Y, weights, cost = make(1, weighted=costly, costly=costly)
+    problem = RankProblem.build(X, sparse.csr_array(Y), sample_weight=weights, label_cost=cost)
+    found = solve_rank_dcd(problem, C=C, tol=1e-9, max_iter=5000)
+    weights = np.ones(len(X)) if weights is None else weights
+    cost = np.ones(Y.shape[1]) if cost is None else cost
+    best, _ = qp_optimum(X, Y, C, weights, cost)
+    assert found.converged
+    assert_allclose([found.primal, found.dual], best, rtol=1e-5)
+    ours = np.vstack([found.W, found.b]).T.ravel()
+    assert_allclose(dense_objective(X, Y, ours, C, weights, cost), found.primal, rtol=1e-12)
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 7])
+def test_row_blocks_give_the_iterates_of_algorithm_1(epochs):
+    X, Y, *_ = make(2)
+    W, alpha = algorithm_1(X, Y, 2.0, epochs)
+    for rows in (X, sparse.csr_array(X)):
+        problem = RankProblem.build(rows, sparse.csr_array(Y))
+        found = solve_rank_dcd(problem, C=2.0, tol=0.0, max_iter=epochs, permute=False, shrinking=False)
+        assert_allclose(np.vstack([found.W, found.b]).T, W, atol=1e-13)
+        assert_allclose(found.alpha, alpha, atol=1e-14)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), C=st.sampled_from([0.1, 1.0, 20.0]), share=st.floats(0, 1))
+def test_primal_is_never_below_dual(seed, C, share):
+    X, Y, weights, cost = make(seed, n=12, weighted=True, costly=True)
+    problem = RankProblem.build(X, sparse.csr_array(Y), sample_weight=weights, label_cost=cost)
+    rng = np.random.default_rng(seed)
+    anywhere = rng.random(problem.n_pairs) * (rng.random(problem.n_pairs) < share)
+    start = solve_rank_dcd(problem, C=C, tol=2.0, alpha=anywhere)  # clipped to the box, not a step taken
+    assert start.n_iter == 0
+    assert start.primal >= start.dual - 1e-12 * abs(start.primal)
+    found = solve_rank_dcd(problem, C=C, tol=1e-4, trace=True)
+    _, primal, dual = found.trace.T
+    assert (primal >= dual - 1e-12 * primal).all()
+    assert (np.diff(dual) >= -1e-9 * np.abs(dual[1:])).all()  # every step climbs the dual
+    assert start.primal >= found.dual - 1e-12
+
+
+def test_centred_sparse_rows_equal_centred_dense_rows():
+    X, Y, weights, _ = make(3, weighted=True)
+    mean = X.mean(axis=0)
+    settings_ = {"C": 3.0, "tol": 0.0, "max_iter": 20, "shrinking": False}
+    dense = solve_rank_dcd(
+        RankProblem.build(X - mean, sparse.csr_array(Y), sample_weight=weights), **settings_
+    )
+    rows = sparse.csr_array(X)
+    problem = RankProblem.build(rows, sparse.csr_array(Y), sample_weight=weights, shift=mean)
+    assert problem.X is rows
+    found = solve_rank_dcd(problem, **settings_)
+    assert_allclose(found.W, dense.W, atol=1e-11)
+    assert_allclose([found.primal, found.dual], [dense.primal, dense.dual], rtol=1e-11)
+
+
+def test_a_weight_is_a_repetition():
+    X, Y, weights, _ = make(4, weighted=True)
+    repeated = np.repeat(np.arange(len(X)), weights.astype(int))
+    weighted = RankProblem.build(X, sparse.csr_array(Y), sample_weight=weights)
+    written_out = RankProblem.build(X[repeated], sparse.csr_array(Y[repeated]))
+    one = solve_rank_dcd(weighted, tol=1e-12, max_iter=5000)
+    two = solve_rank_dcd(written_out, tol=1e-12, max_iter=5000)
+    assert_allclose(one.primal, two.primal, rtol=1e-10)
+    assert_allclose(one.W, two.W, atol=1e-5)
+
+
+def test_shrinking_changes_the_work_not_the_answer():
+    X, Y, *_ = make(5, n=200)
+    problem = RankProblem.build(X, sparse.csr_array(Y))
+    with_it = solve_rank_dcd(problem, C=4.0, tol=1e-8, max_iter=20_000)
+    without = solve_rank_dcd(problem, C=4.0, tol=1e-8, max_iter=20_000, shrinking=False)
+    assert with_it.converged
+    assert without.converged
+    assert_allclose(with_it.primal, without.primal, rtol=1e-7)
+
+
+def test_float32_duals_stay_inside_the_box_and_certify():
+    X, Y, _, cost = make(6, n=100, costly=True)
+    problem = RankProblem.build(X, sparse.csr_array(Y), label_cost=cost)
+    found = solve_rank_dcd(problem, C=3.0, tol=1e-5, max_iter=5000, dual_dtype=np.float32)
+    assert found.alpha.dtype == np.float32
+    assert found.converged
+    box = np.array([3.0 * problem.unit[i] * cost[p] for i, p, _ in pairs_of(Y)])
+    assert (found.alpha.astype(float) <= box).all()
+    assert_allclose(found.primal, solve_rank_dcd(problem, C=3.0, tol=1e-6, max_iter=5000).primal, rtol=2e-5)
+
+
+def test_warm_starts_save_epochs():
+    X, Y, *_ = make(7, n=300)
+    problem = RankProblem.build(X, sparse.csr_array(Y))
+    first = solve_rank_dcd(problem, C=2.0, tol=1e-6, max_iter=5000)
+    again = solve_rank_dcd(problem, C=2.0, tol=1e-6, alpha=first.alpha)
+    assert again.n_iter == 0
+    next_C = solve_rank_dcd(problem, C=2.2, tol=1e-6, alpha=first.alpha * 1.1, max_iter=5000)
+    assert next_C.n_iter < solve_rank_dcd(problem, C=2.2, tol=1e-6, max_iter=5000).n_iter
+    with pytest.raises(ValueError, match="this problem has"):
+        solve_rank_dcd(problem, alpha=first.alpha[:-1])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_frank_wolfe_finds_the_same_optimum(container):
+    X, Y, weights, cost = make(8, weighted=True, costly=True)
+    problem = RankProblem.build(
+        container(X), sparse.csr_array(Y), sample_weight=weights, label_cost=cost, shift=None
+    )
+    slow = solve_rank_frank_wolfe(problem, tol=1e-4, max_iter=100_000, trace=True)
+    fast = solve_rank_dcd(problem, tol=1e-8, max_iter=5000)
+    assert slow.converged
+    assert slow.dual <= fast.primal * (1 + 1e-12)
+    assert_allclose(slow.primal, fast.primal, rtol=1e-4)
+    assert (np.diff(slow.trace[:, 2]) >= -1e-9).all()
+
+
+def test_nothing_to_rank():
+    X, Y = np.ones((3, 2)), sparse.csr_array(np.array([[0.0, 0], [1, 1], [0, 0]]))
+    for solve in (solve_rank_dcd, solve_rank_frank_wolfe):
+        found = solve(RankProblem.build(X, Y))
+        assert found.converged
+        assert not found.W.any()
+    with pytest.raises(ValueError, match="at least 1"):
+        solve_rank_dcd(RankProblem.build(X, Y), max_iter=0)
