@@ -1,0 +1,239 @@
+"""Block Lanczos: (A + λI) Z = B for every right-hand side and every λ from one Krylov space.
+
+The space spanned by B, AB, A²B, … does not depend on λ, so one run serves a whole λ-path.
+
+Notation
+--------
+========  ==========================================  =======================
+code      meaning                                     shape
+========  ==========================================  =======================
+A         symmetric positive semi-definite operator   N×N
+B         right-hand sides                            N×m
+basis     Q₁, Q₂, …: blocks of the Krylov basis       N×mᵢ
+diagonal  Aᵢ = QᵢᵀAQᵢ                                 mᵢ×mᵢ
+lower     Cᵢ: A Qᵢ = Qᵢ₋₁Cᵢ₋₁ᵀ + QᵢAᵢ + Qᵢ₊₁Cᵢ        mᵢ₊₁×mᵢ
+start     S: B = Q₁S                                  m₁×m
+========  ==========================================  =======================
+
+Numerics
+--------
+Blocks are orthogonalised against their two predecessors only. The recurrence then holds to
+rounding even where far blocks lose orthogonality, and (T + λI)y = E₁S is solved exactly with
+the block-tridiagonal T that was built; hence B − (A + λI)Qy = −Q_{j+1}C_j y_j, so that the residual
+reported from the small factors is the true one. Lost orthogonality costs steps, not truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg
+
+Operator = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass
+class KrylovSpace:
+    """A block Krylov space, and the solutions of (A + λI)Z = B inside it.
+
+    Attributes
+    ----------
+    n_iter : int
+        Block products with A.
+    converged : bool
+        Whether every column reached the tolerance at the smallest λ asked for.
+    """
+
+    size: int
+    dtype: np.dtype
+    start: np.ndarray
+    norms: np.ndarray
+    basis: list[np.ndarray] = field(default_factory=list)
+    diagonal: list[np.ndarray] = field(default_factory=list)
+    lower: list[np.ndarray] = field(default_factory=list)
+    converged: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        """Number of block products with A."""
+        return len(self.diagonal)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held by the basis."""
+        return sum(block.nbytes for block in self.basis)
+
+    def small_solution(self, alpha: float) -> tuple[list[np.ndarray], np.ndarray]:
+        """Solve (T + λI)y = E₁S; return the blocks of y and the relative residual per column.
+
+        Columns of B that are zero have residual 0.
+        """
+        elimination = _Elimination(self.start, alpha)
+        for i, diagonal in enumerate(self.diagonal):
+            elimination.push(diagonal, self.lower[i - 1] if i else None)
+        if not self.diagonal:
+            return [], np.zeros(len(self.norms))
+        y = elimination.back_substitute()
+        return y, _relative(np.linalg.norm(self.lower[-1] @ y[-1], axis=0), self.norms)
+
+    def expand(self, y: list[np.ndarray], right: np.ndarray | None = None) -> np.ndarray:
+        """Return Q y (times `right`, m×p), N×p."""
+        if right is not None:
+            y = [part @ right for part in y]
+        columns = len(self.norms) if right is None else right.shape[1]
+        Z = np.zeros((self.size, columns), dtype=self.dtype)
+        for block, part in zip(self.basis, y, strict=True):
+            Z += block @ part.astype(self.dtype)
+        return Z
+
+
+def block_lanczos(
+    operator: Operator, B: np.ndarray, *, alpha: float, tol: float = 1e-6, max_iter: int = 300
+) -> KrylovSpace:
+    """Build the Krylov space until every column's residual is below `tol` at λ = `alpha`.
+
+    Larger λ need fewer steps, so `alpha` is the smallest of the path.
+
+    Parameters
+    ----------
+    operator : callable
+        N×p block in, A times it out; A symmetric positive semi-definite.
+    B : ndarray of shape (N, m)
+        Right-hand sides; its dtype is the working precision.
+    alpha : float
+        The smallest λ to be solved for.
+    tol : float, default=1e-6
+        Bound on ‖B_c − (A + λI)Z_c‖ / ‖B_c‖ for every column c.
+    max_iter : int, default=300
+        Bound on the number of block products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.diag([1.0, 2.0, 4.0]); B = np.array([[1.0], [1.0], [1.0]])
+    >>> space = block_lanczos(lambda V: A @ V, B, alpha=1.0, tol=1e-12)
+    >>> [space.expand(space.small_solution(a)[0]).ravel().round(6).tolist() for a in (1.0, 3.0)]
+    [[0.5, 0.333333, 0.2], [0.25, 0.2, 0.142857]]
+    """
+    norms = np.linalg.norm(B, axis=0)
+    scale = np.where(norms > 0, norms, 1.0)
+    Q, S = orthonormalise(B / scale.astype(B.dtype))
+    space = KrylovSpace(len(B), B.dtype, start=S * scale, norms=norms)
+    elimination = _Elimination(space.start, alpha)
+    spread = 0.0  # running estimate of ‖A‖: what is smaller than rounding of it is no new direction
+    previous: np.ndarray | None = None
+    while Q.shape[1] and space.n_iter < max_iter:
+        W = operator(Q)
+        if previous is not None:
+            W -= previous @ space.lower[-1].T.astype(W.dtype)
+        diagonal = Q.T @ W
+        diagonal = (diagonal + diagonal.T) / 2
+        W -= Q @ diagonal
+        W -= Q @ (Q.T @ W)
+        if previous is not None:
+            W -= previous @ (previous.T @ W)
+        spread = max(spread, float(np.linalg.norm(diagonal, 2)))
+        following, C = orthonormalise(W, floor=spread * 10 * float(np.finfo(W.dtype).eps))
+        elimination.push(diagonal.astype(np.float64), space.lower[-1] if space.lower else None)
+        space.basis.append(Q)
+        space.diagonal.append(diagonal.astype(np.float64))
+        space.lower.append(C)
+        reached = _relative(np.linalg.norm(space.lower[-1] @ elimination.last(), axis=0), norms)
+        if reached.max(initial=0.0) <= tol:
+            space.converged = True
+            break
+        previous, Q = Q, following
+    space.converged |= not Q.shape[1]
+    return space
+
+
+class _Elimination:
+    """Block Cholesky of T + λI, one block row at a time: what the stopping test needs is cheap."""
+
+    def __init__(self, start: np.ndarray, alpha: float) -> None:
+        self.alpha = alpha
+        self.right = start  # z_i of the forward sweep
+        self.pivots: list[Operator] = []  # each maps a right-hand side to pivot⁻¹ times it
+        self.rights: list[np.ndarray] = []
+        self.couplings: list[np.ndarray] = []
+
+    def push(self, diagonal: np.ndarray, coupling: np.ndarray | None) -> None:
+        pivot = diagonal + self.alpha * np.eye(len(diagonal))
+        if coupling is not None:
+            solve = self.pivots[-1]
+            pivot = pivot - coupling @ solve(coupling.T)
+            self.right = -coupling @ solve(self.right)
+            self.couplings.append(coupling)
+        self.pivots.append(_inverse(pivot))
+        self.rights.append(self.right)
+
+    def last(self) -> np.ndarray:
+        """Return y_j, the last block of the solution so far."""
+        return self.pivots[-1](self.rights[-1])
+
+    def back_substitute(self) -> list[np.ndarray]:
+        y = [self.last()]
+        for i in range(len(self.couplings) - 1, -1, -1):
+            y.append(self.pivots[i](self.rights[i] - self.couplings[i].T @ y[-1]))
+        return y[::-1]
+
+
+def _inverse(pivot: np.ndarray) -> Operator:
+    """Return the map Z → pivot⁻¹Z; the pseudo-inverse where rounding left a pivot singular (λ = 0)."""
+    try:
+        factor = linalg.cho_factor(pivot, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        inverse = linalg.pinvh(pivot)
+        return lambda Z: inverse @ Z
+    return lambda Z: linalg.cho_solve(factor, Z, check_finite=False)
+
+
+def orthonormalise(W: np.ndarray, *, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Factor W = QC with orthonormal Q, dropping directions of norm ≤ max(floor, rounding of W).
+
+    Works on the m×m Gram (matrix products only). A Gram resolves singular values down to √ε of
+    its largest; what lies below is orthogonalised against the rest and treated again, so that
+    nearly dependent columns keep their span.
+    """
+    eps = float(np.finfo(W.dtype).eps)
+    blocks: list[np.ndarray] = []
+    rows: list[np.ndarray] = []
+    mixing = np.eye(W.shape[1])  # W_rest = W·mixing, minus what the blocks so far carry
+    rest = W
+    for _ in range(4):
+        if not rest.shape[1]:
+            break
+        s, V = linalg.eigh((rest.T @ rest).astype(np.float64), check_finite=False)
+        if not blocks:
+            floor = max(floor, 10 * eps * float(np.sqrt(max(s[-1], 0.0))))
+        if s[-1] <= floor**2:
+            break
+        big = s > max(1e3 * eps * s[-1], floor**2)
+        root = np.sqrt(s[big])
+        Q = rest @ (V[:, big] / root).astype(W.dtype)
+        blocks.append(Q)
+        rows.append(root[:, None] * (mixing @ V[:, big]).T)
+        small = V[:, ~big]
+        rest, mixing = rest @ small.astype(W.dtype), mixing @ small
+        if rest.shape[1]:
+            overlap = np.zeros((sum(b.shape[1] for b in blocks), rest.shape[1]))
+            for _ in range(2):
+                Qs = np.hstack(blocks)
+                step = Qs.T @ rest
+                rest = rest - Qs @ step
+                overlap += step
+            stacked = np.vstack(rows) + overlap @ mixing.T
+            rows = [stacked]
+    if not blocks:
+        return W[:, :0], np.zeros((0, W.shape[1]))
+    # Second pass: the first leaves QᵀQ − I of order ε·(spread of the Gram), the second of order ε.
+    Q = np.hstack(blocks)
+    L = linalg.cholesky((Q.T @ Q).astype(np.float64), lower=True, check_finite=False)
+    Q = Q @ linalg.solve_triangular(L, np.eye(len(L)), lower=True).T.astype(W.dtype)
+    return Q, L.T @ np.vstack(rows)
+
+
+def _relative(residual: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    return np.divide(residual, norms, out=np.zeros_like(residual), where=norms > 0)

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import linalg, sparse
+
+from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
+from hyperlabel.solvers.operators import CenteredRows
+from hyperlabel.solvers.ridge import KrylovPath, choose_route, solve_ridge
+
+ROUTES = ("gram", "samples", "krylov")
+
+
+def _problem(seed: int, n: int, d: int, m: int, *, as_sparse: bool) -> tuple:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.4)
+    F = (rng.random((n, m)) < 0.3).astype(float)
+    F[:, -1] = 0.0  # an empty label
+    F[:, 1] = F[:, 0]  # a repeated one
+    X = sparse.csr_array(X) if as_sparse else X + 3.0
+    return X, sparse.csr_array(F), rng.uniform(0.5, 2.0, size=n)
+
+
+def _textbook(X, F, alpha, w):
+    X = X.toarray() if sparse.issparse(X) else X
+    F = F.toarray()
+    w = np.ones(len(X)) if w is None else w
+    root = np.sqrt(w)[:, None]
+    Xc = root * (X - w @ X / w.sum())
+    Fc = root * (F - w @ F / w.sum())
+    B = Xc.T @ Fc
+    W = linalg.pinv(Xc.T @ Xc + alpha * np.eye(X.shape[1])) @ B if alpha else linalg.pinv(Xc) @ Fc
+    return W, B.T @ W
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("shape", [(60, 25), (25, 60)])
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_route_solves_the_textbook_equation(route, shape, as_sparse, weighted):
+    X, F, w = _problem(0, *shape, 5, as_sparse=as_sparse)
+    w = w if weighted else None
+    path = solve_ridge(X, F, alphas=(0.0, 0.1), solver=route, sample_weight=w, tol=1e-12)
+    assert path.solver == route
+    for alpha in (0.0, 0.1, 30.0):
+        W, K = _textbook(X, F, alpha, w)
+        result = path.solve(alpha)
+        assert_allclose(result.coef, W, atol=1e-8)
+        assert_allclose(path.reduced(alpha), K, atol=1e-8)
+        assert_allclose(path.combine(alpha, np.eye(5)[:, :2]), W[:, :2], atol=1e-8)
+        assert result.residual < 1e-8
+        intercept = np.average(F.toarray() - (X @ result.coef), axis=0, weights=w)
+        assert_allclose(result.intercept, intercept, atol=1e-9)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_one_lambda_equals_the_path(route):
+    X, F, _ = _problem(1, 40, 30, 4, as_sparse=True)
+    once = solve_ridge(X, F, alphas=(0.5,), solver=route, tol=1e-12)
+    path = solve_ridge(X, F, alphas=(0.1, 0.5), solver=route, tol=1e-12)
+    assert_allclose(once.solve(0.5).coef, path.solve(0.5).coef, atol=1e-9)
+    assert_allclose(once.reduced(0.5), path.reduced(0.5), atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(300, 500), (500, 300)])
+def test_the_residual_of_the_krylov_route_is_the_true_one(shape):
+    X, F, _ = _problem(2, *shape, 8, as_sparse=True)
+    path = KrylovPath(X, F, alpha=0.5, tol=1e-5)
+    rows = CenteredRows(X)
+    assert path.converged
+    for alpha in (0.5, 5.0, 0.05):  # the last lies below what the space was built for
+        space = path.spaces[0]
+        y, claimed = space.small_solution(alpha)
+        Z = space.expand(y)
+        if path.side == "samples":
+            rhs, image = rows.targets(F), rows.matmat(rows.rmatmat(Z))
+        else:
+            rhs, image = rows.rmatmat(rows.targets(F)), rows.rmatmat(rows.matmat(Z))
+        norms = np.linalg.norm(rhs, axis=0)
+        true = np.linalg.norm(image + alpha * Z - rhs, axis=0)[norms > 0] / norms[norms > 0]
+        assert_allclose(claimed[norms > 0], true, rtol=1e-3, atol=1e-13)
+        assert path.residual(alpha) <= 1e-5 or alpha < 0.5
+
+
+def test_blocks_of_columns_give_the_same_coefficients():
+    X, F, _ = _problem(3, 200, 150, 9, as_sparse=True)
+    whole = KrylovPath(X, F, alpha=1.0, tol=1e-10)
+    parts = KrylovPath(X, F, alpha=1.0, tol=1e-10, memory_limit=40 * 8 * 150 * 4)
+    assert [b.stop - b.start for b in parts.blocks] == [4, 4, 1]
+    assert_allclose(parts.solve(1.0).coef, whole.solve(1.0).coef, atol=1e-8)
+    with pytest.raises(ValueError, match="memory_limit"):
+        parts.reduced(1.0)
+
+
+def test_krylov_says_when_it_did_not_arrive():
+    X, F, _ = _problem(4, 200, 150, 3, as_sparse=True)
+    with pytest.warns(RuntimeWarning, match="raise max_iter"):
+        path = KrylovPath(X, F, alpha=1e-6, tol=1e-12, max_iter=3)
+    assert not path.converged
+    assert path.solve(1e-6).residual > 1e-12
+
+
+def test_krylov_in_single_precision():
+    X, F, _ = _problem(5, 200, 400, 6, as_sparse=True)
+    exact = solve_ridge(X, F, solver="samples").solve(5.0).coef
+    coef = KrylovPath(X, F, alpha=5.0, tol=1e-5, dtype=np.float32).solve(5.0).coef
+    assert coef.dtype == np.float32
+    assert np.linalg.norm(coef - exact) < 1e-4 * np.linalg.norm(exact)
+
+
+def test_nearly_dependent_columns_keep_their_span():
+    rng = np.random.default_rng(6)
+    W = rng.normal(size=(50, 4))
+    W = np.hstack([W, W[:, :2] + 1e-9 * rng.normal(size=(50, 2)), W[:, :1]])
+    Q, C = orthonormalise(W)
+    assert Q.shape == (50, 6)
+    assert_allclose(Q.T @ Q, np.eye(6), atol=1e-12)
+    assert_allclose(Q @ C, W, atol=1e-13)
+    empty, none = orthonormalise(np.zeros((5, 3)))
+    assert empty.shape == (5, 0)
+    assert none.shape == (0, 3)
+
+
+def test_zero_right_hand_sides_need_no_product():
+    space = block_lanczos(lambda V: V, np.zeros((6, 2)), alpha=1.0)
+    assert space.converged
+    assert space.n_iter == 0
+    assert_allclose(space.expand(space.small_solution(1.0)[0]), np.zeros((6, 2)))
+
+
+def test_route_follows_shape_and_density():
+    assert choose_route(np.empty((10, 5))) == "gram"
+    assert choose_route(np.empty((5, 10))) == "samples"
+    assert choose_route(sparse.csr_array((3000, 4000))) == "krylov"
+    assert choose_route(sparse.csr_array((30000, 400))) == "gram"
+    with pytest.raises(ValueError, match="Unknown solver"):
+        solve_ridge(np.eye(3), np.eye(3), solver="magic")
