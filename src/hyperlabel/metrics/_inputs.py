@@ -1,0 +1,172 @@
+"""What the measures are given, read once: truth, label sets and scores in one form each.
+
+Notation
+--------
+Y  : n×K ``csr_array`` of ones, the true labels
+unknown : n×K ``csr_array`` pattern of the entries of y_true that are NaN, or None
+TopK : lists of the best labels of each row; every label outside the list is taken as tied below it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from hyperlabel._validation import check_targets, check_weights
+
+# Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
+BLOCK_ENTRIES = 2**18
+
+
+class TopK(NamedTuple):
+    """The best labels of each row, best first; an index of -1 pads a shorter list."""
+
+    indices: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The true labels, and which of them nobody knows."""
+
+    Y: sparse.csr_array
+    unknown: sparse.csr_array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and labels."""
+        return self.Y.shape
+
+    def n_known(self, axis: int) -> np.ndarray:
+        """Count the known entries of each label (axis 0) or row (axis 1)."""
+        full = np.full(self.shape[1 - axis], self.shape[axis], dtype=np.int64)
+        return full if self.unknown is None else full - np.diff(_along(self.unknown, axis).indptr)
+
+
+def _along(A: sparse.csr_array, axis: int) -> Any:
+    return A if axis == 1 else A.tocsc()
+
+
+def read_truth(y_true: Any) -> Truth:
+    """Read y_true: an indicator, dense or sparse; NaN marks an entry nobody knows."""
+    if sparse.issparse(y_true):
+        Y = sparse.csr_array(y_true, copy=True)
+        Y.sum_duplicates()
+        is_nan = np.isnan(Y.data) if Y.dtype.kind == "f" else np.zeros(Y.nnz, dtype=bool)
+        unknown = None
+        if is_nan.any():
+            unknown = sparse.csr_array((is_nan, Y.indices, Y.indptr), shape=Y.shape, copy=True)
+            unknown.eliminate_zeros()
+            Y.data[is_nan] = 0
+        return Truth(_indicator(Y, "y_true"), unknown)
+    values = _two_dimensional(y_true, "y_true")
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        gaps = np.isnan(values)
+        return Truth(_indicator(np.where(gaps, 0.0, values), "y_true"), sparse.csr_array(gaps))
+    return Truth(_indicator(values, "y_true"))
+
+
+def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
+    """Read predicted label sets; entries nobody knows the truth of are cleared."""
+    if not sparse.issparse(y_pred):
+        y_pred = _two_dimensional(y_pred, "y_pred")
+    P = _indicator(y_pred, "y_pred")
+    _same_shape(P.shape, truth.shape, "y_pred")
+    if truth.unknown is not None:
+        P = sparse.csr_array(P - P.multiply(truth.unknown))
+        P.eliminate_zeros()
+    return P
+
+
+def read_scores(y_score: Any, shape: tuple[int, int]) -> np.ndarray | TopK:
+    """Read scores: an n×K array, or a tuple (indices, scores) of the best labels of each row."""
+    if isinstance(y_score, tuple):
+        return _read_lists(y_score, shape)
+    scores = np.asarray(y_score)
+    scores = scores[:, None] if scores.ndim == 1 else scores
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(f"y_score must hold numbers, got dtype {scores.dtype}.")
+    _same_shape(scores.shape, shape, "y_score")
+    if np.isnan(scores).any():
+        raise ValueError("y_score contains NaN: every label of every row needs a score.")
+    return scores.astype(np.float64, copy=False) if scores.dtype.kind != "f" else scores
+
+
+def read_weights(sample_weight: Any, truth: Truth) -> np.ndarray | None:
+    """Read the weights of the rows; None means that every row counts once."""
+    return check_weights(sample_weight, truth.Y)
+
+
+def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """Mean over rows (NaN if there is none), with weights where given."""
+    if len(values) == 0 or (weights is not None and not weights.any()):
+        return float("nan")
+    return float(np.average(values, weights=weights))
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices of rows (or columns) of a bounded number of entries."""
+    return gen_batches(n_rows, max(1, BLOCK_ENTRIES // max(1, n_columns)))
+
+
+def contains(A: sparse.csr_array, indices: np.ndarray) -> np.ndarray:
+    """Say which of the columns listed for each row are stored in that row of A."""
+    n, n_columns = A.shape
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(A.indptr))
+    stored = np.sort(rows * n_columns + A.indices)
+    wanted = np.arange(n, dtype=np.int64)[:, None] * n_columns + indices
+    if len(stored) == 0:
+        return np.zeros(wanted.shape, dtype=bool)
+    at = np.minimum(np.searchsorted(stored, wanted.ravel()), len(stored) - 1)
+    return (stored[at].reshape(wanted.shape) == wanted) & (indices >= 0)
+
+
+def _read_lists(y_score: tuple, shape: tuple[int, int]) -> TopK:
+    if len(y_score) != 2:
+        raise ValueError(f"Top-k scores are a pair (indices, scores), got {len(y_score)} parts.")
+    indices, scores = np.asarray(y_score[0]), np.asarray(y_score[1], dtype=np.float64)
+    if indices.ndim != 2 or indices.shape != scores.shape or len(indices) != shape[0]:
+        raise ValueError(
+            f"Top-k indices and scores must both be of shape ({shape[0]}, k); "
+            f"got {indices.shape} and {scores.shape}."
+        )
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"Top-k indices must be integers, got dtype {indices.dtype}.")
+    indices = indices.astype(np.int64, copy=False)
+    if indices.size and not (indices.min() >= -1 and indices.max() < shape[1]):
+        raise ValueError(f"Top-k indices must lie between 0 and {shape[1] - 1} (or be -1 for padding).")
+    ordered = np.sort(indices, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise ValueError("A row of the top-k indices names the same label twice.")
+    if np.isnan(scores[indices >= 0]).any():
+        raise ValueError("Top-k scores contain NaN: every listed label needs a score.")
+    return TopK(indices, scores)
+
+
+def _two_dimensional(y: Any, name: str) -> np.ndarray:
+    values = np.asarray(y)
+    if values.ndim == 1 and values.dtype.kind in "biuf":
+        values = values[:, None]  # one label
+    if values.ndim != 2:
+        raise ValueError(
+            f"{name} must be an indicator of 0 and 1 (rows × labels); got {values.ndim} dimension(s) "
+            f"of dtype {values.dtype}."
+        )
+    return values
+
+
+def _indicator(y: Any, name: str) -> sparse.csr_array:
+    Y, layout = check_targets(y)
+    if layout.kind != "multilabel":  # a column of other values than 0 and 1
+        raise ValueError(f"{name} must hold only 0 and 1.")
+    return Y
+
+
+def _same_shape(shape: tuple[int, ...], wanted: tuple[int, int], name: str) -> None:
+    if shape != wanted:
+        raise ValueError(f"{name} has shape {shape}, but y_true has shape {wanted}: they must agree.")

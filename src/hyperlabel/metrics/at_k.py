@@ -1,0 +1,256 @@
+"""Measures of the first k labels of each row, the ones a person sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hyperlabel._validation import check_targets
+from hyperlabel.metrics._inputs import Truth, read_scores, read_truth, read_weights, weighted_mean
+from hyperlabel.metrics.ranking import RankedRows, mean_where_defined, ranked_blocks
+
+
+def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
+    """Share of relevant labels among the k best of each row, mean over all rows.
+
+    P@k(row) = |y ∩ top_k(f)| / k. Ties go to the lowest label index, as in `predict_topk`, so that
+    scores and the lists made from them give the same value. scikit-learn has no such measure.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row, at least k of them.
+    k : int, default=5
+        How many labels are looked at; a row with fewer relevant labels cannot reach 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    precision : float
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import precision_at_k
+    >>> precision_at_k([[1, 0, 1], [0, 0, 1]], [[0.9, 0.1, 0.8], [0.9, 0.1, 0.8]], k=2)
+    0.75
+    """
+    return _mean(y_true, y_score, k, sample_weight, lambda block: hits_at(block, k) / k)
+
+
+def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
+    """Discounted gain of the k best labels of each row over the best possible, mean over all rows.
+
+    nDCG@k(row) = Σ_{r ≤ k} [label at rank r ∈ y] / log₂(r+1)  /  Σ_{r ≤ min(k, |y|)} 1 / log₂(r+1)
+
+    and 0 for a row without labels, as in scikit-learn. **Difference from**
+    :func:`sklearn.metrics.ndcg_score`, which averages the gain over tied labels: here ties go to the
+    lowest label index, as in `predict_topk`.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row, at least k of them.
+    k : int, default=5
+        How many labels are looked at.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    ndcg : float
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import ndcg_at_k
+    >>> round(ndcg_at_k([[1, 0, 1]], [[0.9, 0.8, 0.1]], k=2), 3)
+    0.613
+    """
+    return _mean(y_true, y_score, k, sample_weight, lambda block: ndcg_rows(block, k))
+
+
+def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """Share of rows whose best label is not relevant.
+
+    Rows without labels, where nothing could be right, are left out. Ties go to the lowest label
+    index, as in `predict_topk`. scikit-learn has no such measure.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    error : float
+        Between 0 (best) and 1; NaN if no row has labels.
+
+    References
+    ----------
+    Schapire & Singer, *BoosTexter: A boosting-based system for text categorization*, 2000.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import one_error
+    >>> one_error([[1, 0], [0, 1], [0, 0]], [[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
+    0.5
+    """
+    return _mean(y_true, y_score, 1, sample_weight, one_error_rows)
+
+
+def propensities(y_train: Any, *, A: float = 0.55, B: float = 1.5) -> np.ndarray:
+    """How likely a relevant label is to be marked at all, from how often it is marked.
+
+    p_j = 1 / (1 + C (N_j + B)^(−A)),  C = (log N − 1)(B + 1)^A
+
+    where:
+
+    * N is the number of training rows, N_j how many of them carry label j;
+    * A and B depend on the data: 0.55 and 1.5 are the usual values, (0.5, 0.4) those of Wikipedia data
+      and (0.6, 2.6) those of Amazon data.
+
+    Parameters
+    ----------
+    y_train : array-like or sparse matrix of shape (n_samples, n_labels)
+        Training indicator.
+    A, B : float
+        The constants of the model.
+
+    Returns
+    -------
+    p : ndarray of shape (n_labels,)
+        Between 0 and 1 (C is floored at 0 for fewer than three rows).
+
+    References
+    ----------
+    Jain, Prabhu & Varma, *Extreme multi-label loss functions for recommendation, tagging, ranking &
+    other missing label applications*, KDD 2016, eq. 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.metrics import propensities
+    >>> propensities(np.eye(10)[:, :2]).round(3)
+    array([0.434, 0.434])
+    """
+    Y, _ = check_targets(y_train)
+    C = max(0.0, np.log(Y.shape[0]) - 1.0) * (B + 1.0) ** A
+    return 1.0 / (1.0 + C * (Y.sum(axis=0) + B) ** -A)
+
+
+def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample_weight: Any = None) -> float:
+    """Precision among the k best labels with rare labels counting more, over the best possible.
+
+    PSP@k = Σ_rows Σ_{j ∈ y ∩ top_k(f)} 1/p_j  /  Σ_rows max_{S ⊆ y, |S| ≤ k} Σ_{j ∈ S} 1/p_j
+
+    The propensities p_j come from the *training* labels, ``propensities(y_train, A=…, B=…)``: state A and
+    B with the result. Ties go to the lowest label index. scikit-learn has no such measure.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row, at least k of them.
+    propensities : array-like of shape (n_labels,)
+        In (0, 1], see :func:`propensities`.
+    k : int, default=5
+        How many labels are looked at.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    psp : float
+        Between 0 and 1 (best); NaN if no row has labels.
+
+    References
+    ----------
+    Jain, Prabhu & Varma, KDD 2016.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import psp_at_k
+    >>> psp_at_k([[1, 0, 1]], [[0.9, 0.8, 0.1]], propensities=[0.5, 0.5, 0.25], k=2)  # 2 of 2 + 4
+    0.333...
+    """
+    truth = read_truth(y_true)
+    scores = read_scores(y_score, truth.shape)
+    gain = read_gain(propensities, truth)
+    gained = [gain_rows(block, gain, k) for block in ranked_blocks(truth, scores, depth=k)]
+    weights = read_weights(sample_weight, truth)
+    return gain_ratio(np.concatenate(gained), best_gain_rows(truth, gain, k), weights)
+
+
+def hits_at(block: RankedRows, k: int) -> np.ndarray:
+    """Count the relevant labels among the first k of each row."""
+    if not 1 <= k <= block.hits.shape[1]:
+        raise ValueError(f"k must be between 1 and the length of the lists ({block.hits.shape[1]}), got {k}.")
+    return block.hits[:, :k].sum(axis=1)
+
+
+def ndcg_rows(block: RankedRows, k: int) -> np.ndarray:
+    """Return nDCG@k of each row."""
+    hits_at(block, k)  # k must be legal
+    discount = 1.0 / np.log2(np.arange(2, k + 2))
+    ideal = np.concatenate([[0.0], np.cumsum(discount)])[np.minimum(k, block.n_relevant)]
+    gained = block.hits[:, :k] @ discount
+    return np.divide(gained, ideal, out=np.zeros(len(gained)), where=ideal > 0)
+
+
+def one_error_rows(block: RankedRows) -> np.ndarray:
+    """1 where the best label is irrelevant, NaN for a row without labels."""
+    return np.where(block.n_relevant > 0, 1.0 - block.hits[:, 0], np.nan)
+
+
+def read_gain(propensities: Any, truth: Truth) -> np.ndarray:
+    """Read propensities; return what a hit of each label is worth, 1/p."""
+    p = np.asarray(propensities, dtype=np.float64)
+    if p.shape != (truth.shape[1],) or not ((p > 0) & (p <= 1)).all():
+        raise ValueError(
+            f"propensities must be {truth.shape[1]} numbers in (0, 1]; get them from propensities(y_train)."
+        )
+    return 1.0 / p
+
+
+def gain_rows(block: RankedRows, gain: np.ndarray, k: int) -> np.ndarray:
+    """Worth of the hits among the first k labels of each row."""
+    hits_at(block, k)  # k must be legal
+    return np.where(block.hits[:, :k], gain[block.indices[:, :k]], 0.0).sum(axis=1)
+
+
+def best_gain_rows(truth: Truth, gain: np.ndarray, k: int) -> np.ndarray:
+    """Worth of the k most valuable relevant labels of each row."""
+    Y = truth.Y
+    row = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    value = gain[Y.indices]
+    order = np.lexsort((-value, row))
+    place = np.arange(len(row)) - Y.indptr[row]  # rank within the row once sorted
+    kept = place < k
+    return np.bincount(row[kept], value[order][kept], Y.shape[0])
+
+
+def gain_ratio(gained: np.ndarray, best: np.ndarray, weights: np.ndarray | None) -> float:
+    """Pool the rows: total gain over the total of the best possible."""
+    w = 1.0 if weights is None else weights
+    whole = float(np.sum(best * w))
+    return float(np.sum(gained * w)) / whole if whole > 0 else float("nan")
+
+
+def _mean(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
+    truth = read_truth(y_true)
+    scores = read_scores(y_score, truth.shape)
+    values = np.concatenate([rows(block) for block in ranked_blocks(truth, scores, depth=k)])
+    weights = read_weights(sample_weight, truth)
+    return mean_where_defined(values, weights) if np.isnan(values).any() else weighted_mean(values, weights)

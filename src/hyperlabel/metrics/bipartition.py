@@ -1,0 +1,250 @@
+"""Measures of label sets: predicted against true, each entry yes or no."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn import metrics as sk
+
+from hyperlabel.metrics._inputs import Truth, read_label_sets, read_truth, read_weights, weighted_mean
+
+Average = Literal["micro", "macro", "weighted", "samples"] | None
+MEASURES = ("precision", "recall", "f1")
+
+
+def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Share of (row, label) entries that are wrong.
+
+    Equal to :func:`sklearn.metrics.hamming_loss`, which is called; where y_true holds NaN,
+    the share is taken over the known entries.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown.
+    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
+        Predicted indicator.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    loss : float
+        Between 0 (best) and 1.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import hamming_loss
+    >>> hamming_loss([[1, 0, 1], [0, 0, 1]], [[1, 1, 1], [0, 0, 0]])
+    0.333...
+    """
+    truth = read_truth(y_true)
+    return _hamming(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
+
+
+def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Share of rows whose whole label set is right.
+
+    Equal to :func:`sklearn.metrics.accuracy_score` of an indicator, which is called. Where y_true
+    holds NaN, a row counts as right if all its known entries are; rows without any are left out.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown.
+    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
+        Predicted indicator.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import subset_accuracy
+    >>> subset_accuracy([[1, 0], [0, 0]], [[1, 1], [0, 0]])
+    0.5
+    """
+    truth = read_truth(y_true)
+    return _subset(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
+
+
+def precision_score(
+    y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None
+) -> Any:
+    """Precision, tp / (tp + fp): how much of what was predicted is right.
+
+    See :func:`f1_score` for the averages, the empty cases and the differences from scikit-learn.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown.
+    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
+        Predicted indicator.
+    average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
+        None gives one value for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    precision : float, or ndarray of shape (n_labels,) if `average` is None
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import precision_score
+    >>> precision_score([[1, 0], [0, 1]], [[1, 1], [0, 1]], average="micro")
+    0.666...
+    """
+    return _score(y_true, y_pred, sample_weight, average)[0]
+
+
+def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
+    """Recall, tp / (tp + fn): how much of what is true was found.
+
+    See :func:`f1_score` for the averages, the empty cases and the differences from scikit-learn.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown.
+    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
+        Predicted indicator.
+    average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
+        None gives one value for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    recall : float, or ndarray of shape (n_labels,) if `average` is None
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import recall_score
+    >>> recall_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], average="micro")
+    0.666...
+    """
+    return _score(y_true, y_pred, sample_weight, average)[1]
+
+
+def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
+    """F1, the harmonic mean of precision and recall: 2tp / (2tp + fp + fn).
+
+    where:
+
+    * tp, fp, fn count the entries rightly predicted, wrongly predicted and missed;
+    * ``"micro"`` pools the counts of all labels, ``"macro"`` is the mean over labels, ``"weighted"``
+      the mean weighted by each label's number of positives, ``"samples"`` the mean over rows.
+
+    Micro, macro and weighted are scikit-learn's, which is called, with ``zero_division=0`` and no
+    warning: a label absent from truth and prediction counts 0 in the macro mean (`evaluate` says how
+    many there are). **Difference from scikit-learn**: in ``"samples"`` a row that has no labels and
+    gets none is right and counts 1, where scikit-learn counts 0.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such entries count nowhere).
+    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
+        Predicted indicator.
+    average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
+        None gives one value for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    f1 : float, or ndarray of shape (n_labels,) if `average` is None
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import f1_score
+    >>> y_true, y_pred = [[1, 0], [0, 0]], [[1, 1], [0, 0]]
+    >>> f1_score(y_true, y_pred, average="micro")
+    0.666...
+    >>> f1_score(y_true, y_pred, average="samples")  # the empty row is right
+    0.833...
+    """
+    return _score(y_true, y_pred, sample_weight, average)[2]
+
+
+def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> dict[str, float]:
+    """Every measure of this module, from one count over labels and one over rows."""
+    table = {"hamming_loss": _hamming(truth, P, weights), "subset_accuracy": _subset(truth, P, weights)}
+    per_label = _by_label(truth, P, weights, None)
+    support = per_label[3]
+    averages = {
+        "micro": _by_label(truth, P, weights, "micro")[:3],
+        "macro": [values.mean() for values in per_label[:3]],
+        "weighted": [_ratio((values * support).sum(), support.sum()) for values in per_label[:3]],
+        "samples": _by_row(truth, P, weights),
+    }
+    for average, values in averages.items():
+        table |= {f"{name}_{average}": float(value) for name, value in zip(MEASURES, values, strict=True)}
+    absent = (truth.Y.sum(axis=0) == 0) & (P.sum(axis=0) == 0)
+    return table | {"n_labels_absent": int(absent.sum())}
+
+
+def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
+    truth = read_truth(y_true)
+    P, weights = read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
+    if average == "samples":
+        return _by_row(truth, P, weights)
+    if average not in (None, "micro", "macro", "weighted"):
+        raise ValueError(f"average must be micro, macro, weighted, samples or None, got {average!r}.")
+    values = _by_label(truth, P, weights, average)[:3]
+    return values if average is None else [float(value) for value in values]
+
+
+def _for_sklearn(truth: Truth, P: sparse.csr_array) -> tuple[Any, Any, list[int] | None]:
+    """Return the pair as scikit-learn wants it: it takes one label only as a vector."""
+    if truth.shape[1] > 1:
+        return truth.Y, P, None
+    return truth.Y.toarray().ravel().astype(int), P.toarray().ravel().astype(int), [1]
+
+
+def _by_label(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None, average: Any) -> Any:
+    Y, P, labels = _for_sklearn(truth, P)
+    return sk.precision_recall_fscore_support(
+        Y, P, labels=labels, average=average, sample_weight=weights, zero_division=0
+    )
+
+
+def _by_row(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> list[float]:
+    """Precision, recall and F1 of each row's label set; two empty sets agree."""
+    right, true, found = (A.sum(axis=1) for A in (truth.Y.multiply(P), truth.Y, P))
+    empty = (true == 0) & (found == 0)
+    parts = (_ratio(right, found), _ratio(right, true), _ratio(2 * right, true + found))
+    return [weighted_mean(np.where(empty, 1.0, part), weights) for part in parts]
+
+
+def _hamming(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
+    if truth.unknown is None:
+        Y, P, _ = _for_sklearn(truth, P)
+        return float(sk.hamming_loss(Y, P, sample_weight=weights))
+    wrong, known = abs(truth.Y - P).sum(axis=1), truth.n_known(axis=1)
+    row_weights = 1.0 if weights is None else weights
+    return float(_ratio((wrong * row_weights).sum(), (known * row_weights).sum()))
+
+
+def _subset(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
+    Y, P, _ = _for_sklearn(truth, P)
+    if truth.unknown is not None:
+        weights = np.where(truth.n_known(axis=1) > 0, 1.0 if weights is None else weights, 0.0)
+    return float(sk.accuracy_score(Y, P, sample_weight=weights))
+
+
+def _ratio(part: Any, whole: Any) -> Any:
+    """Part / whole, 0 where the whole is 0."""
+    whole = np.asarray(whole, dtype=np.float64)
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)

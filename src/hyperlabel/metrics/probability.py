@@ -1,0 +1,154 @@
+"""Measures of probabilities, entry by entry: are they honest?"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from hyperlabel.metrics._inputs import TopK, Truth, blocks, contains, read_scores, read_truth, read_weights
+from hyperlabel.metrics.ranking import mean_where_defined
+
+
+def log_loss(
+    y_true: Any, y_proba: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
+) -> Any:
+    """Logarithmic loss of each label over the rows, or its mean over labels.
+
+    loss(label) = −(1/n) Σ_i [ y_i log p_i + (1 − y_i) log(1 − p_i) ]
+
+    **Difference from** :func:`sklearn.metrics.log_loss`, which takes an indicator for one-hot classes:
+    it divides each row by its sum and drops the (1 − y) terms. Probabilities are clipped to
+    [ε, 1 − ε], ε the precision of their dtype, as scikit-learn does.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such entries are left out).
+    y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, probabilities)
+        Probability of each label, or of the best labels of each row; the others are taken as 0
+        (clipped to ε).
+    average : "macro" or None, default="macro"
+        None gives one value for each label (NaN for a label no entry of which is known).
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    loss : float, or ndarray of shape (n_labels,) if `average` is None
+        0 is best.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import log_loss
+    >>> round(log_loss([[1, 0], [0, 0]], [[0.5, 0.5], [0.5, 0.5]]), 4)
+    0.6931
+    """
+    return _score(y_true, y_proba, average, sample_weight, _log_costs)
+
+
+def brier_score(
+    y_true: Any, y_proba: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
+) -> Any:
+    """Mean squared error of the probabilities of each label, or its mean over labels.
+
+    brier(label) = (1/n) Σ_i (y_i − p_i)²: for each label
+    :func:`sklearn.metrics.brier_score_loss`, which takes one label at a time.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such entries are left out).
+    y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, probabilities)
+        Probability of each label, or of the best labels of each row; the others are taken as 0.
+    average : "macro" or None, default="macro"
+        None gives one value for each label (NaN for a label no entry of which is known).
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    brier : float, or ndarray of shape (n_labels,) if `average` is None
+        Between 0 (best) and 1.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import brier_score
+    >>> brier_score([[1, 0], [0, 0]], [[0.5, 0.5], [0.5, 0.5]])
+    0.25
+    """
+    return _score(y_true, y_proba, average, sample_weight, _square_costs)
+
+
+def probability_table(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None) -> dict[str, float]:
+    """Both measures, mean over labels."""
+    return {
+        "log_loss": mean_where_defined(_by_label(truth, proba, weights, _log_costs), None),
+        "brier_score": mean_where_defined(_by_label(truth, proba, weights, _square_costs), None),
+    }
+
+
+def read_probabilities(y_proba: Any, shape: tuple[int, int]) -> np.ndarray | TopK:
+    """Read scores that must lie in [0, 1]."""
+    proba = read_scores(y_proba, shape)
+    values = proba.scores[proba.indices >= 0] if isinstance(proba, TopK) else proba
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError("y_proba must hold probabilities between 0 and 1; scores go into y_score.")
+    return proba
+
+
+def _log_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what probability p costs where the label is off, and where it is on."""
+    eps = np.finfo(p.dtype).eps
+    p = np.clip(p, eps, 1.0 - eps)
+    return -np.log1p(-p), -np.log(p)
+
+
+def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return p**2, (1.0 - p) ** 2
+
+
+def _score(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
+    truth = read_truth(y_true)
+    proba = read_probabilities(y_proba, truth.shape)
+    values = _by_label(truth, proba, read_weights(sample_weight, truth), costs)
+    if average is None:
+        return values
+    if average != "macro":
+        raise ValueError(f"average must be 'macro' or None, got {average!r}.")
+    return mean_where_defined(values, None)
+
+
+def _by_label(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None, costs: Any) -> np.ndarray:
+    """Mean cost of each label: the cost of "off" everywhere, corrected where the label is on."""
+    n, n_labels = truth.shape
+    w = np.ones(n) if weights is None else weights
+    known = np.full(n_labels, w.sum()) - (0.0 if truth.unknown is None else truth.unknown.T @ w)
+    if isinstance(proba, TopK):
+        total = _list_costs(truth, proba, w, known, costs)
+    else:
+        total = np.zeros(n_labels)
+        for rows in blocks(n, n_labels):
+            off, on = costs(proba[rows])
+            Y = truth.Y[rows].tocoo()
+            if truth.unknown is not None:
+                off[truth.unknown[rows].toarray() > 0] = 0.0
+            total += w[rows] @ off
+            extra = on[Y.row, Y.col].astype(np.float64) - off[Y.row, Y.col]
+            total += np.bincount(Y.col, w[rows][Y.row] * extra, n_labels)
+    return np.divide(total, known, out=np.full(n_labels, np.nan), where=known > 0)
+
+
+def _list_costs(truth: Truth, proba: TopK, w: np.ndarray, known: np.ndarray, costs: Any) -> np.ndarray:
+    """Total cost of each label when only listed labels have a probability above 0."""
+    n_labels = truth.shape[1]
+    off_zero, on_zero = (float(cost[0]) for cost in costs(np.zeros(1)))
+    positive = truth.Y.T @ w
+    total = off_zero * (known - positive) + on_zero * positive
+    counted, hits = proba.indices >= 0, contains(truth.Y, proba.indices)
+    if truth.unknown is not None:
+        counted &= ~contains(truth.unknown, proba.indices)
+    row, place = np.nonzero(counted)
+    off, on = costs(proba.scores[row, place])
+    change = np.where(hits[row, place], on - on_zero, off - off_zero)
+    return total + np.bincount(proba.indices[row, place], w[row] * change, n_labels)

@@ -1,0 +1,354 @@
+"""Measures of the order of labels within each row, and of rows within each label.
+
+Every measure here follows from the rows sorted best first (`ranked_blocks`); with top-k lists
+the labels outside the list form one more group of ties at the bottom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hyperlabel._topk import top_k
+from hyperlabel.metrics._inputs import (
+    TopK,
+    Truth,
+    blocks,
+    contains,
+    read_scores,
+    read_truth,
+    read_weights,
+    weighted_mean,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRows:
+    """A block of rows, the listed labels of each best first.
+
+    Parameters
+    ----------
+    indices, scores : ndarray of shape (n_rows, m)
+        Labels and their scores; m is K, or the length of the lists.
+    hits, counted : ndarray of bool of shape (n_rows, m)
+        Whether the label is relevant; whether it counts (known, no padding). Those that don't are last.
+    n_relevant, n_labels : ndarray of shape (n_rows,)
+        Relevant and known labels of each row, listed or not.
+    """
+
+    indices: np.ndarray
+    scores: np.ndarray
+    hits: np.ndarray
+    counted: np.ndarray
+    n_relevant: np.ndarray
+    n_labels: np.ndarray
+
+
+def ranked_blocks(
+    truth: Truth, scores: np.ndarray | TopK, *, depth: int | None = None
+) -> Iterator[RankedRows]:
+    """Sort the labels of each row, block by block; only the best `depth` of them if given."""
+    n, n_labels = truth.shape
+    is_list = isinstance(scores, TopK)
+    n_relevant, n_known = np.diff(truth.Y.indptr), truth.n_known(axis=1)
+    for rows in blocks(n, scores[0].shape[1] if is_list else n_labels):
+        Y = truth.Y[rows]
+        unknown = None if truth.unknown is None else truth.unknown[rows]
+        counted: Any
+        if isinstance(scores, TopK):
+            indices, values = scores.indices[rows], scores.scores[rows]
+            counted = indices >= 0
+            if unknown is not None:
+                counted &= ~contains(unknown, indices)
+        else:
+            values, indices = scores[rows], None
+            counted = None if unknown is None else ~unknown.toarray()
+        if counted is not None and not counted.all():
+            # what does not count goes last, below even a known label scored -inf
+            values = np.where(counted, np.maximum(values, np.finfo(values.dtype).min), -np.inf)
+        if indices is None and depth is not None:
+            indices, values = top_k(values, depth)
+            hits = contains(Y, indices)
+            counted = None if counted is None else np.take_along_axis(counted, indices, axis=1)
+        else:
+            order = np.argsort(-values, axis=1, kind="stable")
+            values = np.take_along_axis(values, order, axis=1)
+            counted = None if counted is None else np.take_along_axis(counted, order, axis=1)
+            if indices is None:
+                indices = order
+                hits = np.take_along_axis(Y.toarray() > 0, order, axis=1)
+            else:
+                indices = np.take_along_axis(indices, order, axis=1)
+                hits = contains(Y, indices)
+        if counted is None:
+            counted = np.broadcast_to(True, values.shape)
+        yield RankedRows(indices, values, hits, counted, n_relevant[rows], n_known[rows])
+
+
+def rank_measures(block: RankedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ranking loss (NaN for a row without pairs), coverage and average precision of each row."""
+    first, last = _ties(block.scores)
+    labels = np.cumsum(block.counted, axis=1, dtype=np.int32)
+    relevant = np.cumsum(block.hits, axis=1, dtype=np.int32)
+    n_relevant, n_labels = block.n_relevant, block.n_labels
+    listed, found = labels[:, -1], relevant[:, -1]
+    missed = n_relevant - found  # relevant labels outside the list, tied below it
+    labels_incl, relevant_incl = labels[last], relevant[last]
+    wrong = labels - relevant
+    wrong_before = wrong[first] - (block.counted & ~block.hits)[first]
+    # a pair counts 1 if the irrelevant label is above, ½ if tied: the mean of "before" and "up to here"
+    pairs = np.sum((wrong_before + wrong[last]) * block.hits, axis=1) / 2
+    n_wrong = n_labels - n_relevant
+    pairs = pairs + missed * (listed - found + n_wrong) / 2
+    n_pairs = n_relevant.astype(np.float64) * n_wrong
+    loss = np.divide(pairs, n_pairs, out=np.full(len(pairs), np.nan), where=n_pairs > 0)
+
+    coverage = np.max(labels_incl * block.hits, axis=1, initial=0)
+    coverage = np.where(missed > 0, n_labels, coverage)
+
+    share = np.sum(np.divide(relevant_incl, np.maximum(labels_incl, 1)) * block.hits, axis=1)
+    share = share + missed * n_relevant / np.maximum(n_labels, 1)
+    trivial = (n_relevant == 0) | (n_wrong == 0)
+    average_precision = np.where(trivial, 1.0, share / np.maximum(n_relevant, 1))
+    return loss, coverage.astype(np.float64), average_precision
+
+
+def _ties(scores: np.ndarray) -> tuple[Any, Any]:
+    """Index, for each entry of the sorted rows, the first and the last entry of its group of ties."""
+    n, m = scores.shape
+    is_new = np.ones((n, m), dtype=bool)
+    is_new[:, 1:] = scores[:, 1:] != scores[:, :-1]
+    here = np.arange(m, dtype=np.int32)
+    rows = np.arange(n)[:, None]
+    if is_new.all():
+        same = (rows, here[None, :])
+        return same, same
+    first = np.maximum.accumulate(np.where(is_new, here, 0), axis=1)
+    is_last = np.ones((n, m), dtype=bool)
+    is_last[:, :-1] = is_new[:, 1:]
+    last = np.minimum.accumulate(np.where(is_last, here, m - 1)[:, ::-1], axis=1)[:, ::-1]
+    return (rows, first), (rows, last)
+
+
+def _rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
+    truth = read_truth(y_true)
+    scores = read_scores(y_score, truth.shape)
+    parts = [rank_measures(block) for block in ranked_blocks(truth, scores)]
+    return [np.concatenate(part) for part in zip(*parts, strict=True)], read_weights(sample_weight, truth)
+
+
+def mean_where_defined(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """Mean over the rows whose value is defined."""
+    kept = ~np.isnan(values)
+    return weighted_mean(values[kept], None if weights is None else weights[kept])
+
+
+def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """Share of (relevant, irrelevant) label pairs of a row in the wrong order, mean over rows.
+
+    loss(row) = Σ_{p ∈ y, q ∉ y} ( [f_p < f_q] + ½[f_p = f_q] ) / (|y| |ȳ|)
+
+    where:
+
+    * y, ȳ are the relevant and the irrelevant labels of the row, f its scores;
+    * rows with all or no labels have no pairs and are left out of the mean.
+
+    **Differences from** :func:`sklearn.metrics.label_ranking_loss`, which counts a tie as a whole
+    error and a row without pairs as a perfect 0.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are left out of their row).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row as `predict_topk` gives them;
+        labels outside a list are taken as tied below it.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    loss : float
+        Between 0 (best) and 1; NaN if no row has pairs.
+
+    References
+    ----------
+    Schapire & Singer, *BoosTexter: A boosting-based system for text categorization*, 2000.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import ranking_loss
+    >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.5, 0.5, 0.9], [1, 2, 3]])  # one wrong pair, one tie
+    0.75
+    """
+    (loss, _, _), weights = _rows(y_true, y_score, sample_weight)
+    return mean_where_defined(loss, weights)
+
+
+def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """How far down the list one must go to find every relevant label, mean over rows.
+
+    coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|, 0 for a row without labels.
+
+    The definition of :func:`sklearn.metrics.coverage_error`, which takes no sparse y and no lists.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are left out of their row).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row; a relevant label outside its list
+        makes the coverage of the row the number of labels.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    coverage : float
+        At best the mean number of labels per row.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import coverage_error
+    >>> coverage_error([[1, 0, 0]], [[0.5, 0.1, 0.9]])
+    2.0
+    """
+    (_, coverage, _), weights = _rows(y_true, y_score, sample_weight)
+    return weighted_mean(coverage, weights)
+
+
+def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """Share of relevant labels among those ranked at or above each relevant one.
+
+    LRAP(row) = (1/|y|) Σ_{p ∈ y} |{q ∈ y : f_q ≥ f_p}| / |{q : f_q ≥ f_p}|, and 1 for a row with
+    all or no labels: the definition of :func:`sklearn.metrics.label_ranking_average_precision_score`,
+    which takes no lists and works row by row in Python.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such labels are left out of their row).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row; labels outside a list are taken as
+        tied below it.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    lrap : float
+        Between 0 and 1 (best).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import label_ranking_average_precision
+    >>> label_ranking_average_precision([[1, 0, 0]], [[0.5, 0.1, 0.9]])
+    0.5
+    """
+    (_, _, average_precision), weights = _rows(y_true, y_score, sample_weight)
+    return weighted_mean(average_precision, weights)
+
+
+def roc_auc_score(
+    y_true: Any, y_score: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
+) -> Any:
+    """Area under the ROC curve of each label over the rows, or its mean over labels.
+
+    AUC(label) = P(f(x⁺) > f(x⁻)) + ½P(f(x⁺) = f(x⁻)), x⁺ and x⁻ drawn from the rows with and without it.
+
+    **Difference from** :func:`sklearn.metrics.roc_auc_score`, whose macro mean is NaN as soon as one
+    label has one class only: here such labels are left out of the mean; with ``average=None`` they are
+    NaN, and `evaluate` counts them.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such rows are left out of their label).
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+        Scores of all labels, or the best labels of each row; a label outside the list of a row gets
+        there a score below all others.
+    average : "macro" or None, default="macro"
+        None gives one value for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    auc : float, or ndarray of shape (n_labels,) if `average` is None
+        Between 0 and 1 (best); NaN where it is not defined.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import roc_auc_score
+    >>> y = [[1, 0], [0, 0], [1, 0]]
+    >>> roc_auc_score(y, [[0.9, 0.1], [0.4, 0.2], [0.4, 0.3]])
+    0.75
+    """
+    truth = read_truth(y_true)
+    auc = auc_by_label(truth, read_scores(y_score, truth.shape), read_weights(sample_weight, truth))
+    if average is None:
+        return auc
+    if average != "macro":
+        raise ValueError(f"average must be 'macro' or None, got {average!r}.")
+    return mean_where_defined(auc, None)
+
+
+def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | None) -> np.ndarray:
+    """Area under the ROC curve of each label; NaN where all its known rows are of one class."""
+    n, n_labels = truth.shape
+    w = np.ones(n) if weights is None else weights
+    positive = truth.Y.T @ w
+    known = np.full(n_labels, w.sum()) - (0.0 if truth.unknown is None else truth.unknown.T @ w)
+    negative = known - positive
+    ordered = np.zeros(n_labels)
+    if isinstance(scores, TopK):
+        hits, counted = contains(truth.Y, scores.indices), scores.indices >= 0
+        if truth.unknown is not None:
+            counted &= ~contains(truth.unknown, scores.indices)
+        row, place = np.nonzero(counted)
+        label, value, hit = (a[row, place] for a in (scores.indices, scores.scores, hits))
+        order = np.lexsort((value, label))
+        label, value, hit, row_weight = label[order], value[order], hit[order], w[row[order]]
+        # rows whose list lacks the label are tied below all others
+        bottom_negative = negative - np.bincount(label, row_weight * ~hit, n_labels)
+        bottom_positive = positive - np.bincount(label, row_weight * hit, n_labels)
+        ordered = _ordered_pairs(label, value, row_weight * hit, row_weight * ~hit, n_labels)
+        ordered += bottom_negative * (positive - bottom_positive) + bottom_negative * bottom_positive / 2
+    else:
+        Y = truth.Y.tocsc()
+        unknown = None if truth.unknown is None else truth.unknown.tocsc()
+        for columns in blocks(n_labels, n):
+            block = scores[:, columns].T
+            order = np.argsort(block, axis=1)
+            hit = np.take_along_axis(Y[:, columns].T.toarray() > 0, order, axis=1)
+            row_weight = w[order]
+            if unknown is not None:
+                row_weight[np.take_along_axis(unknown[:, columns].T.toarray() > 0, order, axis=1)] = 0.0
+            label = np.repeat(np.arange(len(block)), n)
+            value = np.take_along_axis(block, order, axis=1)
+            masses = ((row_weight * hit).ravel(), (row_weight * ~hit).ravel())
+            ordered[columns] = _ordered_pairs(label, value.ravel(), *masses, len(block))
+    n_pairs = positive * negative
+    return np.divide(ordered, n_pairs, out=np.full(n_labels, np.nan), where=n_pairs > 0)
+
+
+def _ordered_pairs(
+    label: np.ndarray, value: np.ndarray, positive: np.ndarray, negative: np.ndarray, n_labels: int
+) -> np.ndarray:
+    """Weight of the (positive, negative) pairs of each label in the right order, ties half.
+
+    Entries are sorted by label, then by ascending value.
+    """
+    if len(label) == 0:
+        return np.zeros(n_labels)
+    is_new = np.ones(len(label), dtype=bool)
+    is_new[1:] = (label[1:] != label[:-1]) | (value[1:] != value[:-1])
+    start = np.flatnonzero(is_new)
+    group_label = label[start]
+    group_positive, group_negative = np.add.reduceat(positive, start), np.add.reduceat(negative, start)
+    below = np.cumsum(group_negative) - group_negative
+    below -= below[np.searchsorted(group_label, group_label)]  # counted within the label
+    return np.bincount(group_label, group_positive * (below + group_negative / 2), n_labels)

@@ -1,0 +1,127 @@
+"""`evaluate`: every measure the input allows, each row sorted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.metrics import at_k
+from hyperlabel.metrics._inputs import (
+    TopK,
+    Truth,
+    read_label_sets,
+    read_scores,
+    read_truth,
+    read_weights,
+    weighted_mean,
+)
+from hyperlabel.metrics.bipartition import bipartition_table
+from hyperlabel.metrics.probability import probability_table, read_probabilities
+from hyperlabel.metrics.ranking import auc_by_label, mean_where_defined, rank_measures, ranked_blocks
+
+
+def evaluate(
+    y_true: Any,
+    y_pred: Any = None,
+    y_score: Any = None,
+    *,
+    y_proba: Any = None,
+    ks: Sequence[int] = (1, 3, 5),
+    propensities: Any = None,
+    sample_weight: Any = None,
+) -> dict[str, float]:
+    """Measure predictions in every way they allow, in one pass.
+
+    The truth is read once and each row is sorted once; every value equals that of the function of the
+    same name in :mod:`hyperlabel.metrics`.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (known entries only are measured).
+    y_pred : array-like or sparse matrix of shape (n_samples, n_labels), default=None
+        Predicted indicator: gives the Hamming loss, subset accuracy, precision, recall and F1.
+    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
+        Scores, or the best labels of each row: gives the ranking measures and the ROC AUC.
+        Default: `y_proba`.
+    y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
+        Probabilities: gives the log loss and the Brier score.
+    ks : sequence of int, default=(1, 3, 5)
+        The k of precision_at_k and ndcg_at_k; those beyond the number of labels are left out.
+    propensities : array-like of shape (n_labels,), default=None
+        Gives psp_at_k; see :func:`hyperlabel.metrics.propensities`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    values : dict of str to float
+        Measures by name. What a mean leaves out is counted beside it: ``n_labels_absent`` (from truth
+        and prediction; F1 0), ``n_rows_without_pairs`` (not in ranking_loss), ``n_rows_without_labels``
+        (not in one_error), ``n_labels_one_class`` (not in roc_auc_macro).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import evaluate
+    >>> values = evaluate([[1, 0], [0, 1]], y_pred=[[1, 0], [1, 1]], y_score=[[0.9, 0.1], [0.6, 0.7]])
+    >>> values["hamming_loss"], values["f1_micro"], values["ranking_loss"]
+    (0.25, 0.8, 0.0)
+    """
+    if y_pred is None and y_score is None and y_proba is None:
+        raise ValueError("Nothing to evaluate: give y_pred, y_score or y_proba.")
+    truth = read_truth(y_true)
+    weights = read_weights(sample_weight, truth)
+    values: dict[str, float] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
+    if y_pred is not None:
+        values |= bipartition_table(truth, read_label_sets(y_pred, truth), weights)
+    proba = None if y_proba is None else read_probabilities(y_proba, truth.shape)
+    scores = proba if y_score is None else read_scores(y_score, truth.shape)
+    if scores is not None:
+        values |= _ranking_table(truth, scores, weights, ks, propensities)
+    if proba is not None:
+        values |= probability_table(truth, proba, weights)
+    return values
+
+
+def _ranking_table(
+    truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | None, ks: Sequence[int], p: Any
+) -> dict[str, float]:
+    depth = scores.indices.shape[1] if isinstance(scores, TopK) else truth.shape[1]
+    ks = [k for k in ks if k <= depth]
+    gain = None if p is None else at_k.read_gain(p, truth)
+    collected: dict[str, list[np.ndarray]] = {}
+    for block in ranked_blocks(truth, scores):
+        loss, coverage, average_precision = rank_measures(block)
+        rows = {
+            "ranking_loss": loss,
+            "one_error": at_k.one_error_rows(block),
+            "coverage_error": coverage,
+            "label_ranking_average_precision": average_precision,
+        }
+        for k in ks:
+            rows[f"precision_at_{k}"] = at_k.hits_at(block, k) / k
+            rows[f"ndcg_at_{k}"] = at_k.ndcg_rows(block, k)
+            if gain is not None:
+                rows[f"psp_at_{k}"] = at_k.gain_rows(block, gain, k)
+        for name, part in rows.items():
+            collected.setdefault(name, []).append(part)
+    by_row = {name: np.concatenate(parts) for name, parts in collected.items()}
+    table: dict[str, float] = {}
+    for name, column in by_row.items():
+        table[name] = (mean_where_defined if name in _MAY_MISS else weighted_mean)(column, weights)
+    if gain is not None:
+        for k in ks:
+            best = at_k.best_gain_rows(truth, gain, k)
+            table[f"psp_at_{k}"] = at_k.gain_ratio(by_row[f"psp_at_{k}"], best, weights)
+    auc = auc_by_label(truth, scores, weights)
+    return table | {
+        "roc_auc_macro": mean_where_defined(auc, None),
+        "n_rows_without_pairs": int(np.isnan(by_row["ranking_loss"]).sum()),
+        "n_rows_without_labels": int(np.isnan(by_row["one_error"]).sum()),
+        "n_labels_one_class": int(np.isnan(auc).sum()),
+    }
+
+
+_MAY_MISS = ("ranking_loss", "one_error")

@@ -1,0 +1,108 @@
+"""The measures as scorers for `GridSearchCV`, `cross_validate` and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import make_scorer
+from sklearn.utils.validation import _check_response_method
+
+from hyperlabel.metrics import at_k, bipartition, probability, ranking
+
+_SCORES = ("decision_function", "predict_proba")
+_PROBA = ("predict_proba",)
+
+
+class ScoreScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[misc]
+    """A scikit-learn scorer that takes the n×k scores as they are.
+
+    scikit-learn's own reads an estimator with two labels (``classes_ = [0, 1]``) as a binary one and
+    keeps the second column of its probabilities only.
+    """
+
+    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> float:
+        method = _check_response_method(estimator, list(self._response_method))
+        scores = method(X)
+        if isinstance(scores, list):  # one n×2 array for each label, as forests give
+            scores = np.column_stack([part[:, -1] for part in scores])
+        if method.__name__ == "predict_proba" and np.ndim(y_true) == 1:
+            scores = scores[:, -1]
+        return self._sign * self._score_func(y_true, scores, **{**self._kwargs, **kwargs})
+
+
+def _scorer(measure: Any, response: Any, *, lower: bool = False, **kwargs: Any) -> Any:
+    if response == "predict":
+        return make_scorer(measure, greater_is_better=not lower, **kwargs)
+    return ScoreScorer(measure, -1 if lower else 1, kwargs, response)
+
+
+def _table() -> dict[str, Any]:
+    table = {
+        "hamming_loss": _scorer(bipartition.hamming_loss, "predict", lower=True),
+        "subset_accuracy": _scorer(bipartition.subset_accuracy, "predict"),
+    }
+    for name in bipartition.MEASURES:
+        measure = getattr(bipartition, f"{name}_score")
+        for average in ("micro", "macro", "weighted", "samples"):
+            table[f"{name}_{average}"] = _scorer(measure, "predict", average=average)
+    table |= {
+        "ranking_loss": _scorer(ranking.ranking_loss, _SCORES, lower=True),
+        "one_error": _scorer(at_k.one_error, _SCORES, lower=True),
+        "coverage_error": _scorer(ranking.coverage_error, _SCORES, lower=True),
+        "label_ranking_average_precision": _scorer(ranking.label_ranking_average_precision, _SCORES),
+        "roc_auc_macro": _scorer(ranking.roc_auc_score, _SCORES),
+        "log_loss": _scorer(probability.log_loss, _PROBA, lower=True),
+        "brier_score": _scorer(probability.brier_score, _PROBA, lower=True),
+    }
+    for k in (1, 3, 5):
+        table[f"precision_at_{k}"] = _scorer(at_k.precision_at_k, _SCORES, k=k)
+        table[f"ndcg_at_{k}"] = _scorer(at_k.ndcg_at_k, _SCORES, k=k)
+    return table
+
+
+def get_scorer_names() -> list[str]:
+    """Names that `get_scorer` knows: those of `evaluate`.
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import get_scorer_names
+    >>> "ranking_loss" in get_scorer_names()
+    True
+    """
+    return sorted(_table())
+
+
+def get_scorer(name: Any) -> Any:
+    """Return a scorer by name, for ``scoring=`` anywhere in scikit-learn.
+
+    Greater is better, as scikit-learn wants it: the scorer of a loss gives the negative loss. Measures
+    with further parameters: ``make_scorer(psp_at_k, response_method="decision_function", propensities=p)``.
+
+    Parameters
+    ----------
+    name : str or callable
+        One of `get_scorer_names`; a callable is returned as it is.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y) -> float``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from hyperlabel.metrics import get_scorer
+    >>> X, y = make_multilabel_classification(random_state=0)
+    >>> search = GridSearchCV(RidgeClassifier(), {"alpha": [0.1, 10.0]}, scoring=get_scorer("ranking_loss"))
+    >>> bool(search.fit(X, y).best_score_ <= 0)
+    True
+    """
+    if callable(name):
+        return name
+    table = _table()
+    if name not in table:
+        raise ValueError(f"There is no scorer {name!r}: choose one of {', '.join(sorted(table))}.")
+    return table[name]
