@@ -1,0 +1,148 @@
+"""The thin factors H₀ of the normalised similarities S = I − L = H₀H₀ᵀ: never an n×n matrix.
+
+Notation
+--------
+=======  ==========================================================  =====
+code     meaning                                                     shape
+=======  ==========================================================  =====
+Y        incidence J: sample i lies on hyperedge (label) e           n×k
+sizes    δ(e), samples on e                                          k
+weights  w(e) ≥ 0                                                    k
+scale    c(e) = w(e)/δ(e)^p: p = 0 clique, 1 Zhou, 2 star            k
+degrees  D = Y(c∘δ)                                                  n
+base     D^(−1/2)Y, or Y for cca: depends on single rows (given δ)   n×q
+right    diag(c)^(1/2), or T = (YcᵀYc)^(+1/2) for cca                q×m
+=======  ==========================================================  =====
+
+One formula serves three expansions of Sun, Ji & Ye (2008): the clique weights (2)(3), the star
+graph seen from its vertices (4)–(6) and Zhou's random walk (7) are S = D^(−1/2) Y diag(c) Yᵀ D^(−1/2)
+with the same D = Y(c∘δ) and p = 0, 2 and 1. A sample without labels has D = 0 and D^(−1/2) := 0;
+an empty label contributes a zero column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+_POWER = {"clique": 0, "zhou": 1, "star": 2}
+EXPANSIONS = ("clique", "star", "zhou", "cca")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFactor:
+    """F = base·right, n×m, kept as a sparse n×q matrix and a small q×m mix.
+
+    Attributes
+    ----------
+    base : csr_array of shape (n, q)
+    right : ndarray of shape (q,) or (q, m)
+        A vector stands for a diagonal matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [0, 0]]))
+    >>> label_factor(Y, expansion="zhou").toarray().round(3)
+    array([[0.707, 0.   ],
+           [0.5  , 0.707],
+           [0.   , 0.   ]])
+    """
+
+    base: sparse.csr_array
+    right: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and of columns m."""
+        return self.base.shape[0], self.right.shape[-1]
+
+    def tosparse(self) -> sparse.csr_array:
+        """Return F as a sparse matrix; for a diagonal mix only (a full one would fill it)."""
+        if self.right.ndim == 2:
+            raise ValueError("This factor is a full mix of sparse columns: use base and right, or toarray().")
+        return sparse.csr_array(self.base @ sparse.diags_array(self.right))
+
+    def toarray(self) -> np.ndarray:
+        """Return F dense, for small n."""
+        return mix(self.base.toarray(), self.right)
+
+    def centered_gram(self) -> np.ndarray:
+        """Return FcᵀFc (m×m) without forming F."""
+        return mix_both(centered_gram(self.base), self.right)
+
+
+def label_factor(
+    Y: sparse.csr_array,
+    *,
+    expansion: str = "clique",
+    sizes: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> LabelFactor:
+    """Return the factor H₀ of one expansion.
+
+    Parameters
+    ----------
+    Y : csr_array of shape (n, k)
+        Indicator; may be a block of the rows when `sizes` is given.
+    expansion : {"clique", "star", "zhou", "cca"}
+        The similarity; ``"cca"`` gives Y(YcᵀYc)^(+1/2), to be centred by whoever uses it.
+    sizes : ndarray of shape (k,), default=None
+        Hyperedge sizes δ over all rows; counted from Y by default.
+    weights : ndarray of shape (k,), default=None
+        Hyperedge weights; 1 by default, not used by cca.
+    """
+    if expansion == "cca":
+        return LabelFactor(Y, whitening(centered_gram(Y)))
+    sizes = np.asarray(Y.sum(axis=0)).ravel() if sizes is None else sizes
+    scale = edge_scale(sizes, weights, expansion)
+    return LabelFactor(normalise_rows(Y, scale * sizes), np.sqrt(scale))
+
+
+def edge_scale(sizes: np.ndarray, weights: np.ndarray | None, expansion: str) -> np.ndarray:
+    """Return c(e) = w(e)/δ(e)^p, 0 for an empty label."""
+    if expansion not in _POWER:
+        raise ValueError(f"Unknown expansion {expansion!r}: choose one of {', '.join(EXPANSIONS)}.")
+    weights = np.ones(len(sizes)) if weights is None else weights
+    power = np.asarray(sizes, dtype=np.float64) ** _POWER[expansion]
+    return np.divide(weights, power, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def normalise_rows(Y: sparse.csr_array, along: np.ndarray) -> sparse.csr_array:
+    """Return D^(−1/2)Y with D = Y·along and D^(−1/2) = 0 where D = 0."""
+    degrees = Y @ along
+    root = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    return sparse.csr_array((Y.data * np.repeat(root, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
+
+
+def whitening(gram: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse square root of a small Gram, null directions dropped (k×rank)."""
+    s, V = linalg.eigh(gram)
+    kept = s > null_tolerance(s)
+    return (V[:, kept] / np.sqrt(s[kept])) @ V[:, kept].T
+
+
+def null_tolerance(eigenvalues: np.ndarray) -> float:
+    """Eigenvalues of a small Gram up to this are zeros blurred by rounding."""
+    size = len(eigenvalues)
+    return 10 * size * float(np.finfo(np.float64).eps) * float(eigenvalues.max(initial=0.0))
+
+
+def centered_gram(base: Any) -> np.ndarray:
+    """Return (PF)ᵀ(PF), P the centring projector, for sparse F."""
+    total = np.asarray(base.sum(axis=0)).ravel()
+    return (base.T @ base).toarray() - np.outer(total, total) / base.shape[0]
+
+
+def mix(M: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return M·right, a vector standing for a diagonal."""
+    return M * right if right.ndim == 1 else M @ right
+
+
+def mix_both(M: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return rightᵀ·M·right."""
+    return mix(mix(M, right).T, right)

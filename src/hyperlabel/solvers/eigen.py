@@ -1,0 +1,98 @@
+"""Generalised eigenproblems of low rank, at the price of m ridge solves.
+
+Maximise tr(WᵀBBᵀW) subject to Wᵀ(XcᵀXc + λI)W = I, where B = XcᵀFc is d×m with m small.
+With R = (XcᵀXc + λI)⁻¹B and K = BᵀR = VΓVᵀ (m×m), the eigenvectors are W = RVΓ^(−1/2): the
+functions here return the m×c matrix `right` with W = R·right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class ReducedEigen:
+    """Eigenvalues, largest first, and the mix `right` (m×rank) with W = R·right."""
+
+    values: np.ndarray
+    right: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of components that exist."""
+        return len(self.values)
+
+
+def exact_form(reduced: np.ndarray, gram: np.ndarray, *, noise: float = 0.0) -> ReducedEigen:
+    """Eigenvectors of the generalised problem itself: right = VΓ^(−1/2).
+
+    Parameters
+    ----------
+    reduced : ndarray of shape (m, m)
+        K = BᵀR.
+    gram : ndarray of shape (m, m)
+        FcᵀFc: its null directions are left out first (dependent or empty labels).
+    noise : float, default=0.0
+        Relative accuracy of `reduced`; eigenvalues below it (or below rounding) are zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.abs(exact_form(np.diag([4.0, 1.0]), np.eye(2)).right)
+    array([[0.5, 0. ],
+           [0. , 1. ]])
+    """
+    _, V = _kept(gram, 0.0)
+    values, U = _kept(V.T @ reduced @ V, noise)
+    return ReducedEigen(values, V @ U / np.sqrt(values))
+
+
+def least_squares_form(gram: np.ndarray) -> ReducedEigen:
+    """Regress on the left singular vectors of Fc (24)–(30): right = VₕΣₕ⁻¹, ordered by Σₕ.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+        FcᵀFc = VₕΣₕ²Vₕᵀ; null singular values are dropped. `values` are the Σₕ².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.abs(least_squares_form(np.diag([0.0, 4.0])).right)
+    array([[0. ],
+           [0.5]])
+    """
+    values, V = _kept(gram, 0.0)
+    return ReducedEigen(values, V / np.sqrt(values))
+
+
+def fix_signs(W: np.ndarray) -> np.ndarray:
+    """Turn each column so that its largest entry is positive.
+
+    "Largest" is the first entry within one part in a million of the maximum, so that rounding
+    does not decide between entries of equal size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fix_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
+    array([[-1.,  2.],
+           [ 3.,  1.]])
+    """
+    if not W.size:
+        return W
+    size = np.abs(W)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0)
+    return W * np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0).astype(W.dtype)
+
+
+def _kept(A: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs of a small positive semi-definite A above rounding (and noise), largest first."""
+    s, V = linalg.eigh((A + A.T) / 2)
+    kept = s > max(10 * len(s) * EPS, noise) * max(float(s[-1]), 0.0) if len(s) else np.zeros(0, bool)
+    return s[kept][::-1], V[:, kept][:, ::-1]
