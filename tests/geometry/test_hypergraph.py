@@ -128,3 +128,16 @@ def test_weights_that_make_no_sense_are_refused():
             edge_weights(wrong, sums, label_names=names)
     with pytest.raises(ValueError, match="Unknown expansion"):
         label_factor(sparse.csr_array(_labels()), expansion="square")
+
+
+@pytest.mark.parametrize("weights", ["uniform", "compactness"])
+def test_a_sample_weight_is_a_repetition(weights):
+    rng = np.random.default_rng(5)
+    X, Y = rng.normal(size=(40, 4)), (rng.random((40, 3)) < 0.4).astype(float)
+    s = rng.integers(0, 4, 40)
+    rows = np.repeat(np.arange(40), s)
+    once = LabelHypergraph(Y, X, weights=weights, sample_weight=s.astype(float))
+    written_out = LabelHypergraph(Y[rows], X[rows], weights=weights)
+    assert_allclose(once.weights, written_out.weights, rtol=1e-10)
+    assert_allclose(once.quadratic_form(X), written_out.quadratic_form(X[rows]), atol=1e-9)
+    assert_allclose(once.quadratic_form(sparse.csr_array(X)), written_out.quadratic_form(X[rows]), atol=1e-9)

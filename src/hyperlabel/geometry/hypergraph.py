@@ -43,8 +43,16 @@ class EdgeSums:
     squares: np.ndarray | None = None
 
     @classmethod
-    def from_rows(cls, Y: sparse.csr_array, X: Any = None, *, shift: np.ndarray | None = None) -> EdgeSums:
-        """Sum over a block of rows; with X also what `compactness` needs."""
+    def from_rows(
+        cls,
+        Y: sparse.csr_array,
+        X: Any = None,
+        *,
+        shift: np.ndarray | None = None,
+        sample_weight: np.ndarray | None = None,
+    ) -> EdgeSums:
+        """Sum over a block of rows (a weight is a repetition); with X also what `compactness` needs."""
+        Y = Y if sample_weight is None else sparse.diags_array(sample_weight) @ Y
         sizes = np.asarray(Y.sum(axis=0)).ravel()
         if X is None:
             return cls(Y.shape[0], sizes)
@@ -146,6 +154,9 @@ class LabelHypergraph:
     weights : see `edge_weights`, default="uniform"
     nu : float, default=1.0
     label_names : ndarray of str, default=None
+    sample_weight : ndarray of shape (n,), default=None
+        A sample of weight 2 stands for two equal samples, in the sizes, the compactness and
+        `quadratic_form`; degrees and factors are those of one of them.
 
     Examples
     --------
@@ -166,10 +177,12 @@ class LabelHypergraph:
         weights: Any = "uniform",
         nu: float = 1.0,
         label_names: np.ndarray | None = None,
+        sample_weight: np.ndarray | None = None,
     ) -> None:
         self.incidence = sparse.csr_array(y, dtype=np.float64)
+        self.sample_weight = sample_weight
         needs_rows = isinstance(weights, str) and weights.startswith("compactness")
-        sums = EdgeSums.from_rows(self.incidence, X if needs_rows else None)
+        sums = EdgeSums.from_rows(self.incidence, X if needs_rows else None, sample_weight=sample_weight)
         self.sizes = sums.sizes
         self.weights = edge_weights(weights, sums, nu=nu, label_names=label_names)
 
@@ -227,8 +240,11 @@ class LabelHypergraph:
             return dense(X.T @ X) - B @ B.T
         if not sparse.issparse(X):
             X = X - X.mean(axis=0, dtype=np.float64)
-        degrees = self.degrees(expansion)
-        B = dense(X.T @ self.incidence) * np.sqrt(edge_scale(self.sizes, self.weights, expansion))
+        degrees, incidence = self.degrees(expansion), self.incidence
+        if self.sample_weight is not None:
+            degrees = degrees * self.sample_weight
+            incidence = sparse.diags_array(self.sample_weight) @ incidence
+        B = dense(X.T @ incidence) * np.sqrt(edge_scale(self.sizes, self.weights, expansion))
         scaled = sparse.diags_array(degrees) @ X if sparse.issparse(X) else degrees[:, None] * X
         form = dense(X.T @ scaled) - B @ B.T
         return (form + form.T) / 2

@@ -1,0 +1,141 @@
+"""Label-set size: a threshold h(x) learned from the rows themselves (CVPR'09 §3.4).
+
+A ranker orders labels; how many of them a row carries is a question of its own. For a training
+row the threshold half way between its worst relevant and its best irrelevant label::
+
+    h(xᵢ) = ½ (min_{j∈yᵢ} f_j(xᵢ) + max_{j∉yᵢ} f_j(xᵢ))
+
+would give the right set; it is regressed on x by a linear support vector machine. A label is
+predicted where f_j(x) > h(x), strictly. Rows without labels ask for h = max f + ½ and rows with
+all labels for h = min f − ½: the margin of 1 that a ranker asks for, with one side missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from hyperlabel.solvers.scaling import FeatureScaling
+from hyperlabel.solvers.svr import solve_svr
+
+
+def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
+    """Return h(xᵢ) of each row from its scores (n×k) and its labels (n×k, dense or sparse).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
+    >>> set_size_targets(scores, np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1]]))
+    array([ 1.5,  2.5, -0.5])
+    """
+    on = (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)) > 0
+    worst = np.where(on, scores, np.inf).min(axis=1)
+    rival = np.where(on, -np.inf, scores).max(axis=1)
+    none, full = ~on.any(axis=1), on.all(axis=1)
+    worst[none], rival[full] = rival[none] + 1.0, worst[full] - 1.0
+    return 0.5 * (worst + rival)
+
+
+class LabelSetSize(BaseEstimator):
+    r"""Learn how far down the ranking of its labels a row goes; for the scores of any ranker.
+
+    .. math:: h(x_i) = \tfrac12 \big(\min_{j \in y_i} f_j(x_i) + \max_{j \notin y_i} f_j(x_i)\big)
+
+    where:
+
+    - :math:`f_j(x_i)` is the ranker's score of label j, :math:`y_i` the label set of row i;
+    - h is regressed on x; label j is predicted where :math:`f_j(x) > h(x)`.
+
+    Rows without labels aim at :math:`\max f + ½`, rows with all labels at :math:`\min f - ½`.
+
+    Parameters
+    ----------
+    regressor : regressor, default=None
+        A scikit-learn regressor, cloned. None: a linear support vector regression with squared
+        losses outside the tube, on features scaled as in `RankSVM`.
+    C : float, default=1.0
+        Weight of the losses of the default regressor.
+    epsilon : float, default=0.1
+        Half-width of its tube, in units of the scores.
+    scaling : {"auto", "standard", "norm", "none"}, default="auto"
+        How it scales features.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights of h (default regressor only).
+    intercept_ : float
+        Intercept of h (default regressor only).
+    regressor_ : regressor
+        The fitted clone, if one was given.
+
+    References
+    ----------
+    .. [1] A. Elisseeff, J. Weston. A kernel method for multi-labelled classification. NIPS 2001.
+    .. [2] G. Chen et al. Efficient multi-label classification with hypergraph regularization.
+       CVPR 2009, section 3.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance
+    >>> from hyperlabel.decision import LabelSetSize
+    >>> X, Y = make_multilabel_classification(n_samples=100, random_state=0)
+    >>> scores = BinaryRelevance().fit(X, Y).decision_function(X)
+    >>> LabelSetSize().fit(X, scores, Y).decide(X, scores).shape
+    (100, 5)
+    """
+
+    def __init__(
+        self, regressor: Any = None, *, C: float = 1.0, epsilon: float = 0.1, scaling: str = "auto"
+    ) -> None:
+        self.regressor = regressor
+        self.C = C
+        self.epsilon = epsilon
+        self.scaling = scaling
+
+    def fit(self, X: Any, scores: np.ndarray, Y: Any, sample_weight: Any = None) -> LabelSetSize:
+        """Learn h.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array of shape (n_samples, n_features)
+            Rows.
+        scores : ndarray of shape (n_samples, n_labels)
+            The ranker's scores of these rows; out-of-fold ones are less optimistic.
+        Y : ndarray or sparse array of shape (n_samples, n_labels)
+            Their labels.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : LabelSetSize
+        """
+        target = set_size_targets(scores, Y)
+        if self.regressor is not None:
+            extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.regressor_ = clone(self.regressor).fit(X, target, **extra)
+            return self
+        scaled = FeatureScaling.fit(X, self.scaling, sample_weight)
+        found = solve_svr(scaled.rows(X), target, C=self.C, epsilon=self.epsilon, sample_weight=sample_weight)
+        b = found.b + (scaled.shift @ found.w if sparse.issparse(X) else 0.0)
+        coef, intercept = scaled.unscale(found.w[:, None], np.array([b]))
+        self.coef_, self.intercept_ = coef[0], float(intercept[0])
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the threshold h(x) of each row, of shape (n_samples,)."""
+        check_is_fitted(self)
+        if self.regressor is not None:
+            return np.asarray(self.regressor_.predict(X), dtype=np.float64)
+        return np.asarray(X @ self.coef_).ravel() + self.intercept_
+
+    def decide(self, X: Any, scores: np.ndarray) -> np.ndarray:
+        """Return the label sets {j : f_j(x) > h(x)} as a boolean n×k array."""
+        return scores > self.predict(X)[:, None]

@@ -1,0 +1,108 @@
+"""Linear support vector regression by Newton steps, each a ridge on the rows outside the tube.
+
+Minimise, with an unpenalised intercept::
+
+    ½‖w‖² + C Σᵢ sᵢ [|tᵢ − wᵀxᵢ − b| − ε]₊²
+
+The objective is piecewise quadratic. Where the set of rows outside the tube (and their side) is
+known, the minimum is the ridge of the targets tᵢ ∓ ε on those rows with λ = 1/(2C), which the
+shared moments solve; when a full step leaves that set unchanged the solution is exact. A weight
+sᵢ is a repetition, and centring X changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.solvers.ridge import solve_ridge
+
+
+@dataclass(frozen=True, eq=False)
+class SvrResult:
+    """Weights, intercept and the certificate: the relative norm of the gradient."""
+
+    w: np.ndarray
+    b: float
+    gradient: float
+    n_iter: int
+    converged: bool
+
+
+def solve_svr(
+    X: Any,
+    t: np.ndarray,
+    *,
+    C: float = 1.0,
+    epsilon: float = 0.1,
+    sample_weight: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+) -> SvrResult:
+    """Fit t ≈ Xw + b with a tube of half-width `epsilon` and squared losses outside it.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    t : ndarray of shape (n,)
+    C : float
+        Weight of the losses.
+    epsilon : float
+        Half-width of the tube.
+    sample_weight : ndarray of shape (n,), optional
+    tol : float
+        Stop when the gradient has fallen to this share of its norm at w = 0.
+    max_iter : int
+
+    Returns
+    -------
+    result : SvrResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> found = solve_svr(X, np.array([0.0, 2.0, 4.0]), C=1e8, epsilon=0.5)
+    >>> round(float(found.w[0]), 4), round(float(found.b), 4)
+    (1.5, 0.5)
+    """
+    s = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    w, b = np.zeros(X.shape[1]), float(np.average(t, weights=s))
+    left = t - b
+    value, scale, converged, iteration = np.inf, 0.0, False, 0
+    for iteration in range(max_iter + 1):
+        side = np.where(left > epsilon, 1.0, np.where(left < -epsilon, -1.0, 0.0))
+        push = 2 * C * s * (left - epsilon * side) * np.abs(side)
+        gradient = float(np.hypot(np.linalg.norm(w - X.T @ push), push.sum()))
+        scale = scale or float(np.hypot(np.linalg.norm(X.T @ push), push.sum())) or 1.0
+        converged = gradient <= tol * scale
+        if converged or iteration == max_iter:
+            break
+        value = 0.5 * float(w @ w) + C * float(s @ np.maximum(np.abs(left) - epsilon, 0) ** 2)
+        w_new, b_new = _ridge_outside(X, t - epsilon * side, s * np.abs(side), C, w, b)
+        step, left_new = 1.0, t - X @ w_new - b_new
+        direction, change = w_new - w, left_new - left
+        while step > 1e-10:  # the objective is convex along the step: halve until it falls
+            w_try, left_try = w + step * direction, left + step * change
+            tried = 0.5 * float(w_try @ w_try) + C * float(s @ np.maximum(np.abs(left_try) - epsilon, 0) ** 2)
+            if tried < value:
+                break
+            step /= 2
+        else:
+            break  # rounding: nothing left to gain
+        w, b, left = w_try, b + step * (b_new - b), left_try
+    return SvrResult(w, b, gradient / scale, iteration, converged)
+
+
+def _ridge_outside(
+    X: Any, z: np.ndarray, s: np.ndarray, C: float, w: np.ndarray, b: float
+) -> tuple[np.ndarray, float]:
+    """Ridge of z on the rows of positive weight, λ = 1/(2C)."""
+    out = np.flatnonzero(s > 0)
+    if not len(out):
+        return np.zeros_like(w), b
+    path = solve_ridge(X[out], z[out, None], alphas=(0.5 / C,), sample_weight=s[out], tol=1e-10)
+    found = path.solve(0.5 / C)
+    return found.coef[:, 0], float(found.intercept[0])
