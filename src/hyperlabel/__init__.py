@@ -16,7 +16,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "linear": ("BinaryRelevance",),
 }
-_MODULES = ("datasets", "metrics", "model_selection")
+_MODULES = ("datasets", "metrics", "model_selection", "outofcore")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_MODULES, *_HOME]

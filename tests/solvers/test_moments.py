@@ -71,12 +71,12 @@ def test_float32_rows_are_summed_in_double():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_float32_products_keep_six_digits_and_say_so(weighted):
+def test_float32_products_keep_five_digits_and_say_so(weighted):
     X, F, w = _rows(4, n=20_000, offset=50.0)
     single, w = X.astype(np.float32), w if weighted else None
     fast = Moments.from_rows(single, F, sample_weight=w, single=True)
-    _assert_same(fast, Moments.from_rows(single.astype(np.float64), F, sample_weight=w), rtol=1e-6)
-    assert fast.digits_kept() < 6.1 < Moments.from_rows(single, F).digits_kept()
+    _assert_same(fast, Moments.from_rows(single.astype(np.float64), F, sample_weight=w), rtol=3e-6)
+    assert fast.digits_kept() < 5.6 < Moments.from_rows(single, F).digits_kept()
     assert (Moments.from_rows(X, F) + fast).digits == fast.digits
     assert Moments.from_rows(X, F, single=True).digits > 15  # float64 rows are never rounded
 

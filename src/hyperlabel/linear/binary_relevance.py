@@ -192,6 +192,14 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
                 tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
 
+    def _refuses_blocks(self) -> str | None:
+        if self.estimator is None:
+            return None
+        return (
+            f"BinaryRelevance({type(self.estimator).__name__}()) needs all rows at once: "
+            "fit it in memory, or leave estimator=None for the shared ridge."
+        )
+
     # -- the shared ridge ---------------------------------------------------------------------------
 
     def _solve(self) -> None:

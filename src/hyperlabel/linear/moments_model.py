@@ -34,6 +34,7 @@ class MomentsModel:
 
     moments_: Moments
     _layout: TargetLayout
+    _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_ff: ClassVar[bool] = False
 
     # -- what a model says ----------------------------------------------------------------------
@@ -45,6 +46,30 @@ class MomentsModel:
     def _solve(self) -> None:
         """Set the fitted attributes from `moments_`."""
         raise AttributeError(f"{type(self).__name__} does not say how to solve its moments.")
+
+    # -- what a model may say to be fitted in blocks (see `linear.blocks`) ---------------------
+
+    def _refuses_blocks(self) -> str | None:
+        """Say in a sentence why these parameters need all rows at once, or None."""
+        return None
+
+    def _scans(self) -> bool:
+        """Whether `_factor` needs a pass over all rows first."""
+        return False
+
+    def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
+        """Arrays that add over blocks of rows, for `_use_scan`."""
+        return {}
+
+    def _use_scan(self, total: dict[str, Any]) -> None:
+        """Take the sum of all scans."""
+
+    def _set_layout(self, layout: TargetLayout, *, counts: np.ndarray, n_rows: float) -> None:
+        """Remember how y looked and, where the model keeps them, how often each label came."""
+        self._layout = layout
+        remember = getattr(self, "_set_targets", None)
+        if remember is not None:
+            remember(layout, counts=counts, n_rows=n_rows)
 
     # -- rows come and go ---------------------------------------------------------------------------
 

@@ -1,0 +1,121 @@
+"""A fit as a sum over blocks of rows: the steps that out-of-core and Dask share.
+
+A model on moments (`MomentsModel`) is fitted in blocks as ::
+
+    open_fit(model, X₁, y₁)                       # the gate, on the first block: features and labels
+    use_scan(model, Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
+    close_fit(model, Σ sum_block(model, Xᵢ, yᵢ))  # moments, then the model's own solve
+
+Every Σ may be taken in any order and anywhere. What a model needs before it can form its factor
+(label counts for a hypergraph, label co-occurrence for PLST) comes out of the scan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel._validation import check_features, check_fit, check_weights, encode_like, layout_of_classes
+from hyperlabel.linear.moments_model import MomentsModel
+from hyperlabel.solvers.moments import Moments, first_mean
+
+Scan = dict[str, Any]  # arrays that add
+
+
+@dataclass
+class BlockSums:
+    """What a block of rows contributes: its moments and how many rows carry each label."""
+
+    moments: Moments
+    counts: np.ndarray
+
+    def add(self, other: BlockSums) -> BlockSums:
+        """Add in place."""
+        self.moments.add(other.moments)
+        self.counts += other.counts
+        return self
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return everything as plain arrays, for a checkpoint."""
+        parts = {f.name: getattr(self.moments, f.name) for f in fields(Moments)}
+        arrays = {name: np.asarray(value) for name, value in parts.items() if value is not None}
+        return {**arrays, "counts": self.counts}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BlockSums:
+        """Return the sums that `to_arrays` took apart."""
+        parts: dict[str, Any] = {f.name: arrays.get(f.name) for f in fields(Moments)}
+        for name, kind in (("n", int), ("weight", float), ("peak", float), ("digits", float)):
+            parts[name] = kind(parts[name])
+        return cls(Moments(**parts), arrays["counts"])
+
+
+def open_fit(model: Any, X: Any, y: Any, *, classes: Any = None, label_names: Any = None) -> None:
+    """Let the first block through the gate: from here on the model knows its features and labels."""
+    if not isinstance(model, MomentsModel):
+        raise TypeError(
+            f"{type(model).__name__} cannot be fitted from blocks of rows: it is not a function of sums."
+        )
+    refusal = model._refuses_blocks()
+    if refusal:
+        raise ValueError(refusal)
+    if np.ndim(y) == 1 or (not sparse.issparse(y) and np.ndim(y) == 2 and np.shape(y)[1] == 1):
+        if classes is None:
+            raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
+        X = check_features(model, X, reset=True)
+        layout = layout_of_classes(classes, np.asarray(y).dtype)
+    else:
+        X, _, layout = check_fit(model, X, y)
+    if label_names is not None:
+        layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
+    model.__dict__.pop("moments_", None)
+    model._set_layout(layout, counts=np.zeros(layout.n_columns), n_rows=0)
+    model._block_shift = np.zeros(X.shape[1]) if sparse.issparse(X) else first_mean(X)
+
+
+def scan_block(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Scan:
+    """Return what the model wants to know of a block before it can form its factor."""
+    X, Y, weights = _block(model, X, y, sample_weight)
+    return model._scan(X, Y, weights)
+
+
+def add_scans(total: Scan, other: Scan) -> Scan:
+    """Add two scans, name by name."""
+    return {name: total[name] + other[name] for name in total}
+
+
+def use_scan(model: Any, total: Scan) -> None:
+    """Tell the model the sum of all scans."""
+    model._use_scan(total)
+
+
+def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> BlockSums:
+    """Return the sums of a block; `single` multiplies float32 rows in float32."""
+    X, Y, weights = _block(model, X, y, sample_weight)
+    moments = Moments.from_rows(
+        X,
+        model._factor(Y),
+        sample_weight=weights,
+        shift=None if sparse.issparse(X) else model._block_shift,
+        with_ff=model._keeps_ff,
+        single=single,
+    )
+    counts = Y.sum(axis=0) if weights is None else weights @ Y
+    return BlockSums(moments, np.asarray(counts, dtype=np.float64).ravel())
+
+
+def close_fit(model: Any, total: BlockSums) -> Any:
+    """Solve the model from the sums of all blocks."""
+    del model._block_shift
+    model.moments_ = total.moments
+    model._set_layout(model._layout, counts=total.counts, n_rows=total.moments.weight)
+    model._solve()
+    return model
+
+
+def _block(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, sparse.csr_array, Any]:
+    X = check_features(model, X)
+    return X, encode_like(y, model._layout, n_rows=X.shape[0]), check_weights(sample_weight, X)

@@ -1,0 +1,7 @@
+"""Data larger than memory on one machine: fit from chunks or files, predict to disk."""
+
+from hyperlabel.outofcore._fit import fit
+from hyperlabel.outofcore._predict import predict, read_predictions
+from hyperlabel.outofcore._sources import RowChunks
+
+__all__ = ["fit", "predict", "read_predictions", "RowChunks"]

@@ -1,0 +1,98 @@
+"""What a fit has summed so far, in one file that is either old or new, never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """Write an npz file atomically: a reader sees the old file or the whole new one."""
+    flat: dict[str, Any] = {}
+    for name, value in arrays.items():
+        if sparse.issparse(value):
+            value = sparse.csr_array(value)
+            flat |= {f"{name}.{part}": getattr(value, part) for part in ("data", "indices", "indptr")}
+            flat[f"{name}.shape"] = np.asarray(value.shape)
+        else:
+            flat[name] = np.asarray(value)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **flat)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Read what `write_arrays` wrote (never a pickle)."""
+    with np.load(path, allow_pickle=False) as stored:
+        flat = {name: stored[name] for name in stored.files}
+    arrays: dict[str, Any] = {name: value for name, value in flat.items() if "." not in name}
+    for name in [key.removesuffix(".indptr") for key in flat if key.endswith(".indptr")]:
+        parts = tuple(flat[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+        arrays[name] = sparse.csr_array(parts, shape=tuple(flat[f"{name}.shape"]))
+    return arrays
+
+
+@dataclass
+class State:
+    """How far a fit has come: stage, place in the source, rows summed, the sums, the finished scan."""
+
+    stage: str = "start"
+    place: tuple[int, int] = (0, 0)
+    rows: int = 0
+    sums: dict[str, Any] = field(default_factory=dict)
+    scan: dict[str, Any] = field(default_factory=dict)
+
+
+class Checkpoint:
+    """The state of one fit on disk."""
+
+    def __init__(self, path: str | os.PathLike[str], identity: list[Any]) -> None:
+        self.path = Path(path)
+        self.identity = json.dumps(identity, default=str)
+
+    def save(self, state: State) -> None:
+        """Replace the file."""
+        head = {"identity": self.identity, "stage": state.stage, "place": state.place, "rows": state.rows}
+        arrays: dict[str, Any] = {"state": np.asarray(json.dumps(head))}
+        arrays |= {f"sums:{name}": value for name, value in state.sums.items()}
+        arrays |= {f"scan:{name}": value for name, value in state.scan.items()}
+        write_arrays(self.path, arrays)
+
+    def load(self) -> State:
+        """Return the state to go on from; the start where there is no file yet."""
+        if not self.path.exists():
+            return State()
+        try:
+            arrays = read_arrays(self.path)
+            head = json.loads(str(arrays.pop("state")))
+        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{self.path} is not a checkpoint: delete it or name another file.") from error
+        if head["identity"] != self.identity:
+            raise ValueError(
+                f"The checkpoint {self.path} belongs to another model or other data: delete it or name "
+                "another file."
+            )
+        state = State(head["stage"], tuple(head["place"]), head["rows"])
+        for name, value in arrays.items():
+            kind, key = name.split(":", 1)
+            getattr(state, kind)[key] = value
+        return state
+
+    def remove(self) -> None:
+        """Delete the file: the fit is done."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,235 @@
+"""Where chunks come from: files, arrays, sequences, or a function that starts an iterator.
+
+A source yields ``(place, chunk)``; the place, two whole numbers, is where to go on after that chunk, so
+that a fit that was killed can resume without reading again what it has already summed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel import datasets
+
+Place = tuple[int, int]
+START: Place = (0, 0)
+CHUNK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A block of rows: features, labels (None where only features are read), weights, label names."""
+
+    X: Any
+    y: Any = None
+    sample_weight: Any = None
+    label_names: Any = None
+
+
+class Source:
+    """Chunks from a place on; `n_rows` and `n_bytes` are None where nobody knows."""
+
+    n_rows: int | None = None
+
+    def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
+        """Yield chunks and the place after each."""
+        raise AttributeError(f"{type(self).__name__} does not read.")
+
+    def identity(self) -> list[Any]:
+        """Return what tells this source from another, for checkpoints."""
+        return [type(self).__name__, self.n_rows]
+
+
+class RowChunks(Source):
+    """Rows of arrays or ``.npy`` files in chunks of equal size.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or path of a ``.npy`` file
+        The rows. A file is read chunk by chunk, never mapped: mapped pages would count as
+        resident memory.
+    y : array, sparse matrix or path, default=None
+        Their labels; None for prediction.
+    sample_weight : array of shape (n,), default=None
+        Weights of the rows.
+    rows : int, default=None
+        Rows per chunk; by default as many as take 64 MiB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.outofcore import RowChunks
+    >>> chunks = RowChunks(np.zeros((10, 3)), np.ones((10, 2)), rows=4)
+    >>> [chunk.X.shape for _, chunk in chunks.read()]
+    [(4, 3), (4, 3), (2, 3)]
+    """
+
+    def __init__(self, X: Any, y: Any = None, *, sample_weight: Any = None, rows: int | None = None) -> None:
+        self.X = _rows_of(X)
+        self.y = None if y is None else _rows_of(y)
+        self.sample_weight = None if sample_weight is None else np.asarray(sample_weight)
+        self.n_rows = int(self.X.shape[0])
+        for name, other in (("y", self.y), ("sample_weight", self.sample_weight)):
+            if other is not None and other.shape[0] != self.n_rows:
+                raise ValueError(f"X has {self.n_rows} rows but {name} has {other.shape[0]}.")
+        if rows is not None and rows < 1:
+            raise ValueError(f"rows must be at least 1, got {rows}.")
+        self.rows = rows or max(1, CHUNK_BYTES // max(1, _row_bytes(self.X)))
+
+    def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
+        """Yield chunks and the place after each."""
+        for first in range(start[0], self.n_rows or 0, self.rows):
+            part = slice(first, min(first + self.rows, self.n_rows or 0))
+            yield (
+                (part.stop, 0),
+                Chunk(
+                    self.X[part],
+                    None if self.y is None else self.y[part],
+                    None if self.sample_weight is None else self.sample_weight[part],
+                ),
+            )
+
+    def identity(self) -> list[Any]:
+        """Return what tells this source from another, for checkpoints."""
+        return [type(self).__name__, *self.X.shape, getattr(self.X, "name", "")]
+
+
+class _NpyRows:
+    """Row slices of a C-ordered 2-D (or 1-D) ``.npy`` file by plain reads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.name
+        with open(path, "rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else None
+            shape, fortran, dtype = (read or np.lib.format.read_array_header_2_0)(file)
+            self.offset = file.tell()
+        if dtype.hasobject or fortran or len(shape) not in (1, 2):
+            raise ValueError(f"{path} must hold a C-ordered array of numbers, rows first: save it so.")
+        self.shape, self.dtype = shape, dtype
+        self.row_bytes = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        count = rows.stop - rows.start
+        with open(self.path, "rb", buffering=0) as file:
+            file.seek(self.offset + rows.start * self.row_bytes)
+            values = np.fromfile(file, self.dtype, count * self.row_bytes // self.dtype.itemsize)
+        return values.reshape(count, *self.shape[1:])
+
+
+class Files(Source):
+    """Data files in any format the readers stream: npz, ARFF, LIBSVM, XMC, CSV, Parquet."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], **options: Any) -> None:
+        self.paths = [Path(path) for path in paths]
+        self.options = options
+        for path in self.paths:
+            if not path.exists():
+                raise FileNotFoundError(f"There is no file {path}: check the path.")
+            _reader(path)
+
+    def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
+        """Yield chunks and the place after each; whole files before the place are not opened."""
+        for i in range(start[0], len(self.paths)):
+            skip = start[1] if i == start[0] else 0
+            for j, data in enumerate(_reader(self.paths[i])(self.paths[i], **self.options)):
+                if j >= skip:
+                    yield (i, j + 1), Chunk(data.X, data.Y, label_names=data.label_names)
+
+    def identity(self) -> list[Any]:
+        """Return what tells this source from another, for checkpoints."""
+        return [type(self).__name__, *([path.name, path.stat().st_size] for path in self.paths)]
+
+
+class Items(Source):
+    """A sequence whose items, or a function whose iterator, give the chunks one after the other."""
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+        self.n_items = len(items) if hasattr(items, "__len__") else None
+
+    def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
+        """Yield chunks and the place after each; a sequence is asked only for what is still needed."""
+        if self.n_items is not None:
+            for i in range(start[0], self.n_items):
+                yield (i + 1, 0), _as_chunk(self.items[i])
+            return
+        for i, item in enumerate(self.items()):
+            if i >= start[0]:
+                yield (i + 1, 0), _as_chunk(item)
+
+    def identity(self) -> list[Any]:
+        """Return what tells this source from another, for checkpoints."""
+        return [type(self).__name__, self.n_items]
+
+
+def as_source(chunks: Any) -> Source:
+    """Turn what the user gave into a source."""
+    if isinstance(chunks, Source):
+        return chunks
+    if isinstance(chunks, (str, os.PathLike)):
+        return Files([chunks])
+    if callable(chunks):
+        return Items(chunks)
+    if isinstance(chunks, (list, tuple)) and chunks and isinstance(chunks[0], (str, os.PathLike)):
+        return Files(chunks)
+    if hasattr(chunks, "__len__") and hasattr(chunks, "__getitem__"):
+        return Items(chunks)
+    raise TypeError(
+        "chunks must be files, a sequence of (X, y), RowChunks, or a function that returns an iterator of "
+        "(X, y); an iterator alone can be read only once."
+    )
+
+
+def ahead(chunks: Iterator[tuple[Place, Chunk]]) -> Iterator[tuple[Place, Chunk]]:
+    """Read one chunk ahead in a thread: the disk works while the processor sums."""
+    with ThreadPoolExecutor(1, thread_name_prefix="hyperlabel-read") as pool:
+        coming = pool.submit(next, chunks, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, chunks, None)
+            yield item
+
+
+def _as_chunk(item: Any) -> Chunk:
+    if isinstance(item, datasets.Dataset):
+        return Chunk(item.X, item.Y, label_names=item.label_names)
+    if isinstance(item, tuple) and len(item) in (2, 3):
+        return Chunk(*item)
+    return Chunk(item)
+
+
+def _rows_of(values: Any) -> Any:
+    if isinstance(values, (str, os.PathLike)):
+        return _NpyRows(Path(values))
+    return sparse.csr_array(values) if sparse.issparse(values) else values
+
+
+def _row_bytes(X: Any) -> int:
+    if sparse.issparse(X):
+        return 1 + 12 * X.nnz // max(1, X.shape[0])
+    return X.row_bytes if isinstance(X, _NpyRows) else 8 * int(X.shape[1])
+
+
+def _one_npz(path: Path, **options: Any) -> Iterator[Any]:
+    yield datasets.load_npz(path, **options)
+
+
+_READERS: dict[str, Callable[..., Iterator[Any]]] = {
+    ".npz": _one_npz,
+    ".arff": datasets.iter_arff,
+}
+
+
+def _reader(path: Path) -> Callable[..., Iterator[Any]]:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".bz2")]
+    reader = _READERS.get(suffixes[-1] if suffixes else "")
+    if reader is None:
+        raise ValueError(f"Cannot tell the format of {path.name}: known endings are {', '.join(_READERS)}.")
+    return reader

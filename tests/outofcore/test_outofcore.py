@@ -1,0 +1,216 @@
+"""Chunks, files and kills: the fit is the one in memory."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from hyperlabel import BinaryRelevance, outofcore
+from hyperlabel.outofcore._progress import Progress
+
+N, D, K = 400, 6, 5
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.7) + 3.0
+    Y = (X @ rng.normal(size=(D, K)) + rng.normal(size=(N, K)) > 2.0).astype(int)
+    Y[:, 0] = 0  # a label nobody carries
+    Y[:7] = 0  # rows without labels
+    return X, Y
+
+
+MODELS = [BinaryRelevance(alpha=2.0), BinaryRelevance(alpha=0.0)]
+
+
+def _same(a, b, X, rtol=1e-8):
+    if hasattr(a, "decision_function"):
+        mine, theirs = a.decision_function(X), b.decision_function(X)
+    else:  # a projection is fixed by its metric, not by the signs of its columns
+        mine, theirs = (Z @ Z.T for Z in (a.transform(X), b.transform(X)))
+    assert_allclose(mine, theirs, rtol=0, atol=rtol * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("cuts", [[], [1], [3, 50, 51, 399]])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_any_chunking_equals_the_fit_in_memory(model, cuts, container, data):
+    X, Y = data
+    parts = np.split(np.arange(N), cuts)
+    chunks = [(container(X[p]), container(Y[p])) for p in parts]
+    whole = clone(model).fit(container(X), container(Y))
+    _same(outofcore.fit(clone(model), chunks), whole, X)
+    _same(outofcore.fit(clone(model), lambda: iter(chunks)), whole, X)
+
+
+def test_weights_empty_chunks_and_mixed_chunks(data):
+    X, Y = data
+    w = np.random.default_rng(1).random(N)
+    chunks = [
+        (X[:0], Y[:0], w[:0]),
+        (X[:100], Y[:100], w[:100]),
+        (sparse.csr_array(X[100:]), Y[100:], w[100:]),
+    ]
+    _same(outofcore.fit(BinaryRelevance(), chunks), BinaryRelevance().fit(X, Y, w), X)
+
+
+def test_one_dimensional_y_needs_its_classes(data):
+    X, _ = data
+    y = np.array(["a", "b", "c"])[np.arange(N) % 3]
+    y[:5] = "a"
+    chunks = outofcore.RowChunks(X, y, rows=5)
+    with pytest.raises(ValueError, match="classes="):
+        outofcore.fit(BinaryRelevance(), chunks)
+    model = outofcore.fit(BinaryRelevance(), chunks, classes=["a", "b", "c"])
+    assert (model.predict(X) == BinaryRelevance().fit(X, y).predict(X)).all()
+
+
+def test_npy_files_in_single_precision_are_close_and_in_double_exact(data, tmp_path):
+    X, Y = data
+    X = X.astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    chunks = outofcore.RowChunks(tmp_path / "X.npy", tmp_path / "y.npy", rows=64)
+    whole = BinaryRelevance().fit(X.astype(np.float64), Y)
+    fast = outofcore.fit(BinaryRelevance(), chunks)
+    _same(fast, whole, X, rtol=1e-5)
+    assert fast.moments_.digits_kept() < 6
+    _same(outofcore.fit(BinaryRelevance(), chunks, precision="double"), whole, X)
+
+
+def test_files_bring_their_label_names(data, tmp_path):
+    X, Y = data
+    names = [f"tag{j}" for j in range(K)]
+    for i, part in enumerate(np.split(np.arange(N), [150])):
+        np.savez(tmp_path / f"{i}.npz", X=X[part], Y=Y[part], label_names=names)
+    model = outofcore.fit(BinaryRelevance(), sorted(tmp_path.glob("*.npz")))
+    assert list(model.label_names_) == names
+    _same(model, BinaryRelevance().fit(X, Y), X)
+
+
+def test_bad_input_gets_one_sentence(data, tmp_path):
+    X, Y = data
+    with pytest.raises(TypeError, match="only once"):
+        outofcore.fit(BinaryRelevance(), iter([(X, Y)]))
+    with pytest.raises(ValueError, match="no rows"):
+        outofcore.fit(BinaryRelevance(), [])
+    with pytest.raises(ValueError, match="no y"):
+        outofcore.fit(BinaryRelevance(), outofcore.RowChunks(X))
+    with pytest.raises(ValueError, match="all rows at once"):
+        outofcore.fit(BinaryRelevance(LogisticRegression()), [(X, Y)])
+    with pytest.raises(TypeError, match="not a function of sums"):
+        outofcore.fit(LogisticRegression(), [(X, Y)])
+    (tmp_path / "rows.xyz").touch()
+    with pytest.raises(ValueError, match="known endings"):
+        outofcore.fit(BinaryRelevance(), tmp_path / "rows.xyz")
+    with pytest.raises(ValueError, match="5 label columns"):
+        outofcore.fit(BinaryRelevance(), [(X, Y), (X, Y[:, :3])])
+
+
+_KILLED = """
+import sys, time
+import numpy as np
+from hyperlabel import BinaryRelevance, outofcore
+X, Y = np.load("X.npy"), np.load("Y.npy")
+class Slow:
+    def __len__(self): return 20
+    def __getitem__(self, i):
+        if i in (19, int(sys.argv[1])):
+            time.sleep(60)
+        return X[20 * i : 20 * i + 20], Y[20 * i : 20 * i + 20]
+outofcore.fit(BinaryRelevance(), Slow(), checkpoint="half.npz", checkpoint_seconds=0.0)
+"""
+
+
+def test_a_killed_fit_resumes_and_reads_only_the_rest(data, tmp_path):
+    X, Y = data
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "Y.npy", Y)
+    (tmp_path / "fit.py").write_text(textwrap.dedent(_KILLED))
+    source = os.path.abspath("src")
+    env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    job = subprocess.Popen([sys.executable, "fit.py", "12"], cwd=tmp_path, env=env)
+    try:
+        _wait_for(tmp_path / "half.npz")
+        time.sleep(0.3)
+    finally:
+        job.send_signal(signal.SIGKILL)
+        job.wait()
+    read = []
+
+    class Rest:
+        def __len__(self):
+            return 20
+
+        def __getitem__(self, i):
+            read.append(i)
+            return X[20 * i : 20 * i + 20], Y[20 * i : 20 * i + 20]
+
+    half = tmp_path / "half.npz"
+    with pytest.raises(ValueError, match="another model"):
+        outofcore.fit(BinaryRelevance(alpha=7.0), Rest(), checkpoint=half)
+    read.clear()
+    model = outofcore.fit(BinaryRelevance(), Rest(), checkpoint=half)
+    _same(model, BinaryRelevance().fit(X, Y), X)
+    assert min(read[1:]) >= 5  # the first chunk once more for the gate, then only what was missing
+    assert not half.exists()
+
+
+def _wait_for(path):
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until, "the fit never wrote a checkpoint"
+        time.sleep(0.05)
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(data, tmp_path):
+    (tmp_path / "other.npz").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        outofcore.fit(BinaryRelevance(), [data], checkpoint=tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("output", ["labels", "scores", "topk"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_predictions_stream_to_disk_and_resume(output, container, data, tmp_path):
+    X, Y = data
+    model = BinaryRelevance().fit(X, container(Y))
+    folder = outofcore.predict(model, outofcore.RowChunks(X, rows=130), tmp_path, output=output, k=2)
+    kept = (folder / "part-000000.npz").stat().st_mtime_ns
+    (folder / "part-000002.npz").unlink()  # as if killed before the third part
+    outofcore.predict(model, outofcore.RowChunks(X, rows=130), tmp_path, output=output, k=2)
+    assert (folder / "part-000000.npz").stat().st_mtime_ns == kept
+    parts = list(outofcore.read_predictions(folder))
+    assert len(parts) == 4
+    if output == "topk":
+        indices, scores = model.predict_topk(X, k=2)
+        assert (np.vstack([p[0] for p in parts]) == indices).all()
+        assert_allclose(np.vstack([p[1] for p in parts]), scores)
+    elif output == "scores":
+        assert_allclose(np.vstack(parts), model.decision_function(X))
+    else:
+        stacked = sparse.vstack(parts).toarray() if sparse.issparse(parts[0]) else np.vstack(parts)
+        expected = model.predict(X)
+        assert (stacked == (expected.toarray() if sparse.issparse(expected) else expected)).all()
+
+
+def test_progress_says_rate_and_time_left_only_when_shown():
+    stream = io.StringIO()
+    with Progress("fit", total=100, shown=True, stream=stream, every=0.0) as bar:
+        bar.update(50)
+    assert "50 of 100 rows" in stream.getvalue()
+    assert "left" in stream.getvalue()
+    silent = io.StringIO()
+    with Progress("fit", total=100, stream=silent) as bar:
+        bar.update(50)
+    assert silent.getvalue() == ""
