@@ -1,17 +1,12 @@
-"""Stratified 5-fold of delicious: against the package iterative-stratification, in one run.
-
-Run with ``HYPERLABEL_DATA`` naming the folder of benchmark files.
-"""
+"""Stratified 5-fold of delicious: against the package iterative-stratification, in one run."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
+from benchmarks._timing import data_folder, median_seconds, show
 from scipy import sparse
 
-from benchmarks.data import delicious_labels
+from hyperlabel.datasets import read_arff, stack
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
 
@@ -25,34 +20,28 @@ def balance(Y: sparse.csr_array, tests: list[np.ndarray]) -> tuple[float, float,
     return float(odds.mean()), float(np.abs(counts - due).mean()), int(np.ptp(sizes))
 
 
-def timed(split: Callable[[], list[np.ndarray]], repeats: int) -> tuple[float, list[np.ndarray]]:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        tests = split()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times)), tests
-
-
 def main() -> None:
     from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 
-    Y = delicious_labels()
+    folder = data_folder() / "delicious"
+    Y = stack([read_arff(folder / f"delicious-{part}.arff.gz") for part in ("train", "test")]).Y
     dense = Y.toarray().astype(np.int64)
     rows = np.zeros((Y.shape[0], 1))
     ours = IterativeStratifiedKFold(5, shuffle=True, random_state=0)
     theirs = MultilabelStratifiedKFold(5, shuffle=True, random_state=0)
-    list(ours.split(rows, Y))  # compile
-    our_time, our_tests = timed(lambda: [test for _, test in ours.split(rows, Y)], 5)
-    their_time, their_tests = timed(lambda: [test for _, test in theirs.split(rows, dense)], 1)
-    print(f"delicious {Y.shape[0]}×{Y.shape[1]}, 5 folds{'':12}  time  label odds   rows off  size spread")
-    for name, seconds, tests in (
-        ("iterative-stratification", their_time, their_tests),
-        ("hyperlabel", our_time, our_tests),
-    ):
-        odds, off, spread = balance(Y, tests)
-        print(f"{name:40} {seconds / their_time:6.4f}  {odds:.3e}  {off:9.3f}  {spread:11d}")
-    print(f"hyperlabel is {their_time / our_time:.0f}× faster")
+    our_time = median_seconds(lambda: list(ours.split(rows, Y)))
+    their_time = median_seconds(lambda: list(theirs.split(rows, dense)), repeats=1, warm=0)
+    our_odds, our_off, our_spread = balance(Y, [test for _, test in ours.split(rows, Y)])
+    odds, off, spread = balance(Y, [test for _, test in theirs.split(rows, dense)])
+    show(
+        f"Stratified 5-fold of delicious ({Y.shape[0]}×{Y.shape[1]}), hyperlabel / iterative-stratification",
+        [
+            ("time", f"{our_time / their_time:.4f}", "at most 1"),
+            ("label distribution measure", f"{our_odds:.2e} / {odds:.2e}", "no worse"),
+            ("mean deviation per label and fold, rows", f"{our_off:.3f} / {off:.3f}", "no worse"),
+            ("spread of fold sizes, rows", f"{our_spread} / {spread}", "no worse"),
+        ],
+    )
 
 
 if __name__ == "__main__":

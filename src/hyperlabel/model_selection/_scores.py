@@ -122,11 +122,8 @@ def resolve_scoring(estimator: Any, scoring: Any) -> Callable[..., Any]:
 def _one_scorer(score: Any) -> Any:
     if not isinstance(score, str):
         return score
-    ours = getattr(metrics, "get_scorer", get_scorer)
-    try:
-        return ours(score)
-    except ValueError:
-        return get_scorer(score)
+    known = score in metrics.get_scorer_names()
+    return metrics.get_scorer(score) if known else get_scorer(score)
 
 
 def _route(estimator: Any, splitter: Any, scorer: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,38 @@
+"""Shared by all benchmarks: median of warm runs, threads fixed by the caller's environment."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def median_seconds(run: Callable[[], Any], repeats: int = 5, warm: int = 1) -> float:
+    """Median wall time of `repeats` runs after `warm` runs that do not count."""
+    for _ in range(warm):
+        run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def data_folder() -> Path:
+    """Folder of the real benchmark files, named by HYPERLABEL_DATA."""
+    folder = Path(os.environ.get("HYPERLABEL_DATA") or "../shared/data")
+    if not folder.is_dir():
+        raise SystemExit("Set HYPERLABEL_DATA to the folder with the benchmark files.")
+    return folder
+
+
+def show(title: str, rows: list[tuple[str, str, str]]) -> None:
+    """Print a table: what, measured, wanted."""
+    width = max(len(row[0]) for row in rows)
+    print(f"\n{title}")
+    for what, measured, wanted in rows:
+        print(f"  {what:<{width}}  {measured:>14}  {wanted}")
