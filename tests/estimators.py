@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from hyperlabel import BinaryRelevance
+from hyperlabel import (
+    CPLST,
+    PLST,
+    BinaryRelevance,
+    CompressedSensing,
+    LabelSpaceClassifier,
+    PartialBinaryRelevance,
+)
 
 CLASSIFIERS: list[Any] = [
     BinaryRelevance(),
     BinaryRelevance(LogisticRegression()),
     BinaryRelevance(DecisionTreeClassifier(random_state=0)),
+    LabelSpaceClassifier(),
+    LabelSpaceClassifier(regressor=LinearRegression()),
+    PLST(),
+    PLST(None, reference="origin"),
+    CPLST(None),
+    PartialBinaryRelevance(reference="mean"),
+    CompressedSensing(),
+    CompressedSensing(decoder="omp", reference="best_vertex"),
 ]
 
 TRANSFORMERS: list[Any] = []
@@ -22,7 +37,10 @@ TRANSFORMERS: list[Any] = []
 LOOSER: dict[str, float] = {}
 
 # Properties that cannot hold for an estimator, by class name, with the reason.
-NOT_LABEL_EQUIVARIANT: dict[str, str] = {}
+NOT_LABEL_EQUIVARIANT: dict[str, str] = {
+    "CompressedSensing": "each label gets a random code",
+}
 NOT_ROW_EQUIVARIANT: dict[str, str] = {
     "DecisionTreeClassifier": "equal splits are broken by row order",
+    "PLST": "its default number of components is chosen on folds of the rows",
 }

@@ -15,6 +15,7 @@ __version__ = "0.1.0.dev0"
 _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "linear": ("BinaryRelevance",),
+    "labelspace": ("LabelSpaceClassifier", "PLST", "CPLST", "PartialBinaryRelevance", "CompressedSensing"),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,0 +1,135 @@
+"""The hypercube view: a label set is a vertex y ∈ {0, 1}^K (Tai & Lin 2012, §2).
+
+Plain functions on the indicator Y (n×K, ``csr_array`` of ones): reference points of a flat,
+rounding back to vertices, the distinct vertices in use, and rows of a Hadamard matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def mean_vertex(Y: Any) -> np.ndarray:
+    """Return the mean of the vertices, the optimal reference point o of eq. (6)."""
+    return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel() / max(Y.shape[0], 1)
+
+
+def majority_vertex(Y: Any) -> np.ndarray:
+    """Return the vertex closest to the data in the mean: 1 where a label is on in over half the rows.
+
+    Examples
+    --------
+    >>> majority_vertex(sparse.csr_array(np.array([[1.0, 0], [1, 1], [1, 0]]))).astype(int)
+    array([1, 0])
+    """
+    return mean_vertex(Y) > 0.5
+
+
+def flip(Y: Any, vertex: np.ndarray) -> sparse.csr_array:
+    """XOR every row with one vertex, which moves that vertex to the origin.
+
+    Only the columns of the flipped labels grow dense.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [0, 0]]))
+    >>> flip(Y, np.array([True, False])).toarray().astype(int).tolist()
+    [[0, 0], [0, 1], [1, 0]]
+    """
+    if not vertex.any():
+        return Y
+    on = np.flatnonzero(vertex)
+    columns = Y.tocsc()
+    kept = columns @ sparse.diags_array((~vertex).astype(np.float64))
+    turned = 1.0 - columns[:, on].toarray()
+    select = sparse.csr_array((np.ones(len(on)), (np.arange(len(on)), on)), shape=(len(on), Y.shape[1]))
+    out = sparse.csr_array(kept + sparse.csr_array(turned) @ select)
+    out.eliminate_zeros()
+    return out
+
+
+def round_to_vertex(points: np.ndarray) -> np.ndarray:
+    """Return the vertex closest to each point in the ℓ₁ norm, eq. (2); exactly ½ rounds to 0.
+
+    Examples
+    --------
+    >>> round_to_vertex(np.array([[0.2, 0.7, 1.4]])).astype(int)
+    array([[0, 1, 1]])
+    """
+    return points > 0.5
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """The distinct label sets of a data set.
+
+    Attributes
+    ----------
+    Y : csr_array of shape (n_vertices, K)
+        One row per vertex, most frequent first (ties: first seen first).
+    codes : ndarray of shape (n,)
+        Which vertex each row of the data sits on.
+    counts : ndarray of shape (n_vertices,)
+        How many rows sit on each.
+    """
+
+    Y: sparse.csr_array
+    codes: np.ndarray
+    counts: np.ndarray
+
+
+def distinct_vertices(Y: sparse.csr_array) -> Vertices:
+    """Find the occupied vertices without densifying Y.
+
+    Examples
+    --------
+    >>> found = distinct_vertices(sparse.csr_array(np.array([[0.0, 1], [1, 1], [0, 1]])))
+    >>> found.codes.tolist(), found.counts.tolist()
+    ([0, 1, 0], [2, 1])
+    """
+    Y = Y.sorted_indices()
+    seen: dict[bytes, int] = {}
+    first: list[int] = []
+    codes = np.empty(Y.shape[0], dtype=np.int64)
+    indices = Y.indices.astype(np.int64, copy=False)
+    for i in range(Y.shape[0]):
+        key = indices[Y.indptr[i] : Y.indptr[i + 1]].tobytes()
+        code = seen.setdefault(key, len(first))
+        if code == len(first):
+            first.append(i)
+        codes[i] = code
+    counts = np.bincount(codes, minlength=len(first))
+    order = np.argsort(-counts, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return Vertices(Y[np.asarray(first)[order]], place[codes], counts[order])
+
+
+def hadamard_order(n_labels: int) -> int:
+    """Return the order of the smallest Sylvester-Hadamard matrix with a column per label."""
+    return 1 << max(n_labels - 1, 0).bit_length()
+
+
+def hadamard_sample(n_rows: int, n_labels: int, rng: np.random.Generator) -> np.ndarray:
+    """Random rows and columns of a Hadamard matrix, columns of unit length (n_rows × n_labels).
+
+    Entry (i, j) of the Sylvester matrix is (−1)^popcount(i & j), so only what is asked for
+    is ever formed.
+
+    Examples
+    --------
+    >>> P = hadamard_sample(4, 3, np.random.default_rng(0))
+    >>> (P.T @ P).round(9).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    order = hadamard_order(n_labels)
+    if not 1 <= n_rows <= order:
+        raise ValueError(f"n_components must be between 1 and the Hadamard order {order}, got {n_rows}.")
+    rows = np.sort(rng.choice(order, size=n_rows, replace=False))
+    columns = rng.choice(order, size=n_labels, replace=False)
+    parity = np.bitwise_count(rows[:, None] & columns[None, :]) & 1
+    return np.where(parity == 1, -1.0, 1.0) / np.sqrt(n_rows)

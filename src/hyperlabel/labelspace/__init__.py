@@ -1,0 +1,30 @@
+"""Label-space transformations: learn a few directions of the label cube instead of K labels."""
+
+from hyperlabel.labelspace.classifier import (
+    ErrorDecomposition,
+    LabelSpaceClassifier,
+    ideal_scores,
+)
+from hyperlabel.labelspace.encoders import (
+    ConditionalPrincipalEncoder,
+    FrequentLabelsEncoder,
+    HadamardEncoder,
+    IdentityEncoder,
+    PrincipalEncoder,
+)
+from hyperlabel.labelspace.linear import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
+
+__all__ = [
+    "LabelSpaceClassifier",
+    "PLST",
+    "CPLST",
+    "PartialBinaryRelevance",
+    "CompressedSensing",
+    "IdentityEncoder",
+    "FrequentLabelsEncoder",
+    "PrincipalEncoder",
+    "ConditionalPrincipalEncoder",
+    "HadamardEncoder",
+    "ErrorDecomposition",
+    "ideal_scores",
+]

@@ -1,0 +1,452 @@
+"""Encoders: transformers of y, from label sets to codes h = P(y − o) and back.
+
+Notation (Tai & Lin 2012, Algorithms 7–8)
+-----------------------------------------
+===========  ==========================================  =====
+code         paper                                       shape
+===========  ==========================================  =====
+Y            vertices y, one per row                     n×K
+offset_      reference point o of the flat               K
+components_  projection matrix P                         M×K
+H            codes h = P(y − o)                          n×M
+points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
+===========  ==========================================  =====
+
+`fit(y, X=None)` (only CPLST looks at X), `transform(y)` gives H, `inverse_transform(H)` gives
+ỹ: real numbers, so that labels can be ranked; rounding at ½ gives the vertex.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from hyperlabel._validation import check_targets
+from hyperlabel.geometry.hypercube import (
+    flip,
+    hadamard_order,
+    hadamard_sample,
+    majority_vertex,
+    mean_vertex,
+)
+from hyperlabel.solvers.cosamp import solve_sparse_codes
+from hyperlabel.solvers.label_svd import (
+    directions_of_gram,
+    predictable_directions,
+    principal_directions,
+)
+from hyperlabel.solvers.moments import Moments, dense
+from hyperlabel.solvers.ridge import choose_route, solve_ridge
+
+
+class LabelEncoder(BaseEstimator):
+    """Base of the linear encoders: h = P(y − o), and ỹ = o + Pᵀh unless a subclass decodes otherwise."""
+
+    offset_: np.ndarray
+    components_: Any
+
+    def fit(self, y: Any, X: Any = None) -> Any:
+        """Choose the flat.
+
+        Parameters
+        ----------
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Label indicator.
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            The rows, for encoders that look at them.
+
+        Returns
+        -------
+        self : LabelEncoder
+        """
+        Y, _ = check_targets(y, name=type(self).__name__)
+        self._fit(Y, X)
+        self.n_components_ = self.components_.shape[0]
+        return self
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} chooses no flat.")
+
+    def transform(self, y: Any) -> Any:
+        """Encode label sets.
+
+        Parameters
+        ----------
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Label indicator.
+
+        Returns
+        -------
+        H : ndarray (csr_array for the identity) of shape (n_samples, n_components_)
+        """
+        Y = self._check_labels(y)
+        H = Y @ self.components_.T
+        origin = np.asarray(self.components_ @ self.offset_)
+        return H if sparse.issparse(H) and not origin.any() else dense(H) - origin
+
+    def fit_transform(self, y: Any, X: Any = None) -> Any:
+        """Fit, then encode the same label sets.
+
+        Parameters
+        ----------
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Label indicator.
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            The rows.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components_)
+        """
+        return self.fit(y, X).transform(y)
+
+    def inverse_transform(self, H: Any) -> np.ndarray:
+        """Decode codes to points near the cube; above ½ means the label is on.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_components_)
+            Codes.
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, n_labels)
+        """
+        return dense(self._check_codes(H) @ self.components_) + self.offset_
+
+    @property
+    def rounds(self) -> bool:
+        """Whether decoding is o + Pᵀh, Algorithm 8."""
+        return True
+
+    def _check_labels(self, y: Any) -> sparse.csr_array:
+        check_is_fitted(self)
+        Y, _ = check_targets(y, name=type(self).__name__)
+        if Y.shape[1] != len(self.offset_):
+            raise ValueError(f"y has {Y.shape[1]} labels, the encoder was fitted with {len(self.offset_)}.")
+        return Y
+
+    def _check_codes(self, H: Any) -> Any:
+        check_is_fitted(self)
+        H = check_array(H, accept_sparse="csr", ensure_min_samples=0)
+        if H.shape[1] != self.n_components_:
+            raise ValueError(f"The codes have {H.shape[1]} columns, the encoder makes {self.n_components_}.")
+        return H
+
+
+class IdentityEncoder(LabelEncoder):
+    """P = I, o = 0: binary relevance seen as a label-space transformation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import IdentityEncoder
+    >>> Y = np.array([[1, 0], [1, 1]])
+    >>> IdentityEncoder().fit_transform(Y).toarray()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        K = Y.shape[1]
+        self.offset_ = np.zeros(K)
+        self.components_ = sparse.eye_array(K, format="csr")
+
+
+class FrequentLabelsEncoder(LabelEncoder):
+    """Rows of I for the M most frequent labels (PBR); the other labels decode to o.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        M; None keeps every label.
+    reference : {"origin", "mean"}, default="origin"
+        The reference point o.
+
+    Attributes
+    ----------
+    components_ : csr_array of shape (M, K)
+        Selection of the kept labels, most frequent first (ties: lowest index).
+    offset_ : ndarray of shape (K,)
+        The reference point.
+
+    References
+    ----------
+    Tai & Lin (2012), §3.2 and §4.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import FrequentLabelsEncoder
+    >>> Y = np.array([[1, 0, 1], [1, 1, 0], [1, 0, 0]])
+    >>> FrequentLabelsEncoder(1).fit(Y).components_.toarray()
+    array([[1., 0., 0.]])
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, reference: Literal["origin", "mean"] = "origin"
+    ) -> None:
+        self.n_components = n_components
+        self.reference = reference
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        K = Y.shape[1]
+        M = check_dimension(self.n_components, K) or K
+        self.offset_ = _reference(self.reference, Y)
+        counts = np.asarray(Y.sum(axis=0)).ravel()
+        kept = np.argsort(-counts, kind="stable")[:M]
+        self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), kept)), shape=(M, K))
+
+
+class PrincipalEncoder(LabelEncoder):
+    r"""Principal label space transformation: the flat that loses least of the label sets.
+
+    Solves, eq. (6),
+
+    .. math:: \min_{o, P} \frac1n \sum_i \|y_i - o - P^T P (y_i - o)\|^2
+              \quad \text{subject to} \quad P P^T = I,
+
+    where:
+
+    - :math:`y_i` is the vertex of row i, a 0/1 vector over the K labels;
+    - :math:`o` is the reference point (the mean is optimal);
+    - :math:`P` has M orthonormal rows: top right singular vectors of Y − 1oᵀ, eq. (7).
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        M; None means the rank.
+    reference : {"mean", "origin"}, default="mean"
+        The reference point o.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (M, K)
+        P; signs are fixed.
+    singular_values_ : ndarray of shape (M,)
+        σ of eq. (7).
+    offset_ : ndarray of shape (K,)
+        o.
+    residual_ : float
+        Certificate of the decomposition.
+
+    References
+    ----------
+    Tai & Lin (2012), §3.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import PrincipalEncoder
+    >>> Y = np.array([[0, 0], [1, 1], [1, 1]])  # two labels that always agree: one direction holds all
+    >>> encoder = PrincipalEncoder(1).fit(Y)
+    >>> encoder.inverse_transform(encoder.transform(Y)).round(9) + 0.0
+    array([[0., 0.],
+           [1., 1.],
+           [1., 1.]])
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, reference: Literal["mean", "origin"] = "mean"
+    ) -> None:
+        self.n_components = n_components
+        self.reference = reference
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        M = check_dimension(self.n_components, Y.shape[1])
+        self.offset_ = _reference(self.reference, Y)
+        found = principal_directions(Y, M, offset=self.offset_)
+        self.components_ = found.components
+        self.singular_values_ = found.singular_values
+        self.residual_ = found.residual
+
+
+class ConditionalPrincipalEncoder(LabelEncoder):
+    r"""CPLST: directions of the labels that are both principal and predictable from X.
+
+    P holds the top eigenvectors of :math:`Y_c^T X_c (X_c^T X_c + \lambda I)^{-1} X_c^T Y_c`,
+    where:
+
+    - :math:`X_c, Y_c` are the centred rows and label sets;
+    - :math:`\lambda` is `alpha`, the ridge of the regression that follows.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        M; None means the rank.
+    alpha : float, default=1.0
+        The ridge λ.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (M, K)
+        P; signs are fixed.
+    eigenvalues_ : ndarray of shape (M,)
+        Label variance the ridge explains along each direction.
+    offset_ : ndarray of shape (K,)
+        The mean label set.
+    residual_ : float
+        Certificate of the decomposition.
+
+    References
+    ----------
+    Chen & Lin (2012), Feature-aware label space dimension reduction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import ConditionalPrincipalEncoder
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 3)); Y = (X @ rng.normal(size=(3, 4)) > 0).astype(int)
+    >>> ConditionalPrincipalEncoder(2).fit(Y, X).components_.shape
+    (2, 4)
+    """
+
+    def __init__(self, n_components: int | None = None, *, alpha: float = 1.0) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        if X is None:
+            raise ValueError("CPLST looks at the rows as well: call fit(y, X).")
+        M = check_dimension(self.n_components, Y.shape[1])
+        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+        alpha = float(self.alpha)
+        self.offset_ = mean_vertex(Y)
+        if choose_route(X) == "gram":
+            found = predictable_directions(Moments.from_rows(X, Y).centered(), alpha, M)
+        else:  # the K×K matrix itself, from the n×n or the matrix-free route
+            found = directions_of_gram(solve_ridge(X, Y, alphas=(alpha,)).reduced(alpha), M)
+        self.components_ = found.components
+        self.eigenvalues_ = found.singular_values**2
+        self.residual_ = found.residual
+
+
+class HadamardEncoder(LabelEncoder):
+    """Compressed sensing of label sets: random Hadamard codes, decoded by sparse recovery.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        M, at most the Hadamard order 2^⌈log₂K⌉, which None stands for. Recovery of s-sparse
+        label sets from perfect codes wants about 6·s·ln K.
+    decoder : {"cosamp", "omp"}, default="cosamp"
+        The sparse recovery.
+    sparsity : int or None, default=None
+        s, the most labels a row may get; None takes the largest label set seen.
+    reference : {"origin", "best_vertex"}, default="origin"
+        "best_vertex" flips the labels that most rows carry, which makes the sets sparser.
+    random_state : int or None, default=None
+        Which rows and columns of the Hadamard matrix; None is 0.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (M, K)
+        P, columns of unit length (the rows are not orthonormal).
+    vertex_ : ndarray of shape (K,), bool
+        The vertex every label set is XORed with.
+    sparsity_ : int
+        s.
+
+    References
+    ----------
+    Hsu, Kakade, Langford & Zhang (2009), Multi-label prediction via compressed sensing;
+    Tai & Lin (2012), Algorithm 4 and §4.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import HadamardEncoder
+    >>> Y = np.eye(8, dtype=int)
+    >>> encoder = HadamardEncoder(6, random_state=0).fit(Y)
+    >>> np.array_equal(encoder.inverse_transform(encoder.transform(Y)) > 0.5, Y)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        decoder: Literal["cosamp", "omp"] = "cosamp",
+        sparsity: int | None = None,
+        reference: Literal["origin", "best_vertex"] = "origin",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.decoder = decoder
+        self.sparsity = sparsity
+        self.reference = reference
+        self.random_state = random_state
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        K = Y.shape[1]
+        if self.decoder not in ("cosamp", "omp"):
+            raise ValueError(f"decoder must be 'cosamp' or 'omp', got {self.decoder!r}.")
+        if self.reference not in ("origin", "best_vertex"):
+            raise ValueError(f"reference must be 'origin' or 'best_vertex', got {self.reference!r}.")
+        M = check_dimension(self.n_components, hadamard_order(K)) or hadamard_order(K)
+        self.vertex_ = majority_vertex(Y) if self.reference == "best_vertex" else np.zeros(K, dtype=bool)
+        self.components_ = hadamard_sample(M, K, np.random.default_rng(self.random_state or 0))
+        self.offset_ = np.zeros(K)
+        # the flipped sets have another largest size: s is counted after the XOR
+        longest = int(np.diff(flip(Y, self.vertex_).indptr).max(initial=1))
+        self.sparsity_ = max(1, min(longest if self.sparsity is None else self.sparsity, K))
+        self.gram_ = self.components_.T @ self.components_
+
+    def transform(self, y: Any) -> np.ndarray:
+        """Encode label sets.
+
+        Parameters
+        ----------
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Label indicator.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components_)
+        """
+        return np.asarray(flip(self._check_labels(y), self.vertex_) @ self.components_.T)
+
+    def inverse_transform(self, H: Any) -> np.ndarray:
+        """Recover the sparse label set behind each code.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_components_)
+            Codes.
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, n_labels)
+            Recovered entries, exactly 0 (1 where flipped) outside the recovered set.
+        """
+        H = dense(self._check_codes(H))
+        found = solve_sparse_codes(
+            self.components_, H, self.sparsity_, method=self.decoder, gram=self.gram_
+        ).toarray()
+        return np.where(self.vertex_, 1.0 - found, found)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether decoding is o + Pᵀh: no, it is a search."""
+        return False
+
+
+def check_dimension(value: Any, largest: int) -> int | None:
+    """Validate a number of components; None stays None."""
+    if value is None:
+        return None
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= largest:
+        raise ValueError(f"n_components must be an integer from 1 to {largest} here, or None; got {value!r}.")
+    return int(value)
+
+
+def _reference(kind: str, Y: sparse.csr_array) -> np.ndarray:
+    if kind not in ("origin", "mean"):
+        raise ValueError(f"reference must be 'mean' or 'origin', got {kind!r}.")
+    return mean_vertex(Y) if kind == "mean" else np.zeros(Y.shape[1])

@@ -1,0 +1,280 @@
+"""Sparse recovery for whole batches: CoSaMP and orthogonal matching pursuit.
+
+Given codes r ≈ P z of s-sparse vectors z, find each z. Both algorithms only ever need the
+correlations c = Pᵀr and the Gram matrix G = PᵀP: after the first product no step touches
+the M rows of P again, so one iteration costs s·K instead of M·K.
+
+Notation
+--------
+=========  ================================  ======
+code       meaning                           shape
+=========  ================================  ======
+P          sensing matrix, unit columns      M×K
+codes      one r per row                     n×M
+C          correlations, r P                 n×K
+G          PᵀP                               K×K
+s          sparsity                          scalar
+=========  ================================  ======
+
+References
+----------
+Needell & Tropp (2009), CoSaMP: iterative signal recovery from incomplete and inaccurate
+samples. Rubinstein, Zibulevsky & Elad (2008), Batch-OMP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numba import njit
+
+from hyperlabel.solvers.moments import row_blocks
+
+GRAM_MAX = 16_384  # labels; G is then 2 GB, and past it decoding every row is out of reach anyway
+# CoSaMP solves least squares over up to 3s columns, which may be dependent (M < 3s): this much
+# of the mean diagonal is added, so the smallest solution is found instead of none.
+JITTER = 1e-9
+
+
+@dataclass(frozen=True)
+class SparseCodes:
+    """Recovered vectors with their certificate.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n, s), int64
+        Support of each row, ascending; -1 where fewer than s entries were needed.
+    values : ndarray of shape (n, s)
+        Entries on the support.
+    residual : ndarray of shape (n,)
+        ‖r − P z‖ / ‖r‖ of each row (0 for a zero row).
+    n_iter : ndarray of shape (n,), int64
+    n_columns : int
+    """
+
+    indices: np.ndarray
+    values: np.ndarray
+    residual: np.ndarray
+    n_iter: np.ndarray
+    n_columns: int
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Which rows are explained to 1e-6."""
+        return self.residual < 1e-6
+
+    def toarray(self) -> np.ndarray:
+        """Return the recovered vectors, n×K."""
+        out = np.zeros((len(self.indices), self.n_columns))
+        row, at = np.nonzero(self.indices >= 0)
+        out[row, self.indices[row, at]] = self.values[row, at]
+        return out
+
+
+def solve_sparse_codes(
+    P: np.ndarray,
+    codes: np.ndarray,
+    sparsity: int,
+    *,
+    method: Literal["cosamp", "omp"] = "cosamp",
+    gram: np.ndarray | None = None,
+    max_iter: int = 30,
+    tol: float = 1e-7,
+) -> SparseCodes:
+    """Recover the s-sparse vector behind each code.
+
+    Parameters
+    ----------
+    P : ndarray of shape (M, K)
+        Sensing matrix.
+    codes : ndarray of shape (n, M)
+        Measurements, one row each.
+    sparsity : int
+        s, the largest number of nonzeros.
+    method : {"cosamp", "omp"}
+    gram : ndarray of shape (K, K), optional
+        PᵀP, if it is at hand.
+    max_iter : int, default=30
+        Iterations of CoSaMP per row (OMP always takes at most s).
+    tol : float, default=1e-7
+        A row is done once ‖r − Pz‖ ≤ tol·‖r‖.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
+    >>> found = solve_sparse_codes(P, (P @ [0, 1.0, 0, 0, 0, 1])[None], 2)
+    >>> found.indices[0].tolist(), found.values[0].round(6).tolist()
+    ([1, 5], [1.0, 1.0])
+    """
+    P = np.ascontiguousarray(P, dtype=np.float64)
+    codes = np.ascontiguousarray(codes, dtype=np.float64)
+    n, K = len(codes), P.shape[1]
+    if K > GRAM_MAX:
+        raise ValueError(f"Sparse decoding holds a K×K matrix and takes at most {GRAM_MAX} labels, got {K}.")
+    s = max(1, min(sparsity, K))
+    G = np.ascontiguousarray(P.T @ P if gram is None else gram)
+    indices = np.full((n, s), -1, dtype=np.int64)
+    values, residual = np.zeros((n, s)), np.zeros(n)
+    n_iter = np.zeros(n, dtype=np.int64)
+    kernel = _cosamp_rows if method == "cosamp" else _omp_rows
+    for rows in row_blocks(n, 8 * K):  # correlations a block at a time: n×K may not fit
+        C = codes[rows] @ P
+        square = np.einsum("ij,ij->i", codes[rows], codes[rows])
+        kernel(C, G, square, s, max_iter, tol, indices[rows], values[rows], residual[rows], n_iter[rows])
+    return SparseCodes(indices, values, residual, n_iter, K)
+
+
+@njit(cache=True, nogil=True)
+def _largest(a, count, out):
+    """Indices of the `count` largest entries of a ≥ 0, ties to the lowest index (unordered)."""
+    best = np.full(count, -1.0)
+    filled = 0
+    for j in range(len(a)):
+        v = a[j]
+        if filled < count or v > best[count - 1]:
+            i = min(filled, count - 1)
+            while i > 0 and best[i - 1] < v:
+                best[i] = best[i - 1]
+                out[i] = out[i - 1]
+                i -= 1
+            best[i] = v
+            out[i] = j
+            if filled < count:
+                filled += 1
+
+
+@njit(cache=True, nogil=True)
+def _solve_support(G, c, support, m, L, z):
+    """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky, in place in L and z."""
+    trace = 0.0
+    for i in range(m):
+        trace += G[support[i], support[i]]
+    shift = JITTER * trace / m
+    for i in range(m):
+        row = G[support[i]]
+        for j in range(i + 1):
+            v = row[support[j]]
+            for k in range(j):
+                v -= L[i, k] * L[j, k]
+            if i == j:
+                L[i, i] = np.sqrt(max(v + shift, shift))
+            else:
+                L[i, j] = v / L[j, j]
+    for i in range(m):
+        v = c[support[i]]
+        for k in range(i):
+            v -= L[i, k] * z[k]
+        z[i] = v / L[i, i]
+    for i in range(m - 1, -1, -1):
+        v = z[i]
+        for k in range(i + 1, m):
+            v -= L[k, i] * z[k]
+        z[i] = v / L[i, i]
+
+
+@njit(cache=True, nogil=True)
+def _correlate(G, c, support, m, z, proxy):
+    """Proxy = c − G z: the correlations of what is still unexplained."""
+    for j in range(len(c)):
+        proxy[j] = c[j]
+    for i in range(m):
+        v = z[i]
+        row = G[support[i]]
+        for j in range(len(c)):
+            proxy[j] -= v * row[j]
+
+
+@njit(cache=True, nogil=True)
+def _unexplained(c, support, m, z, proxy, square):
+    """‖r − P z‖² = ‖r‖² − zᵀ(c + proxy) restricted to the support."""
+    out = square
+    for i in range(m):
+        out -= z[i] * (c[support[i]] + proxy[support[i]])
+    return max(out, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _store(support, z, m, left, square, indices, values):
+    order = np.argsort(support[:m])
+    indices[:] = -1
+    values[:] = 0.0
+    for i in range(m):
+        indices[i] = support[order[i]]
+        values[i] = z[order[i]]
+    return np.sqrt(left / square) if square > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
+    n, K = C.shape
+    wide = min(3 * s, K)
+    L, z = np.empty((wide, wide)), np.empty(wide)
+    magnitude, proxy = np.empty(K), np.empty(K)
+    merged, picked = np.empty(wide, np.int64), np.empty(min(2 * s, K), np.int64)
+    keep = np.empty(s, np.int64)
+    support, coefs = np.empty(s, np.int64), np.empty(s)
+    best_support, best_coefs = np.empty(s, np.int64), np.empty(s)
+    member = np.zeros(K, np.bool_)
+    for row in range(n):
+        c = C[row]
+        m, best_m = 0, 0
+        left = best = square[row]
+        _correlate(G, c, support, 0, coefs, proxy)
+        while n_iter[row] < max_iter and best > tol * tol * square[row]:
+            n_iter[row] += 1
+            for j in range(K):
+                magnitude[j] = abs(proxy[j])
+            _largest(magnitude, len(picked), picked)  # identify
+            t = 0
+            for i in range(m):  # merge
+                merged[t] = support[i]
+                member[support[i]] = True
+                t += 1
+            for i in range(len(picked)):
+                if not member[picked[i]]:
+                    merged[t] = picked[i]
+                    t += 1
+            for i in range(m):
+                member[support[i]] = False
+            _solve_support(G, c, merged, t, L, z)  # estimate
+            m = min(s, t)
+            _largest(np.abs(z[:t]), m, keep)  # prune
+            for i in range(m):
+                support[i] = merged[keep[i]]
+                coefs[i] = z[keep[i]]
+            _correlate(G, c, support, m, coefs, proxy)
+            left = _unexplained(c, support, m, coefs, proxy, square[row])
+            if left >= best * (1.0 - 1e-9):  # no progress: keep the best support seen
+                break
+            best, best_m = left, m
+            best_support[:m] = support[:m]
+            best_coefs[:m] = coefs[:m]
+        residual[row] = _store(best_support, best_coefs, best_m, best, square[row], indices[row], values[row])
+
+
+@njit(cache=True, nogil=True)
+def _omp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
+    n, K = C.shape
+    L, z = np.empty((s, s)), np.empty(s)
+    proxy, support = np.empty(K), np.empty(s, np.int64)
+    for row in range(n):
+        c = C[row]
+        m, left = 0, square[row]
+        _correlate(G, c, support, 0, z, proxy)
+        while m < s and left > tol * tol * square[row]:
+            n_iter[row] += 1
+            j = np.argmax(np.abs(proxy))
+            new = True
+            for i in range(m):
+                new = new and support[i] != j
+            if not new or abs(proxy[j]) <= 1e-12 * np.sqrt(square[row]):
+                break  # nothing outside the support correlates with the rest
+            support[m] = j
+            m += 1
+            _solve_support(G, c, support, m, L, z)
+            _correlate(G, c, support, m, z, proxy)
+            left = _unexplained(c, support, m, z, proxy, square[row])
+        residual[row] = _store(support, z, m, left, square[row], indices[row], values[row])
