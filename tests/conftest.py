@@ -67,3 +67,8 @@ def load_real(name: str, part: str | None = None) -> Dataset:
 @pytest.fixture(name="load_real", scope="session")
 def _load_real() -> Callable[..., Dataset]:
     return load_real
+
+
+@pytest.fixture(scope="session")
+def real_data_folder() -> Path:
+    return real_folder()

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,15 +20,12 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets._arff_header import Attribute, Header, read_header, split_values, unquote
-from hyperlabel.datasets._dataset import Dataset, stack
-from hyperlabel.datasets._lines import LineReader, decode
+from hyperlabel.datasets._dataset import Dataset
+from hyperlabel.datasets._lines import BLOCK_BYTES, LineReader, decode
 from hyperlabel.datasets._mulan import label_columns
+from hyperlabel.datasets._numbers import find_words, read_numbers
 
 Labels = Sequence[str] | str | os.PathLike[str] | int | None
-
-_PLAIN_DENSE = b"0123456789+-.eE, \t\n"
-_PLAIN_SPARSE = _PLAIN_DENSE + b"{}"
-_SPARSE_TO_SPACES = bytes.maketrans(b"{},\n", b"    ")
 
 
 def read_arff(
@@ -79,7 +77,12 @@ def read_arff(
     ...     read_arff(file)
     Dataset('a', n=2, d=1, k=1, dense)
     """
-    return stack(iter_arff(path, labels, nominal=nominal, name=name))
+    blocks = list(_raw_blocks(path, labels, nominal, name, BLOCK_BYTES))  # at least one
+    columns, title, raw = blocks[0]
+    if len(blocks) > 1:
+        rows = [block for _, _, block in blocks]
+        raw = sparse.vstack(rows, format="csr") if sparse.issparse(raw) else np.vstack(rows)
+    return columns.dataset(raw, title)
 
 
 def iter_arff(
@@ -88,12 +91,20 @@ def iter_arff(
     *,
     nominal: Literal["drop", "onehot"] = "drop",
     name: str | None = None,
-    block_bytes: int = 4 << 20,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[Dataset]:
     """Read an ARFF file as a stream of data sets of about ``block_bytes`` of text each.
 
     Parameters are those of `read_arff`. At least one (perhaps empty) data set comes out.
     """
+    for columns, title, raw in _raw_blocks(path, labels, nominal, name, block_bytes):
+        yield columns.dataset(raw, title)
+
+
+def _raw_blocks(
+    path: str | os.PathLike[str], labels: Labels, nominal: str, name: str | None, block_bytes: int
+) -> Iterator[tuple[_Columns, str, Any]]:
+    """Yield what becomes of the columns, the title, and rows × attributes of each block (at least one)."""
     if nominal not in ("drop", "onehot"):
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
     path = Path(path)
@@ -108,20 +119,19 @@ def iter_arff(
             if is_sparse is None:
                 is_sparse = _starts_sparse(block)
             if is_sparse is not None:
-                raw = (_sparse_block if is_sparse else _dense_block)(block, first, columns, lines)
-                yield columns.dataset(raw, title)
+                parse = _sparse_block if is_sparse else _dense_block
+                yield columns, title, parse(block, first, columns, lines)
         if is_sparse is None:
-            yield columns.dataset(np.empty((0, len(names))), title)
+            yield columns, title, np.empty((0, len(names)))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Columns:
     """What becomes of each attribute."""
 
     attributes: tuple[Attribute, ...]
     labels: np.ndarray  # positions of the labels
     features: np.ndarray  # positions of the features kept
-    parse: list[Callable[[str], float]]  # one converter per attribute
     is_label: np.ndarray
     zero_one: np.ndarray  # attributes whose values must be 0 or 1
     is_plain: bool  # nothing but numbers and {0,1}: blocks may take the fast way
@@ -151,15 +161,21 @@ class _Columns:
                 f"{'' if nominal == 'onehot' else ' (nominal=onehot keeps nominal ones)'}.",
                 stacklevel=4,
             )
-        parse = [
-            _skip if j in set(dropped) else _converter(attribute, bool(is_label[j]))
-            for j, attribute in enumerate(attributes)
-        ]
-        zero_one = is_label | np.array([attribute.is_zero_one for attribute in attributes])
-        is_plain = not dropped and all(a.kind == "numeric" or a.is_zero_one for a in attributes)
+        zero_one = np.array([attribute.is_zero_one for attribute in attributes])
+        numeric = np.array([attribute.kind == "numeric" for attribute in attributes])
+        is_plain = not dropped and bool((zero_one | numeric).all())
         return cls(
-            attributes, np.array(places), np.array(kept, dtype=int), parse, is_label, zero_one, is_plain
+            attributes, np.array(places), np.array(kept, dtype=int), is_label, zero_one | is_label, is_plain
         )
+
+    @cached_property
+    def parse(self) -> list[Callable[[str], float]]:
+        """The converter of each attribute; one that skips for columns left out."""
+        used = {*self.labels.tolist(), *self.features.tolist()}
+        return [
+            _converter(attribute, bool(self.is_label[j])) if j in used else _skip
+            for j, attribute in enumerate(self.attributes)
+        ]
 
     def dataset(self, raw: Any, name: str) -> Dataset:
         """Split a block of raw columns into features and labels."""
@@ -172,10 +188,15 @@ class _Columns:
             X, raw[:, self.labels], names, [self.attributes[j].name for j in self.labels], name=name
         )
 
+    @cached_property
+    def _omitted(self) -> np.ndarray:
+        omitted = np.array([attribute.omitted for attribute in self.attributes])
+        omitted[self.is_label & (omitted < 0)] = 0.0
+        return omitted
+
     def _fill_omitted(self, raw: sparse.csr_array) -> sparse.csr_array:
         """Give entries left out of sparse rows their first nominal value, where that is not 0."""
-        omitted = np.array([0.0 if a.kind == "text" else a.omitted for a in self.attributes])
-        omitted[self.is_label & (omitted < 0)] = 0.0
+        omitted = self._omitted
         special = np.flatnonzero(omitted)
         if special.size:
             written = sparse.csr_array((np.ones(raw.nnz), raw.indices, raw.indptr), shape=raw.shape)
@@ -246,25 +267,35 @@ def _starts_sparse(block: bytes) -> bool | None:
 def _dense_block(block: bytes, first: int, columns: _Columns, lines: LineReader) -> np.ndarray:
     """Rows × attributes as numbers."""
     width = len(columns.attributes)
-    if columns.is_plain and not block.translate(None, _PLAIN_DENSE):
-        body = re.sub(rb"\n\s*\n", b"\n", block).strip()
-        rows = body.split(b"\n")
-        if all(row.count(b",") == width - 1 for row in rows):
-            try:
-                values = np.fromiter(map(float, body.replace(b"\n", b",").split(b",")), np.float64)
-            except ValueError:
-                pass
-            else:
-                raw = values.reshape(-1, width)
-                bound = raw[:, columns.zero_one]
-                if ((bound == 0) | (bound == 1)).all():
-                    return raw
+    if columns.is_plain:
+        raw = _dense_plain(block, width, columns.zero_one)
+        if raw is not None:
+            return raw
     found = []
     for number, line in enumerate(decode(block).split("\n"), start=first):
         text = line.strip()
         if text and not text.startswith("%"):
             found.append(_dense_row(line, number, columns, lines))
     return np.array(found, dtype=np.float64).reshape(-1, width)
+
+
+def _dense_plain(block: bytes, width: int, zero_one: np.ndarray) -> np.ndarray | None:
+    """Parse rows of plain numbers; None when anything looks odd."""
+    words = find_words(block + b"\n", b",\n")
+    used = (words.marks != 10) | (words.before > 0)  # blank lines do not count
+    used[1:] |= words.marks[:-1] == 44
+    marks, before = words.marks[used], words.before[used]
+    if len(marks) % width or (before != 1).any():
+        return None
+    marks = marks.reshape(-1, width)
+    if (marks[:, -1] != 10).any() or (marks[:, :-1] != 44).any():
+        return None
+    values = read_numbers(words)
+    if values is None:
+        return None
+    raw = values.reshape(-1, width)
+    bound = raw[:, zero_one]
+    return raw if ((bound == 0) | (bound == 1)).all() else None
 
 
 def _dense_row(line: str, number: int, columns: _Columns, lines: LineReader) -> list[float]:
@@ -326,7 +357,7 @@ def _bad_value(
 def _sparse_block(block: bytes, first: int, columns: _Columns, lines: LineReader) -> sparse.csr_array:
     """Rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
     width = len(columns.attributes)
-    if columns.is_plain and not block.translate(None, _PLAIN_SPARSE):
+    if columns.is_plain:
         raw = _sparse_plain(block, width, columns.zero_one)
         if raw is not None:
             return raw
@@ -346,51 +377,36 @@ def _sparse_block(block: bytes, first: int, columns: _Columns, lines: LineReader
 
 
 def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_array | None:
-    """Parse rows ``{index value, …}`` of plain numbers; None when anything looks odd.
-
-    Between two marks of ``{ , }`` stand two words (or none in ``{}``): counting the starts of words
-    up to each mark checks this for the whole block at once.
-    """
-    bytes_ = np.frombuffer(block, dtype=np.uint8)
-    blank = (bytes_ == 32) | (bytes_ == 9) | (bytes_ == 10)
-    mark = (bytes_ == 123) | (bytes_ == 125) | (bytes_ == 44)
-    word = ~(blank | mark)
-    starts = word.copy()
-    starts[1:] &= ~word[:-1]
-    at = np.flatnonzero(mark)
-    kind = bytes_[at]
-    words = np.diff(np.cumsum(starts)[at], prepend=0)
-    opens, closes = np.flatnonzero(kind == 123), np.flatnonzero(kind == 125)
-    if len(opens) != len(closes) or len(opens) == 0 or kind[-1] != 125 or starts[at[-1] + 1 :].any():
+    """Parse rows ``{index value, …}`` of plain numbers; None when anything looks odd."""
+    words = find_words(block, b"{},")
+    opens, closes = np.flatnonzero(words.marks == 123), np.flatnonzero(words.marks == 125)
+    if len(opens) == 0 or len(opens) != len(closes) or words.after or words.marks[-1] != 125:
         return None
-    empty = closes == opens + 1  # {} has no words; everything else has two between marks
+    # Braces alternate, one row per line, and two words stand before each comma and closing brace.
+    if opens[0] != 0 or (opens[1:] != closes[:-1] + 1).any() or block.count(b"}\n{") < len(opens) - 1:
+        return None
     pairs = closes - opens
-    pairs[empty & (words[closes] == 0)] = 0
-    expected = np.full(len(at), 2)
+    pairs[(pairs == 1) & (words.before[closes] == 0)] = 0
+    expected = np.full(len(words.marks), 2)
     expected[opens] = 0
     expected[closes[pairs == 0]] = 0
-    one_line = (np.diff(np.searchsorted(np.flatnonzero(bytes_ == 10), at[opens])) >= 1).all()
-    if not (opens[1:] == closes[:-1] + 1).all() or (words != expected).any() or opens[0] != 0 or not one_line:
+    if (words.before != expected).any():
         return None
-    try:
-        numbers = np.fromiter(map(float, block.translate(_SPARSE_TO_SPACES).split()), np.float64)
-    except ValueError:
+    numbers = read_numbers(words)
+    if numbers is None:
         return None
-    where, values = numbers[0::2], numbers[1::2]
-    indices = where.astype(np.int64) if ((where >= 0) & (where < width)).all() else None
-    if indices is None or (indices != where).any():
+    where, values = numbers[0::2], numbers[1::2].copy()
+    if (where < 0).any() or (where >= width).any() or (where % 1).any():
         return None
-    indptr = np.concatenate([[0], np.cumsum(pairs)])
-    bound = values[zero_one[indices]]
+    indices = where.astype(np.int32)
+    bound = values if zero_one.all() else values[zero_one[indices]]
     if not ((bound == 0) | (bound == 1)).all():
         return None
+    indptr = np.concatenate([[0], np.cumsum(pairs)])
     raw = sparse.csr_array((values, indices, indptr), shape=(len(opens), width))
-    raw.sort_indices()
-    steps = np.diff(raw.indices) > 0
-    inner = np.ones(max(raw.nnz - 1, 0), dtype=bool)
-    edges = raw.indptr[1:-1]
-    inner[edges[(edges > 0) & (edges < raw.nnz)] - 1] = False
-    return raw if steps[inner].all() else None  # an index twice in a row is a mistake
+    if not raw.has_sorted_indices:
+        raw.sort_indices()
+    return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
 
 
 def _sparse_row(line: str, number: int, columns: _Columns, lines: LineReader) -> list[tuple[int, float]]:

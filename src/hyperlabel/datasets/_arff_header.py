@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from hyperlabel.datasets._lines import LineReader
@@ -11,12 +12,12 @@ from hyperlabel.datasets._lines import LineReader
 _QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:({_QUOTED})\s*|(\S+)\s+)(\S.*)$", re.IGNORECASE)
 _TIGHT = re.compile(r"@attribute\s+()([^\s{]+)(\{.*)$", re.IGNORECASE)  # name{0,1} without a space
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(?:,|$)")
+_VALUE = re.compile(rf"\s*({_QUOTED}|(?!['\"])[^,]*?)\s*(?:,|$)")
 _TRUE_FALSE = ({"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"}, {"off", "on"})
 _TRUE = {"yes", "y", "true", "t", "on"}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Attribute:
     """One declared attribute.
 
@@ -33,6 +34,8 @@ class Attribute:
         as NO/YES, otherwise the position.
     is_number : bool
         Whether the column reads as numbers without one-hot encoding.
+    is_zero_one : bool
+        Whether the declared values are 0 and 1 (or one of them), so written.
     """
 
     name: str
@@ -40,11 +43,7 @@ class Attribute:
     values: tuple[str, ...] = ()
     codes: dict[str, float] = field(default_factory=dict)
     is_number: bool = True
-
-    @property
-    def is_zero_one(self) -> bool:
-        """Whether the declared values are exactly the numbers 0 and 1 (or one of them)."""
-        return self.kind == "nominal" and set(self.values) <= {"0", "1"}
+    is_zero_one: bool = False
 
     @property
     def omitted(self) -> float:
@@ -121,12 +120,12 @@ def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
                 f"the values of {name!r} lack the closing brace; put them on one line.", lines.line, column
             )
         try:
-            values = [unquote(value) for _, value in split_values(kind[1:-1])]
+            values, codes, is_number = _nominal(kind[1:-1])
         except ValueError as error:
             raise lines.fail(
                 f"a quote in the values of {name!r} never closes.", lines.line, column + error.args[0] + 1
             ) from None
-        return _nominal(name, values)
+        return Attribute(name, "nominal", values, codes, is_number, set(values) <= {"0", "1"})
     if word in ("numeric", "real", "integer"):
         return Attribute(name, "numeric")
     if word in ("string", "date"):
@@ -138,15 +137,14 @@ def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
     )
 
 
-def _nominal(name: str, values: list[str]) -> Attribute:
-    lower = {value.lower() for value in values}
+@lru_cache(maxsize=64)  # most files declare {0,1} a thousand times
+def _nominal(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
+    """Values between the braces, their numbers, and whether these numbers mean something."""
+    values = tuple(unquote(value) for _, value in split_values(text))
     try:
-        codes = {value: float(value) for value in values}
-        return Attribute(name, "nominal", tuple(values), codes)
+        return values, {value: float(value) for value in values}, True
     except ValueError:
         pass
-    if any(lower <= words for words in _TRUE_FALSE):
-        codes = {value: float(value.lower() in _TRUE) for value in values}
-        return Attribute(name, "nominal", tuple(values), codes)
-    codes = {value: float(i) for i, value in enumerate(values)}
-    return Attribute(name, "nominal", tuple(values), codes, is_number=False)
+    if any({value.lower() for value in values} <= words for words in _TRUE_FALSE):
+        return values, {value: float(value.lower() in _TRUE) for value in values}, True
+    return values, {value: float(i) for i, value in enumerate(values)}, False

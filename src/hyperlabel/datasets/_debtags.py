@@ -51,7 +51,7 @@ def load_debtags(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Dataset:
     >>> data.n_labels > 90
     True
     >>> data.label_names[:3]
-    ['admin::automation', 'admin::backup', 'admin::benchmarking']
+    ['admin::backup', 'admin::boot', 'admin::configuring']
     """
     if weighting not in ("tfidf", "counts"):
         raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}.")

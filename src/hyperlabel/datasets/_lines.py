@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 18  # a block and its arrays fit in cache
 MAX_LINE_BYTES = 256 << 20  # a line longer than this is no table; stops decompression bombs early
 
 
@@ -70,6 +70,7 @@ class LineReader:
         self.line = 0  # number of the last line handed out
         self._block_bytes = block_bytes
         self._rest = b""
+        self._at = 0  # where the unread part of _rest starts
         self._ended = False
 
     def __enter__(self) -> LineReader:
@@ -77,23 +78,25 @@ class LineReader:
             raise DataError("this is a folder; name a file in it.", self.path)
         if not self.path.exists():
             raise FileNotFoundError(f"There is no file {self.path}: check the path.")
-        self._file: BinaryIO = open(self.path, "rb")
+        raw = open(self.path, "rb")
+        is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+        self._raw = raw
+        self._file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if is_gzip else raw
         try:
-            if self._file.peek(2)[:2] == b"\x1f\x8b":
-                self._file = cast(BinaryIO, gzip.GzipFile(fileobj=self._file))
             self._start()
         except BaseException:
-            self._file.close()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        raw = getattr(self._file, "fileobj", None)
+        self._close()
+
+    def _close(self) -> None:
         self._file.close()
-        if raw is not None:
-            raw.close()
+        self._raw.close()  # a GzipFile leaves the file it was given open
 
     def fail(self, message: str, line: int | None = None, column: int | None = None) -> DataError:
         """Make an error about this file (the caller raises it)."""
@@ -101,20 +104,21 @@ class LineReader:
 
     def readline(self) -> str | None:
         """Return the next line without its end, or None after the last one."""
-        while (end := self._rest.find(b"\n")) < 0 and not self._ended:
+        while (end := self._rest.find(b"\n", self._at)) < 0 and not self._ended:
             self._fill()
-        if not self._rest:
+        if self._at >= len(self._rest):
             return None
         end = len(self._rest) if end < 0 else end
-        line, self._rest = self._rest[:end], self._rest[end + 1 :]
+        line, self._at = self._rest[self._at : end], end + 1
         self.line += 1
         return decode(line.rstrip(b"\r"))
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         r"""Yield (number of the first line, bytes of whole lines); line ends come out as ``\n``."""
         while True:
-            while not self._ended and len(self._rest) < self._block_bytes:
+            while not self._ended and len(self._rest) - self._at < self._block_bytes:
                 self._fill()
+            self._rest, self._at = self._rest[self._at :], 0
             cut = len(self._rest) if self._ended else self._rest.rfind(b"\n") + 1
             if cut == 0 and not self._ended:
                 self._fill()
@@ -136,7 +140,7 @@ class LineReader:
         if b"\0" in chunk:
             raise self.fail("the file holds binary bytes, not text; is it the right file?")
         self._ended = not chunk
-        self._rest += chunk
+        self._rest, self._at = self._rest[self._at :] + chunk, 0
         if len(self._rest) > MAX_LINE_BYTES and b"\n" not in self._rest:
             raise self.fail(f"a line is longer than {MAX_LINE_BYTES >> 20} MiB.", self.line + 1)
 
