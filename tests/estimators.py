@@ -12,6 +12,7 @@ from hyperlabel import (
     PLST,
     BinaryRelevance,
     CompressedSensing,
+    HypergraphSpectral,
     LabelSpaceClassifier,
     PartialBinaryRelevance,
 )
@@ -30,7 +31,11 @@ CLASSIFIERS: list[Any] = [
     CompressedSensing(decoder="omp", reference="best_vertex"),
 ]
 
-TRANSFORMERS: list[Any] = []
+TRANSFORMERS: list[Any] = [
+    HypergraphSpectral(),
+    HypergraphSpectral(expansion="cca", form="least_squares"),
+    HypergraphSpectral(expansion="zhou", edge_weights="compactness"),
+]
 
 # How far results may move when the same problem is posed in another order: the default is the
 # rounding of a direct solve; iterative solvers state their own tolerance, with the reason.

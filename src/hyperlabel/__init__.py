@@ -16,6 +16,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "linear": ("BinaryRelevance",),
     "labelspace": ("LabelSpaceClassifier", "PLST", "CPLST", "PartialBinaryRelevance", "CompressedSensing"),
+    "projection": ("HypergraphSpectral",),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -74,6 +74,18 @@ class EdgeSums:
             self.squares = self.squares + other.squares
         return self
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums as plain arrays that add; the point they are taken around is left out."""
+        arrays = {"n": np.asarray(self.n), "sizes": self.sizes}
+        if self.x_sums is not None and self.squares is not None:
+            arrays.update(x_sums=self.x_sums, squares=self.squares)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], shift: np.ndarray) -> EdgeSums:
+        """Return the sums that `to_arrays` took apart."""
+        return cls(int(arrays["n"]), arrays["sizes"], shift, arrays.get("x_sums"), arrays.get("squares"))
+
     def spread(self) -> np.ndarray:
         """Mean squared distance d̄(e) over ordered pairs of members (29); NaN below two members."""
         if self.x_sums is None or self.squares is None:

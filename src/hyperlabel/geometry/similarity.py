@@ -135,7 +135,16 @@ def null_tolerance(eigenvalues: np.ndarray) -> float:
 def centered_gram(base: Any) -> np.ndarray:
     """Return (PF)ᵀ(PF), P the centring projector, for sparse F."""
     total = np.asarray(base.sum(axis=0)).ravel()
-    return (base.T @ base).toarray() - np.outer(total, total) / base.shape[0]
+    raw = (base.T @ base).toarray()
+    return clear_constant(raw - np.outer(total, total) / base.shape[0], np.diag(raw))
+
+
+def clear_constant(gram: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    """Set to 0 what rounding left of constant columns; `raw` is the diagonal before centring."""
+    constant = np.diag(gram) <= 100 * np.finfo(np.float64).eps * raw
+    gram[constant] = 0.0
+    gram[:, constant] = 0.0
+    return gram
 
 
 def mix(M: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -66,6 +66,10 @@ class Path(Protocol):
     x_mean: np.ndarray
     f_mean: np.ndarray
 
+    @property
+    def n_iter(self) -> int:
+        """Block products with X; 1 for a factorisation."""
+
     def solve(self, alpha: float) -> RidgeResult:
         """Solve for one λ."""
 
@@ -152,6 +156,7 @@ class _EigenPath:
 
     A: np.ndarray
     once: bool
+    n_iter = 1
 
     def _rhs(self) -> np.ndarray:
         raise AttributeError("A path defines its right-hand side.")
@@ -313,7 +318,9 @@ class SamplePath(_EigenPath):
 
     def solve(self, alpha: float) -> RidgeResult:
         """Solve for one λ."""
-        coef = self._primal(self.dual(alpha))
+        if self.rows is None:
+            raise ValueError("A path over a kernel has no coefficients over features: use dual().")
+        coef = self.rows.rmatmat(self.dual(alpha))
         return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:
@@ -326,13 +333,9 @@ class SamplePath(_EigenPath):
         return (K + K.T) / 2
 
     def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right."""
-        return self._primal(self.dual(alpha, right))
-
-    def _primal(self, dual: np.ndarray) -> np.ndarray:
-        if self.rows is None:
-            raise ValueError("A path over a kernel has no coefficients over features: use dual().")
-        return self.rows.rmatmat(dual)
+        """Return W·right; without rows (a kernel), its coefficients α·right over the samples."""
+        dual = self.dual(alpha, right)
+        return dual if self.rows is None else self.rows.rmatmat(dual)
 
 
 class KrylovPath:

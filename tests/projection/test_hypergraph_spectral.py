@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.spatial.distance import pdist
+from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from tests.projection import oracles
+
+from hyperlabel import BinaryRelevance, HypergraphSpectral
+from hyperlabel.geometry import EXPANSIONS
+
+FORMS = ("exact", "least_squares")
+
+
+def make_data(seed=0, n=60, d=12, k=6, rank=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) if rank is None else rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))
+    Y = ((X[:, :3] @ rng.normal(size=(3, k)) + rng.normal(size=(n, k))) > 0.5).astype(float)
+    Y[5:8] = 0.0  # unlabelled rows
+    Y[:, -1] = 0.0  # an empty label
+    Y[:, -2] = Y[:, 0]  # a repeated one
+    return X, Y
+
+
+def textbook(X, Y, expansion, form, alpha, rank):
+    F = oracles.factor(Y, expansion)
+    if form == "least_squares":
+        return oracles.least_squares(X, F, alpha, rank)
+    Fc = oracles.center(F)
+    return oracles.generalised(X, Fc @ Fc.T, alpha, rank)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.7])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("expansion", EXPANSIONS)
+@pytest.mark.parametrize("shape", [(60, 12, None), (60, 12, 7), (25, 40, None), (40, 25, 6)])
+def test_equals_the_textbook_form(expansion, form, alpha, shape):
+    n, d, rank = shape
+    X, Y = make_data(1, n=n, d=d, rank=rank)
+    full = 4  # six labels, one empty, one repeated
+    for given, solver in [(X, "auto"), (sparse.csr_array(X), "gram"), (X, "samples"), (X, "krylov")]:
+        for c in (None, 1, 3):
+            if c and expansion == "cca" and form == "least_squares":
+                continue  # all singular values are 1: truncation is arbitrary
+            model = HypergraphSpectral(
+                c, expansion=expansion, form=form, alpha=alpha, solver=solver, tol=1e-13
+            ).fit(given, Y)
+            values, W = textbook(X, Y, expansion, form, alpha, c or full)
+            assert model.components_.shape == (c or full, d)
+            if form == "exact" and c and alpha == 0 and values[0] - values[-1] < 1e-6:
+                continue  # rank(Xc) = n − 1 makes every cca eigenvalue 1
+            assert oracles.metric_error(model.components_.T, W) < 1e-8, (solver, c)
+            assert_allclose(model.eigenvalues_, values, rtol=1e-8)
+            apart = oracles.separated(values)
+            cosine = np.abs(np.sum(model.components_.T * W, axis=0)) / np.sum(W**2, axis=0)
+            assert_allclose(cosine[apart], 1.0, atol=1e-6)
+            assert model.residual_ < 1e-9
+
+
+@pytest.mark.parametrize("expansion", EXPANSIONS)
+def test_theorem_4_1_the_two_forms_project_alike_when_rows_are_independent(expansion):
+    X, Y = make_data(2, n=20, d=50)
+    exact, ls = (HypergraphSpectral(expansion=expansion, form=form, alpha=0.0).fit(X, Y) for form in FORMS)
+    assert_allclose(pdist(exact.transform(X)), pdist(ls.transform(X)), rtol=1e-6, atol=1e-12)
+    new = np.random.default_rng(3).normal(size=(10, 50))
+    assert_allclose(pdist(exact.transform(new)), pdist(ls.transform(new)), rtol=1e-6, atol=1e-12)
+    if expansion != "cca":
+        for c in (1, 2, 3):
+            exact, ls = (
+                HypergraphSpectral(c, expansion=expansion, form=form, alpha=0.0).fit(X, Y) for form in FORMS
+            )
+            assert_allclose(pdist(exact.transform(new)), pdist(ls.transform(new)), rtol=1e-6, atol=1e-12)
+    exact, ls = (HypergraphSpectral(expansion=expansion, form=form, alpha=5.0).fit(X, Y) for form in FORMS)
+    assert np.abs(pdist(exact.transform(new)) / pdist(ls.transform(new)) - 1).max() > 1e-2  # not for λ > 0
+
+
+def test_an_offset_of_the_features_changes_nothing():
+    X, Y = make_data(4)
+    near = HypergraphSpectral().fit(X, Y)
+    far = HypergraphSpectral().fit(X + 1e4, Y)
+    assert_allclose(far.components_, near.components_, atol=1e-8)
+    assert_allclose(far.transform(X + 1e4), near.transform(X), atol=1e-8)
+
+
+def test_rank_deficient_medical_loses_no_span(load_real):
+    data = load_real("medical", "train")
+    Y = data.Y.toarray().astype(float)
+    assert (Y.sum(axis=0) == 0).sum() == 7
+    for expansion in EXPANSIONS:
+        for form in FORMS:
+            model = HypergraphSpectral(expansion=expansion, form=form, alpha=1.0).fit(data.X, data.Y)
+            assert model.n_components_ == 38
+            if expansion != "clique":
+                continue  # the full d×d eigenproblem takes seconds
+            _, W = textbook(data.X.toarray(), Y, expansion, form, 1.0, 38)
+            assert oracles.metric_error(model.components_.T, W) < 1e-8
+
+
+@pytest.mark.parametrize("weights", ["compactness", {"b": 2.0}, [1.0, 2, 3, 4, 5, 6]])
+def test_edge_weights_reach_the_factor(weights):
+    pd = pytest.importorskip("pandas")
+    X, Y = make_data(5)
+    model = HypergraphSpectral(edge_weights=weights, nu=2.0).fit(X, pd.DataFrame(Y, columns=list("abcdef")))
+    if isinstance(weights, dict):
+        assert_allclose(model.edge_weights_, [1, 2, 1, 1, 1, 1])
+    F = oracles.center(oracles.factor(Y, "clique", model.edge_weights_))
+    _, W = oracles.generalised(X, F @ F.T, 1.0, model.n_components_)
+    assert oracles.metric_error(model.components_.T, W) < 1e-8
+    assert list(model.label_names_) == list("abcdef")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_linear_kernel_in_dual_form_is_the_linear_model(form):
+    X, Y = make_data(6)
+    plain = HypergraphSpectral(form=form, alpha=0.5).fit(X, Y)
+    dual = HypergraphSpectral(form=form, alpha=0.5, kernel="precomputed").fit(X @ X.T, Y)
+    new = make_data(7)[0]
+    assert_allclose(dual.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+    assert_allclose(pdist(dual.transform(new @ X.T)), pdist(plain.transform(new)), rtol=1e-8)
+    features = HypergraphSpectral(form=form, alpha=0.5, kernel="linear", n_landmarks=60, random_state=0)
+    assert_allclose(pdist(features.fit(X, Y).transform(new)), pdist(plain.transform(new)), rtol=1e-5)
+
+
+def test_a_kernel_equals_the_eigenproblem_in_feature_space():
+    X, Y = make_data(8, n=40)
+    model = HypergraphSpectral(kernel="rbf", kernel_params={"gamma": 0.1}, alpha=0.3).fit(X, Y)
+    P = np.eye(40) - 1 / 40
+    K = P @ rbf_kernel(X, gamma=0.1) @ P
+    s, U = np.linalg.eigh(K)
+    features = U[:, s > 1e-12] * np.sqrt(s[s > 1e-12])  # rows whose products are K
+    F = oracles.center(oracles.factor(Y, "clique"))
+    values, W = oracles.generalised(features, F @ F.T, 0.3, 4)
+    assert_allclose(model.eigenvalues_, values, rtol=1e-8)
+    assert_allclose(pdist(model.transform(X)), pdist(features @ W), rtol=1e-6)
+    whole = HypergraphSpectral(
+        kernel="rbf", kernel_params={"gamma": 0.1}, alpha=0.3, n_landmarks=40, random_state=0
+    ).fit(X, Y)
+    assert_allclose(pdist(whole.transform(X)), pdist(model.transform(X)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_cross_fitting_projects_each_row_by_a_fit_that_did_not_see_it(kernel):
+    X, Y = make_data(9, n=50, d=45)
+    given = X if kernel == "linear" else X @ X.T
+    model = HypergraphSpectral(alpha=1e-6, cross_fit=True, random_state=0, kernel=kernel)
+    crossed = model.fit_transform(given, Y)
+    inside = model.transform(given)
+    assert crossed.shape == inside.shape
+
+    def fit_to_labels(Z):
+        Z1 = np.column_stack([Z, np.ones(len(Z))])
+        return np.linalg.norm(Y - Z1 @ np.linalg.lstsq(Z1, Y, rcond=None)[0])
+
+    assert fit_to_labels(inside) < 0.5 * fit_to_labels(crossed)  # near rank n − 1 the labels leak
+    assert_allclose(crossed, model.fit_transform(given, Y))  # and the folds are reproducible
+
+
+def test_cross_fitted_rows_speak_the_coordinates_of_transform():
+    X, Y = make_data(10, n=400, d=6)
+    model = HypergraphSpectral(3, cross_fit=True, random_state=0)
+    crossed, inside = model.fit_transform(X, Y), model.transform(X)
+    for j in range(3):
+        assert np.corrcoef(crossed[:, j], inside[:, j])[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("expansion", EXPANSIONS)
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_blocks_of_rows_equal_one_fit(expansion, as_sparse):
+    X, Y = make_data(11, n=90)
+    X = sparse.csr_array(X) if as_sparse else X + 10.0
+    whole = HypergraphSpectral(expansion=expansion, alpha=0.2).fit(X, Y)
+    blocks = [(X[:20], Y[:20]), (X[20:70], Y[20:70]), (X[70:], Y[70:])]
+    parts = HypergraphSpectral(expansion=expansion, alpha=0.2).fit_chunks(blocks)
+    assert_allclose(parts.components_, whole.components_, atol=1e-10)
+    assert_allclose(parts.eigenvalues_, whole.eigenvalues_, rtol=1e-8)
+    opened = HypergraphSpectral(expansion=expansion, alpha=0.2).fit_chunks(lambda: iter(blocks))
+    assert_allclose(opened.components_, whole.components_, atol=1e-10)
+    streaming = HypergraphSpectral(expansion=expansion, alpha=0.2)
+    if expansion in ("clique", "star"):
+        assert not hasattr(streaming, "partial_fit")
+        with pytest.raises(ValueError, match="read twice"):
+            streaming.fit_chunks(iter(blocks))
+        with pytest.raises(ValueError, match="label sizes of all rows"):
+            parts.merge(whole)
+        return
+    for block in blocks:
+        streaming.partial_fit(*block)
+    assert_allclose(streaming.components_, whole.components_, atol=1e-10)
+    extra = make_data(12)
+    streaming.partial_fit(extra[0] if not as_sparse else sparse.csr_array(extra[0]), extra[1])
+    streaming.forget(extra[0], extra[1])
+    assert_allclose(streaming.components_, whole.components_, atol=1e-8)
+
+
+def test_compactness_needs_two_passes_and_gets_them():
+    X, Y = make_data(13)
+    options = {"expansion": "zhou", "edge_weights": "compactness"}
+    whole = HypergraphSpectral(**options).fit(X, Y)
+    parts = HypergraphSpectral(**options).fit_chunks([(X[:30], Y[:30]), (X[30:], Y[30:])])
+    assert_allclose(parts.edge_weights_, whole.edge_weights_, rtol=1e-10)
+    assert_allclose(parts.components_, whole.components_, atol=1e-10)
+
+
+def test_single_precision_in_single_precision_out():
+    X, Y = make_data(14)
+    double, single = (HypergraphSpectral().fit(X.astype(t), Y) for t in (np.float64, np.float32))
+    assert single.components_.dtype == np.float32
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+    assert_allclose(single.components_, double.components_, rtol=1e-4, atol=1e-6)
+
+
+def test_signs_do_not_depend_on_the_route():
+    X, Y = make_data(15)
+    models = [HypergraphSpectral(solver=s, tol=1e-12).fit(X, Y) for s in ("gram", "samples", "krylov")]
+    assert [m.solver_ for m in models] == ["gram", "samples", "krylov"]
+    for model in models[1:]:
+        assert_allclose(model.components_, models[0].components_, atol=1e-8)
+    top = np.abs(models[0].components_).argmax(axis=1)
+    assert (models[0].components_[np.arange(len(top)), top] > 0).all()
+
+
+def test_the_papers_classifier_in_one_line():
+    X, Y = make_data(16, n=150)
+    model = make_pipeline(HypergraphSpectral(cross_fit=True, random_state=0), BinaryRelevance(LinearSVC()))
+    assert model.fit(X, Y).score(X, Y) > 0.3
+    assert HypergraphSpectral(2).set_output(transform="pandas").fit_transform(X, Y).columns.tolist() == [
+        "hypergraphspectral0",
+        "hypergraphspectral1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"expansion": "square"}, "Unknown expansion"),
+        ({"form": "round"}, "Unknown form"),
+        ({"alpha": -1.0}, "alpha must be"),
+        ({"n_components": 0}, "n_components must be"),
+        ({"solver": "magic"}, "Unknown solver"),
+        ({"kernel": "precomputed", "n_landmarks": 3}, "precomputed kernel has none"),
+    ],
+)
+def test_bad_choices_get_one_sentence(options, sentence):
+    X, Y = make_data(17)
+    with pytest.raises(ValueError, match=sentence):
+        HypergraphSpectral(**options).fit(X, Y)
+
+
+def test_constant_labels_are_refused():
+    X, Y = make_data(18)
+    with pytest.raises(ValueError, match="nothing to project on"):
+        HypergraphSpectral().fit(X, np.ones_like(Y))
+
+
+def test_cca_correlates_as_scikit_learn_finds():
+    from sklearn.cross_decomposition import CCA
+
+    X, Y = make_data(19, n=200)
+    Y = Y[:, :4]
+    Z = HypergraphSpectral(2, expansion="cca", alpha=0.0).fit_transform(X, Y)
+    twin = CCA(2, max_iter=5000, tol=1e-12, scale=False).fit(X, Y).transform(X)
+    for j in range(2):
+        assert abs(np.corrcoef(Z[:, j], twin[:, j])[0, 1]) > 1 - 1e-6
+    assert PCA(2).fit_transform(X).shape == Z.shape
