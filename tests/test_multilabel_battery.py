@@ -245,7 +245,8 @@ def test_same_result_every_time_and_for_any_n_jobs(model):
     first = outcome(clone(model).fit(X, Y), X)
     assert_array_equal(outcome(clone(model).fit(X, Y), X), first)
     if "n_jobs" in model.get_params():
-        assert_array_equal(outcome(clone(model).set_params(n_jobs=2).fit(X, Y), X), first)
+        with joblib.parallel_config(backend="threading"):  # starting processes would cost seconds each
+            assert_array_equal(outcome(clone(model).set_params(n_jobs=2).fit(X, Y), X), first)
 
 
 @classifiers
@@ -283,6 +284,8 @@ def test_bad_input_gets_one_clear_sentence(model):
         (X, [["a", "b"], ["c"]] * 40, "list of label sets"),
     ]
     for bad_X, bad_Y, sentence in cases:
+        if bad_Y is unknown and getattr(model, "_accepts_unknown_labels", False):
+            continue
         with pytest.raises(ValueError, match=sentence):
             clone(model).fit(bad_X, bad_Y)
     fitted = clone(model).fit(X, Y)

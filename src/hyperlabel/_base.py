@@ -132,6 +132,40 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             yield batch, place_constant_labels(scores, self._constant)
 
 
+class KnownScores(ClassifierMixin, BaseEstimator):
+    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+    layout : TargetLayout
+        How y looked; predictions have that form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.metrics import get_scorer
+    >>> from hyperlabel._validation import check_targets
+    >>> y = np.array([[1, 0], [1, 1]])
+    >>> model = KnownScores(np.array([[2.0, -1.0], [1.0, -1.0]]), check_targets(y)[1])
+    >>> get_scorer("accuracy")(model, None, y)
+    0.5
+    """
+
+    def __init__(self, scores: np.ndarray, layout: TargetLayout) -> None:
+        self.scores = scores
+        self.layout = layout
+        self.classes_ = layout.classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores, whatever X is."""
+        return self.scores[:, 0] if self.layout.kind == "binary" else self.scores
+
+    def predict(self, X: Any) -> Any:
+        """Return the label sets of the scores, whatever X is."""
+        return decode(self.layout, iter([self.scores]))
+
+
 def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarray:
     """Give P(label on), n×k, the shape scikit-learn expects for the kind of y.
 
@@ -145,6 +179,13 @@ def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarra
     if layout.kind == "multiclass":
         return positive / positive.sum(axis=1, keepdims=True)
     return positive
+
+
+def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.ndarray, float]:
+    """Return the (weighted) number of rows of each label and of all rows."""
+    if weights is None:
+        return np.asarray(Y.sum(axis=0)), float(Y.shape[0])
+    return np.asarray(weights @ Y), float(weights.sum())
 
 
 def constant_labels(counts: np.ndarray, n_rows: float) -> np.ndarray:

@@ -97,6 +97,42 @@ def check_targets(
     return Y, layout
 
 
+def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
+    """Split a 2-D y with NaN for unknown entries into y with zeros there and a mask of them.
+
+    The mask is None when nothing is unknown; y then comes back as it was.
+    """
+    if sparse.issparse(y):
+        if y.ndim != 2 or y.dtype.kind != "f" or not np.isnan(y.data).any():
+            return y, None
+        filled = sparse.csr_array(y, copy=True)
+        mask = filled.copy()
+        mask.data = np.isnan(filled.data).astype(np.int8)
+        mask.eliminate_zeros()
+        filled.data = np.nan_to_num(filled.data, nan=0.0)
+        return filled, mask.tocsc()
+    if dimensions(y) != 2:
+        return y, None
+    values = np.asarray(y)
+    if values.dtype == object:
+        values = _to_number(values)
+    if values.dtype.kind != "f" or not np.isnan(values).any():
+        return y, None
+    missing = np.isnan(values)
+    filled = np.where(missing, 0.0, values)
+    if hasattr(y, "columns"):
+        filled = type(y)(filled, columns=y.columns)
+    return filled, sparse.csc_array(missing.astype(np.int8))
+
+
+def dimensions(y: Any) -> int:
+    """Return the number of dimensions of y; ragged lists count as one."""
+    try:
+        return int(np.ndim(y))
+    except ValueError:
+        return 1
+
+
 def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_array:
     """Validate more y for a model that already knows its labels; return the indicator.
 
@@ -208,7 +244,7 @@ def _refuse_non_binary(values: np.ndarray) -> None:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(
             "Input y contains NaN or infinity: every entry must be 0 or 1 "
-            "(unknown labels are not supported here; drop those rows or set them to 0)."
+            "(only BinaryRelevance takes NaN for labels nobody knows; drop those rows or set them to 0)."
         )
     wrong = (values != 0) & (values != 1)
     if wrong.any():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -30,7 +31,8 @@ def test_scores_equal_the_ridge_classifier(data, alpha):
 
 def test_each_label_gets_its_own_estimator(data):
     X, Y, w = data
-    model = BinaryRelevance(LogisticRegression(), n_jobs=2).fit(X, Y, sample_weight=w)
+    with parallel_config(backend="threading"):
+        model = BinaryRelevance(LogisticRegression(), n_jobs=2).fit(X, Y, sample_weight=w)
     for j in range(Y.shape[1]):
         alone = LogisticRegression().fit(X, Y[:, j], sample_weight=w)
         assert_allclose(model.decision_function(X)[:, j], alone.decision_function(X), atol=1e-10)

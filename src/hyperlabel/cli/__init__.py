@@ -10,7 +10,9 @@ import click
 from hyperlabel import __version__
 
 # command → (module, attribute, help line); the module is imported only when its command runs.
-_COMMANDS: dict[str, tuple[str, str, str]] = {}
+_COMMANDS: dict[str, tuple[str, str, str]] = {
+    "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
+}
 
 
 class LazyGroup(click.Group):

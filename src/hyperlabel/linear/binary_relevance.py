@@ -14,6 +14,7 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels, shape_probabilities
-from hyperlabel._validation import check_weights
+from hyperlabel._base import (
+    MultiLabelClassifier,
+    constant_labels,
+    label_counts,
+    shape_probabilities,
+)
+from hyperlabel._validation import check_weights, split_unknown
+from hyperlabel.linear.free_cv import cross_validate_ridge
 from hyperlabel.linear.moments_model import MomentsModel
+from hyperlabel.metrics import get_scorer
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route, solve_ridge
 
 
 def _estimators_have(name: str) -> Any:
@@ -61,12 +69,29 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     (`forget`, `slide`) and labels added, dropped and renamed, all without the old rows and
     equal to a fit from scratch.
 
+    With ``cv=`` the fit also gives exact out-of-fold scores (`oof_scores_`), at little more than
+    the price of the fit itself: the moments of each training fold follow by subtraction. Several
+    `alpha` are then compared on `scoring` from the same pass.
+
+    A 2-D y may hold NaN where nobody knows whether a row carries a label: each label is then
+    fitted on the rows where it is known.
+
     Parameters
     ----------
     estimator : classifier, default=None
         A scikit-learn classifier cloned for each label, or None for the shared ridge.
-    alpha : float, default=1.0
-        The ridge λ of the shared solve; 0 means the pseudo-inverse.
+    alpha : float or sequence of float, default=1.0
+        The ridge λ of the shared solve; 0 means the pseudo-inverse. Several values need `cv`,
+        which chooses among them.
+    cv : None, int, "loo", splitter or iterable of (train, test), default=None
+        How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
+        `groups` are given), "loo" for leave-one-out in closed form, or any splitter.
+    scoring : str or callable, default="label_ranking_average_precision"
+        What `cv` maximises: a name of `hyperlabel.metrics.get_scorer_names`, or
+        ``scorer(estimator, X, y)``.
+    solver : {"auto", "gram", "samples", "krylov"}, default="auto"
+        Route of the shared solve (`solver_` names the one taken): "gram" factors the d×d Gram and
+        keeps the moments, "samples" the n×n one, "krylov" iterates without either.
     n_jobs : int, default=None
         Labels fitted in parallel when `estimator` is given.
 
@@ -76,10 +101,18 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         Weights of the shared ridge (absent when `estimator` is given).
     intercept_ : ndarray of shape (n_labels,)
         Intercepts of the shared ridge.
+    alpha_ : float
+        The λ used.
     residual_ : float
-        Certificate: relative residual of the normal equations.
+        Certificate: relative residual of the equations solved.
+    solver_ : str
+        The route taken.
     moments_ : Moments
-        The sums the shared ridge was solved from.
+        The sums the shared ridge was solved from (route "gram").
+    oof_scores_ : ndarray of shape (n_samples, n_labels)
+        Out-of-fold scores at `alpha_` when `cv` is given; NaN for rows in no test fold.
+    cv_results_ : dict
+        Score of each `alpha` on each fold, in scikit-learn's form.
     estimators_ : list
         One fitted clone per label, None for labels that are constant in training.
     classes_ : ndarray
@@ -92,20 +125,38 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from hyperlabel import BinaryRelevance
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
-    >>> model = BinaryRelevance(alpha=10.0).fit(X, Y)
+    >>> model = BinaryRelevance(alpha=[0.1, 10.0, 1000.0], cv=5).fit(X, Y)
     >>> model.predict(X[:2]).shape
     (2, 5)
+    >>> model.oof_scores_.shape, model.alpha_
+    ((200, 5), 10.0)
     >>> best, scores = model.predict_topk(X[:2], k=2)
     >>> best.shape
     (2, 2)
     """
 
-    def __init__(self, estimator: Any = None, *, alpha: float = 1.0, n_jobs: int | None = None) -> None:
+    _accepts_unknown_labels = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        alpha: float | Sequence[float] = 1.0,
+        cv: Any = None,
+        scoring: Any = "label_ranking_average_precision",
+        solver: Solver = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.alpha = alpha
+        self.cv = cv
+        self.scoring = scoring
+        self.solver = solver
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> BinaryRelevance:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
+    ) -> BinaryRelevance:
         """Fit all labels.
 
         Parameters
@@ -113,9 +164,11 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
+            Label indicator (NaN where unknown), or classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, for `cv`.
         **fit_params : dict
             Further metadata for `estimator`, when metadata routing is enabled.
 
@@ -123,15 +176,24 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         -------
         self : BinaryRelevance
         """
+        y, unknown = split_unknown(y)
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
+        if unknown is not None:
+            self._constant = known_constants(Y, unknown, weights)
+        for stale in ("moments_", "oof_scores_", "cv_results_"):
+            self.__dict__.pop(stale, None)
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
-            self.moments_ = Moments.from_rows(X, Y, sample_weight=weights)
-            self._solve()
+            if unknown is None:
+                self._fit_shared(X, Y, weights, groups)
+            else:
+                self._fit_known(X, Y, unknown, weights)
+        elif self.cv is not None:
+            raise ValueError("cv= gives out-of-fold scores of the shared ridge: leave estimator=None.")
         else:
-            self._fit_each(X, Y, weights, fit_params)
+            self._fit_each(X, Y, weights, fit_params, unknown)
         return self
 
     @available_if(lambda self: self.estimator is None)
@@ -202,27 +264,93 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
 
     # -- the shared ridge ---------------------------------------------------------------------------
 
-    def _solve(self) -> None:
-        if not self.alpha >= 0:
+    def _fit_shared(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> None:
+        alphas = self._alphas()
+        route: Any = choose_route(X) if self.solver == "auto" else self.solver
+        self.alpha_ = alphas[0]
+        if self.cv is not None:
+            found, total = cross_validate_ridge(
+                X, Y, self._layout, self.cv, alphas, get_scorer(self.scoring), route, weights, groups
+            )
+            self.alpha_, self.cv_results_ = alphas[found.best], found.results
+            oof = found.oof_scores
+            self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
+            if total is not None:  # cross-validation has summed all rows already
+                self.moments_ = total
+        if route == "gram":
+            if not hasattr(self, "moments_"):
+                self.moments_ = Moments.from_rows(X, Y, sample_weight=weights)
+            self._solve()
+        else:
+            self._constant = constant_labels(*label_counts(Y, weights))
+            path = solve_ridge(X, Y, alphas=(self.alpha_,), solver=route, sample_weight=weights)
+            self._keep(path.solve(self.alpha_), path.solver)
+
+    def _fit_known(
+        self, X: Any, Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None
+    ) -> None:
+        """Fit each label on the rows where it is known; labels with the same gaps share a solve."""
+        if self.cv is not None:
+            raise ValueError("Out-of-fold scores need every label known: fill the NaN in y or leave cv=None.")
+        (self.alpha_,) = self._alphas()
+        self.coef_ = np.zeros((Y.shape[1], X.shape[1]))
+        self.intercept_ = np.zeros(Y.shape[1])
+        self.residual_ = 0.0
+        patterns: dict[bytes, list[int]] = {}
+        for j in range(Y.shape[1]):
+            patterns.setdefault(_rows_of(unknown, j).tobytes(), []).append(j)
+        for labels in patterns.values():
+            kept = np.setdiff1d(np.arange(X.shape[0]), _rows_of(unknown, labels[0]))
+            if not len(kept):
+                continue  # nobody knows anything about these labels: they rank last
+            part = None if weights is None else weights[kept]
+            route: Any = self.solver
+            path = solve_ridge(
+                X[kept], Y[kept][:, labels], alphas=(self.alpha_,), solver=route, sample_weight=part
+            )
+            result = path.solve(self.alpha_)
+            self.coef_[labels] = 2.0 * result.coef.T
+            self.intercept_[labels] = 2.0 * result.intercept - 1.0
+            self.residual_, self.solver_ = max(self.residual_, result.residual), path.solver
+
+    def _alphas(self) -> list[float]:
+        alphas = [float(alpha) for alpha in np.atleast_1d(np.asarray(self.alpha, dtype=float))]
+        if not alphas or not all(alpha >= 0 for alpha in alphas):
             raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
+        if len(alphas) > 1 and self.cv is None:
+            raise ValueError("Several alpha were given: set cv= so that one can be chosen.")
+        return alphas
+
+    def _solve(self) -> None:
+        if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
+            self.alpha_ = self._alphas()[0]
         self._constant = constant_labels(self.moments_.f_sum, self.moments_.weight)
-        result = RidgePath(self.moments_).solve_once(float(self.alpha))
+        self._keep(RidgePath(self.moments_, once=True).solve(self.alpha_), "gram")
+
+    def _keep(self, result: RidgeResult, solver: str) -> None:
         # Targets are ±1 = 2y − 1, so everything doubles and the intercept moves down by one.
         self.coef_ = np.ascontiguousarray(2.0 * result.coef.T)
         self.intercept_ = 2.0 * result.intercept - 1.0
         self.residual_ = result.residual
+        self.solver_ = solver
 
     # -- one estimator per label --------------------------------------------------------------------
 
     def _fit_each(
-        self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, fit_params: dict[str, Any]
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        fit_params: dict[str, Any],
+        unknown: sparse.csc_array | None,
     ) -> None:
         if not is_classifier(self.estimator):
             raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
         params = self._params_for_labels(weights, fit_params)
         columns = Y.tocsc()
+        gaps = [None if unknown is None else _rows_of(unknown, j) for j in range(Y.shape[1])]
         jobs = (
-            delayed(_fit_label)(clone(self.estimator), X, _column(columns, j), params)
+            delayed(_fit_label)(clone(self.estimator), X, _column(columns, j), params, gaps[j])
             for j in range(Y.shape[1])
             if self._constant[j] == 0
         )
@@ -250,13 +378,30 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         return scores
 
 
+def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:
+    return np.sort(Y.indices[Y.indptr[j] : Y.indptr[j + 1]])
+
+
 def _column(Y: sparse.csc_array, j: int) -> np.ndarray:
     column = np.zeros(Y.shape[0], dtype=np.int8)
-    column[Y.indices[Y.indptr[j] : Y.indptr[j + 1]]] = 1
+    column[_rows_of(Y, j)] = 1
     return column
 
 
-def _fit_label(model: Any, X: Any, target: np.ndarray, params: dict[str, Any]) -> Any:
+def known_constants(Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None) -> np.ndarray:
+    """Mark labels that are constant over the rows where they are known."""
+    counts, total = label_counts(Y, weights)
+    gaps, _ = label_counts(unknown.astype(np.float64), weights)
+    return np.array([constant_labels(c, total - g)[0] for c, g in zip(counts, gaps, strict=True)])
+
+
+def _fit_label(
+    model: Any, X: Any, target: np.ndarray, params: dict[str, Any], gaps: np.ndarray | None
+) -> Any:
+    if gaps is not None and len(gaps):
+        kept = np.setdiff1d(np.arange(len(target)), gaps)
+        X, target = X[kept], target[kept]
+        params = {name: np.asarray(value)[kept] for name, value in params.items()}
     return model.fit(X, target, **params)
 
 

@@ -21,6 +21,7 @@ from hyperlabel._validation import (
     TargetLayout,
     check_features,
     check_weights,
+    dimensions,
     encode_like,
     layout_of_classes,
 )
@@ -85,7 +86,7 @@ class MomentsModel:
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
         model: Any = self
         if not hasattr(self, "moments_"):
-            if classes is None or np.ndim(y) == 2:
+            if classes is None or dimensions(y) == 2:
                 X, Y = model._check_fit(X, y)
             else:
                 X = check_features(self, X, reset=True)
@@ -111,10 +112,10 @@ class MomentsModel:
         self : object
             As if fitted on both sets of rows; `other` is not changed.
         """
-        check_is_fitted(self)
-        check_is_fitted(other)
+        self._check_moments()
         if type(other) is not type(self):
             raise ValueError(f"Only another {type(self).__name__} can be merged in.")
+        other._check_moments()
         mine, theirs = self._layout, other._layout
         if mine.kind != theirs.kind or list(mine.label_names) != list(theirs.label_names):
             raise ValueError("The two models do not have the same labels in the same order.")
@@ -157,7 +158,7 @@ class MomentsModel:
         return self._replace_rows((X_in, y_in, None), (X_out, y_out, None))
 
     def _replace_rows(self, entering: tuple | None, leaving: tuple) -> Any:
-        check_is_fitted(self)
+        self._check_moments()
         left = self.moments_.copy()  # the model stays as it was if the guard refuses
         if entering is not None:
             left.add(self._new_rows(*entering))
@@ -178,6 +179,14 @@ class MomentsModel:
     def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> Moments:
         X = check_features(self, X)
         return self._sum_rows(X, encode_like(y, self._layout, n_rows=X.shape[0]), sample_weight)
+
+    def _check_moments(self) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "moments_"):
+            raise ValueError(
+                f"This {type(self).__name__} keeps no moments (wide rows were solved without them): "
+                "fit with solver='gram' to merge, forget or relabel."
+            )
 
     # -- labels come and go -----------------------------------------------------------------------
 
@@ -258,7 +267,7 @@ class MomentsModel:
         return self._relabel(names)
 
     def _labels(self, verb: str) -> TargetLayout:
-        check_is_fitted(self)
+        self._check_moments()
         if self._layout.kind != "multilabel":
             raise ValueError(f"This model was fitted on 1-D y: there is no label column to {verb}.")
         return self._layout

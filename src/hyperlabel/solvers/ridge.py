@@ -266,6 +266,12 @@ class RidgePath(_EigenPath):
         _, Q, target = self._eigen
         return Q @ (self._inverse(alpha)[:, None] * (target @ right))
 
+    def leverages(self, alpha: float, X: Any) -> np.ndarray:
+        """Return x̃ᵢᵀ(XcᵀXc + λI)⁻¹x̃ᵢ for rows X (add 1/n for the intercept; times the row's weight)."""
+        _, Q, _ = self._eigen
+        Z = np.asarray(X @ Q) - self.x_mean @ Q
+        return (Z * Z) @ self._inverse(alpha)
+
     def _result(self, coef: np.ndarray, alpha: float) -> RidgeResult:
         intercept = self.f_mean - self.x_mean @ coef
         return RidgeResult(coef, intercept, self.residual(alpha))

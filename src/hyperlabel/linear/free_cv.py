@@ -1,0 +1,191 @@
+"""Free cross-validation: exact out-of-fold scores for every setting from one pass.
+
+The moments of each training fold are a sum or difference of moments already at hand
+(`solvers.folds`), so a fold costs one small factorisation and the scores of its own test rows,
+not another pass over the data; and a factorisation serves every λ (and every dimension M).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel._base import (
+    KnownScores,
+    constant_labels,
+    label_counts,
+    place_constant_labels,
+)
+from hyperlabel._validation import TargetLayout
+from hyperlabel.model_selection import resolve_cv
+from hyperlabel.solvers.folds import FoldMoments
+from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.ridge import RidgePath, solve_ridge
+
+# Given test rows and a setting, the scores of a model fitted on the fold's training rows.
+FoldModel = Callable[[Any, Any], np.ndarray]
+
+
+@dataclass(frozen=True)
+class FreeCV:
+    """What free cross-validation found.
+
+    Attributes
+    ----------
+    results : dict
+        ``params``, ``mean_test_score``, ``std_test_score`` and ``split{i}_test_score``, as in
+        scikit-learn's ``cv_results_``; std is the spread over folds, not a standard error.
+    best : int
+        Index of the best setting (the first of equals).
+    oof_scores : ndarray of shape (n, k)
+        Scores of each row by the model not fitted on it, at the best setting; NaN for rows that
+        are in no test fold.
+    """
+
+    results: dict[str, Any]
+    best: int
+    oof_scores: np.ndarray
+
+
+def free_cross_validation(
+    X: Any,
+    Y: sparse.csr_array,
+    layout: TargetLayout,
+    tests: Sequence[np.ndarray],
+    settings: Sequence[dict[str, Any]],
+    fold_models: Callable[[int], FoldModel],
+    scorer: Any,
+) -> FreeCV:
+    """Score every setting on every test fold and keep the out-of-fold scores of the best.
+
+    Parameters
+    ----------
+    X, Y, layout
+        Validated rows, their indicator and the form y had.
+    tests : sequence of index arrays
+        Test rows of each fold.
+    settings : sequence of dict
+        What to compare, for instance ``[{"alpha": 0.1}, {"alpha": 1.0}]``.
+    fold_models : callable
+        ``fold_models(fold)`` returns the scoring function of the model fitted on the training
+        rows of that fold; it is kept for as long as the settings are compared.
+    scorer : callable
+        ``scorer(estimator, X, y)``, greater is better; y is the indicator, also of a 1-D y.
+    """
+    layout = _as_indicator(layout)
+    models = [fold_models(fold) for fold in range(len(tests))]
+    table = np.empty((len(settings), len(tests)))
+    oof = np.full(Y.shape, np.nan)
+    for fold, test in enumerate(tests):
+        truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
+        for row, setting in enumerate(settings):
+            scores = models[fold](X[test], setting)
+            table[row, fold] = scorer(KnownScores(scores, layout), X[test], truth)
+            if len(settings) == 1:
+                oof[test] = scores
+    best = int(np.argmax(table.mean(axis=1)))
+    if len(settings) > 1:
+        for test, model in zip(tests, models, strict=True):
+            oof[test] = model(X[test], settings[best])
+    results: dict[str, Any] = {
+        "params": list(settings),
+        "mean_test_score": table.mean(axis=1),
+        "std_test_score": table.std(axis=1),
+    }
+    results |= {f"split{fold}_test_score": table[:, fold] for fold in range(len(tests))}
+    return FreeCV(results, best, oof)
+
+
+def _as_indicator(layout: TargetLayout) -> TargetLayout:
+    """Scores are judged label by label: a 1-D y is compared through its indicator."""
+    columns = np.arange(layout.n_columns)
+    return replace(layout, kind="multilabel", classes=columns, dtype=np.dtype(int))
+
+
+def cross_validate_ridge(
+    X: Any,
+    Y: sparse.csr_array,
+    layout: TargetLayout,
+    cv: Any,
+    alphas: list[float],
+    scorer: Any,
+    route: Any,
+    sample_weight: np.ndarray | None,
+    groups: Any,
+) -> tuple[FreeCV, Moments | None]:
+    """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
+
+    On the Gram route the moments of each training fold come by subtraction; on the other routes
+    each fold is solved anew (there are no moments, and None is returned for them).
+    """
+    settings = [{"alpha": alpha} for alpha in alphas]
+    total: Moments | None = None
+    if isinstance(cv, str):
+        if cv != "loo" or route == "krylov":
+            raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
+        total = Moments.from_rows(X, Y, sample_weight=sample_weight)
+        path = RidgePath(total)
+        tests = [np.arange(X.shape[0])]
+
+        def fold_model(fold: int) -> FoldModel:
+            return lambda rows, setting: leave_one_out(path, rows, Y, setting["alpha"], sample_weight)
+    else:
+        splits = list(resolve_cv(cv, Y, groups).split(X, Y, groups))
+        trains = [np.asarray(train) for train, _ in splits]
+        tests = [np.asarray(test) for _, test in splits]
+        folds = FoldMoments(X, Y, trains, sample_weight=sample_weight) if route == "gram" else None
+        total = None if folds is None else folds.total
+
+        def fold_model(fold: int) -> FoldModel:
+            if folds is not None:
+                moments = folds.training(fold)
+                constant = constant_labels(moments.f_sum, moments.weight)
+                return _ridge_scores(RidgePath(moments, once=len(alphas) == 1), constant)
+            train = trains[fold]
+            part = None if sample_weight is None else sample_weight[train]
+            rows = solve_ridge(X[train], Y[train], alphas=alphas, solver=route, sample_weight=part)
+            return _ridge_scores(rows, constant_labels(*label_counts(Y[train], part)))
+
+    return free_cross_validation(X, Y, layout, tests, settings, fold_model, scorer), total
+
+
+def _ridge_scores(path: Any, constant: np.ndarray) -> FoldModel:
+    """Scores of rows at any λ: targets are ±1 = 2y − 1, so everything doubles and moves down by one."""
+
+    def score(rows: Any, setting: dict[str, float]) -> np.ndarray:
+        fitted = path.solve(setting["alpha"])
+        scores = np.asarray(rows @ (2.0 * fitted.coef)) + (2.0 * fitted.intercept - 1.0)
+        return place_constant_labels(scores, constant)
+
+    return score
+
+
+def leave_one_out(
+    path: RidgePath, X: Any, Y: sparse.csr_array, alpha: float, sample_weight: np.ndarray | None
+) -> np.ndarray:
+    """Exact leave-one-out scores of the ridge on ±1 targets, in closed form.
+
+    With leverage hᵢ = wᵢ(1/Σw + x̃ᵢᵀ(XcᵀXc + λI)⁻¹x̃ᵢ) the model fitted without row i predicts
+    yᵢ − (yᵢ − ŷᵢ)/(1 − hᵢ) for it. A label whose only positive is row i has never been seen by
+    that model, so it ranks last there (and one whose only negative it is ranks first).
+    """
+    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    total = weights.sum()
+    leverage = weights * (1.0 / total + path.leverages(alpha, X))
+    fitted = path.solve(alpha)
+    truth = 2.0 * Y.toarray() - 1.0
+    scores = 2.0 * (np.asarray(X @ fitted.coef) + fitted.intercept) - 1.0
+    scores = truth - (truth - scores) / np.maximum(1.0 - leverage, 1e-12)[:, None]
+    counts = weights @ Y
+    left = counts[None, :] - weights[:, None] * (truth > 0)  # weighted positives without row i
+    rest = (total - weights)[:, None]
+    slack = 1e-12 * total
+    constant = np.where(left <= slack, -1, np.where(left >= rest - slack, 1, 0)).astype(np.int8)
+    odd = constant.any(axis=1)
+    for i in np.flatnonzero(odd):
+        scores[i] = place_constant_labels(scores[[i]], constant[i])[0]
+    return scores

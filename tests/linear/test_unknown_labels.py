@@ -1,0 +1,59 @@
+"""NaN in y: each label is fitted on the rows where it is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from hyperlabel import BinaryRelevance
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(120, 5))
+    Y = (X @ rng.normal(size=(5, 4)) > 0.3).astype(float)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    Y[:, 3] = np.where(np.isnan(Y[:, 2]), np.nan, Y[:, 0] == 1)  # the same gaps as label 2
+    return X, Y, rng.random(120) + 0.1
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_label_sees_its_known_rows(data, estimator, weighted):
+    X, Y, w = data
+    w = w if weighted else np.ones(len(X))
+    model = BinaryRelevance(estimator).fit(X, Y, sample_weight=w)
+    for j in range(4):
+        known = ~np.isnan(Y[:, j])
+        alone = BinaryRelevance(estimator).fit(X[known], Y[known][:, [j]], sample_weight=w[known])
+        assert_allclose(model.decision_function(X)[:, j], alone.decision_function(X)[:, 0], atol=1e-8)
+
+
+def test_frames_and_sparse_y(data):
+    X, Y, _ = data
+    expected = BinaryRelevance().fit(X, Y).decision_function(X)
+    frame = BinaryRelevance().fit(X, pd.DataFrame(Y, columns=list("abcd")))
+    assert list(frame.label_names_) == list("abcd")
+    assert_allclose(frame.decision_function(X), expected)
+    assert_allclose(BinaryRelevance().fit(X, sparse.csr_array(Y)).decision_function(X), expected)
+
+
+def test_labels_nobody_knows_rank_last(data):
+    X, Y = data[0], data[1].copy()
+    Y[:, 1] = np.nan
+    model = BinaryRelevance().fit(X, Y)
+    assert (model.decision_function(X).argmin(axis=1) == 1).all()
+    assert not model.predict(X)[:, 1].any()
+
+
+def test_what_needs_full_labels_says_so(data):
+    X, Y, _ = data
+    with pytest.raises(ValueError, match="need every label known"):
+        BinaryRelevance(cv=3).fit(X, Y)
+    with pytest.raises(ValueError, match="keeps no moments"):
+        BinaryRelevance().fit(X, Y).merge(BinaryRelevance().fit(X, Y))
+    with pytest.raises(ValueError, match="NaN"):
+        BinaryRelevance().partial_fit(X, Y)

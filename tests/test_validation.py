@@ -1,0 +1,97 @@
+"""The gate: what it lets in, in which form, and the sentence it gives for what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from hyperlabel._validation import check_targets, encode_like, layout_of_classes
+
+INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        INDICATOR,
+        INDICATOR.astype(bool),
+        INDICATOR.astype(np.float32),
+        INDICATOR.tolist(),
+        INDICATOR.astype(object),
+        sparse.csr_array(INDICATOR),
+        sparse.csc_matrix(INDICATOR),
+        sparse.coo_array(INDICATOR),
+        pd.DataFrame(INDICATOR, columns=["a", "b", "c"]),
+    ],
+)
+def test_every_way_to_write_an_indicator(y):
+    Y, layout = check_targets(y, n_rows=3)
+    assert isinstance(Y, sparse.csr_array)
+    assert_array_equal(Y.toarray(), INDICATOR)
+    assert layout.kind == "multilabel"
+    assert layout.is_sparse == sparse.issparse(y)
+    assert_array_equal(layout.classes, [0, 1, 2])
+
+
+def test_explicit_zeros_and_duplicates_in_sparse_y():
+    y = sparse.csr_array((np.array([1, 0]), np.array([0, 2]), np.array([0, 2])), shape=(1, 3))
+    Y, _ = check_targets(y)
+    assert Y.nnz == 1
+    double = sparse.coo_array((np.ones(2), ([0, 0], [1, 1])), shape=(1, 3))
+    with pytest.raises(ValueError, match="only 0 and 1, found 2"):
+        check_targets(double)
+
+
+def test_the_user_keeps_his_sparse_y():
+    y = sparse.csr_array((np.array([1, 0]), np.array([0, 2]), np.array([0, 2])), shape=(1, 3))
+    check_targets(y)
+    assert y.nnz == 2
+
+
+@pytest.mark.parametrize(
+    ("y", "kind", "columns"),
+    [(["b", "a", "b"], "binary", 1), ([3, 1, 2], "multiclass", 3), (["x"] * 3, "multiclass", 1)],
+)
+def test_one_dimensional_y(y, kind, columns):
+    Y, layout = check_targets(y)
+    assert layout.kind == kind
+    assert Y.shape == (3, columns) == (3, layout.n_columns)
+    assert_array_equal(encode_like(y, layout, n_rows=3).toarray(), Y.toarray())
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (None, "requires y"),
+        (INDICATOR * 2, "only 0 and 1, found 2"),
+        (INDICATOR - 1, "only 0 and 1, found -1"),
+        (np.where(INDICATOR, np.nan, 0.0), "NaN or infinity"),
+        (sparse.csr_array(np.where(INDICATOR, np.inf, 0.0)), "NaN or infinity"),
+        (np.array([["a", "b"]]), "MultiLabelBinarizer"),
+        (np.array([["a", 1]], dtype=object), "found text"),
+        ([["a", "b"], ["c"]], "list of label sets"),
+        ([{"a"}, {"b", "c"}], "list of label sets"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        (np.zeros((3, 0)), "no label columns"),
+        (sparse.csr_array((3, 0)), "no label columns"),
+        ([0.5, 1.5, 2.25], "Unknown label type"),
+        ([1.0, np.nan], "every row needs a class"),
+        (pd.DataFrame(INDICATOR, columns=["a", "a", "b"]), "same name"),
+    ],
+)
+def test_what_is_refused_gets_a_sentence(y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        check_targets(y)
+
+
+def test_more_rows_for_a_known_model():
+    _, layout = check_targets(pd.DataFrame(INDICATOR, columns=["a", "b", "c"]))
+    assert_array_equal(encode_like(INDICATOR[:1], layout, n_rows=1).toarray(), INDICATOR[:1])
+    with pytest.raises(ValueError, match="3 label columns"):
+        encode_like(INDICATOR[:, :2], layout, n_rows=3)
+    with pytest.raises(ValueError, match="same names, same order"):
+        encode_like(pd.DataFrame(INDICATOR, columns=["b", "a", "c"]), layout, n_rows=3)
+    classes = layout_of_classes(["x", "y", "z"], np.dtype(object))
+    with pytest.raises(ValueError, match="the class w"):
+        encode_like(["w"], classes, n_rows=1)
