@@ -6,15 +6,16 @@ import subprocess
 import sys
 
 import numpy as np
+from benchmarks._timing import data_folder, median_seconds, show
 from sklearn.linear_model import RidgeClassifier
 
-from benchmarks._timing import data_folder, median_seconds, show
 from hyperlabel import BinaryRelevance
 from hyperlabel.datasets import read_arff
 
 
 def _python(*arguments: str) -> float:
-    return median_seconds(lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True))
+    command = [sys.executable, *arguments]
+    return median_seconds(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
 def main() -> None:

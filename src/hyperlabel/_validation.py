@@ -127,8 +127,11 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
 
 def dimensions(y: Any) -> int:
     """Return the number of dimensions of y; ragged lists count as one."""
+    known = getattr(y, "ndim", None)
+    if known is not None:
+        return int(known)
     try:
-        return int(np.ndim(y))
+        return np.asarray(y).ndim
     except ValueError:
         return 1
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 
 from hyperlabel import BinaryRelevance
@@ -85,6 +86,13 @@ def test_lambda_is_chosen_on_the_metric(data):
         assert_allclose(model.oof_scores_, want, atol=1e-8)
 
 
+def test_per_label_estimators_are_refitted(data):
+    X, Y, w = data
+    model = BinaryRelevance(LogisticRegression(), cv=KFold(4)).fit(X, Y, sample_weight=w)
+    want = refitted(X, Y, w, KFold(4).split(X), estimator=LogisticRegression())
+    assert_allclose(model.oof_scores_, want, atol=1e-8)
+
+
 def test_classes_in_one_dimension(data):
     X = data[0]
     y = np.array(["no", "yes"])[(X[:, 0] > 2).astype(int)]
@@ -109,7 +117,5 @@ def test_impossible_requests_get_a_sentence(data):
         BinaryRelevance(alpha=ALPHAS).fit(X, Y)
     with pytest.raises(ValueError, match="not possible here"):
         BinaryRelevance(cv="jackknife").fit(X, Y)
-    with pytest.raises(ValueError, match="leave estimator=None"):
-        BinaryRelevance(BinaryRelevance(), cv=3).fit(X, Y)
     with pytest.raises(ValueError, match="keeps no moments"):
         BinaryRelevance(solver="samples").fit(X, Y).forget(X[:2], Y[:2])

@@ -37,9 +37,10 @@ from hyperlabel._base import (
     shape_probabilities,
 )
 from hyperlabel._validation import check_weights, split_unknown
-from hyperlabel.linear.free_cv import cross_validate_ridge
+from hyperlabel.linear.free_cv import FoldModel, FreeCV, cross_validate_ridge, free_cross_validation
 from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.metrics import get_scorer
+from hyperlabel.model_selection import resolve_cv
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route, solve_ridge
 
@@ -85,7 +86,8 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         which chooses among them.
     cv : None, int, "loo", splitter or iterable of (train, test), default=None
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
-        `groups` are given), "loo" for leave-one-out in closed form, or any splitter.
+        `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
+        shared ridge; with `estimator` each fold is fitted anew.
     scoring : str or callable, default="label_ranking_average_precision"
         What `cv` maximises: a name of `hyperlabel.metrics.get_scorer_names`, or
         ``scorer(estimator, X, y)``.
@@ -190,10 +192,10 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
                 self._fit_shared(X, Y, weights, groups)
             else:
                 self._fit_known(X, Y, unknown, weights)
-        elif self.cv is not None:
-            raise ValueError("cv= gives out-of-fold scores of the shared ridge: leave estimator=None.")
         else:
             self._fit_each(X, Y, weights, fit_params, unknown)
+            if self.cv is not None:
+                self._keep_cv(self._refit_folds(X, Y, weights, groups))
         return self
 
     @available_if(lambda self: self.estimator is None)
@@ -272,9 +274,8 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             found, total = cross_validate_ridge(
                 X, Y, self._layout, self.cv, alphas, get_scorer(self.scoring), route, weights, groups
             )
-            self.alpha_, self.cv_results_ = alphas[found.best], found.results
-            oof = found.oof_scores
-            self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
+            self._keep_cv(found)
+            self.alpha_ = alphas[found.best]
             if total is not None:  # cross-validation has summed all rows already
                 self.moments_ = total
         if route == "gram":
@@ -285,6 +286,10 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             self._constant = constant_labels(*label_counts(Y, weights))
             path = solve_ridge(X, Y, alphas=(self.alpha_,), solver=route, sample_weight=weights)
             self._keep(path.solve(self.alpha_), path.solver)
+
+    def _keep_cv(self, found: FreeCV) -> None:
+        self.cv_results_, oof = found.results, found.oof_scores
+        self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
 
     def _fit_known(
         self, X: Any, Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None
@@ -356,6 +361,19 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         )
         fitted = iter(Parallel(n_jobs=self.n_jobs)(jobs))
         self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
+
+    def _refit_folds(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> FreeCV:
+        """Out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
+        splits = list(resolve_cv(self.cv, Y, groups).split(X, Y, groups))
+
+        def fold_model(fold: int) -> FoldModel:
+            train = splits[fold][0]
+            part = None if weights is None else weights[train]
+            model = clone(self).set_params(cv=None).fit(X[train], Y[train], sample_weight=part)
+            return lambda rows, _: model.decision_function(rows)
+
+        tests = [np.asarray(test) for _, test in splits]
+        return free_cross_validation(X, Y, self._layout, tests, [{}], fold_model, get_scorer(self.scoring))
 
     def _params_for_labels(self, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
         if _routing_enabled():
