@@ -12,9 +12,11 @@ from hyperlabel import (
     PLST,
     BinaryRelevance,
     CompressedSensing,
+    HypergraphRankSVM,
     HypergraphSpectral,
     LabelSpaceClassifier,
     PartialBinaryRelevance,
+    RankSVM,
 )
 
 CLASSIFIERS: list[Any] = [
@@ -29,6 +31,9 @@ CLASSIFIERS: list[Any] = [
     PartialBinaryRelevance(reference="mean"),
     CompressedSensing(),
     CompressedSensing(decoder="omp", reference="best_vertex"),
+    RankSVM(tol=1e-13, max_iter=20000, random_state=0),
+    RankSVM(kernel="rbf", tol=1e-13, max_iter=20000, random_state=0),
+    HypergraphRankSVM(tol=1e-13, max_iter=20000, random_state=0),
 ]
 
 TRANSFORMERS: list[Any] = [

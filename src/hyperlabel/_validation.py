@@ -7,6 +7,7 @@ remembers how it was written, so that predictions go back the same way.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -75,6 +76,33 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if sample_weight is None:
         return None
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def per_label_values(spec: Any, k: int, label_names: np.ndarray | None, *, name: str) -> np.ndarray:
+    """One number ≥ 0 for each label, from an array or from ``{label: number}`` (1 where not named).
+
+    Labels are named by column name or index; `name` is the parameter's, for the error messages.
+    """
+    if isinstance(spec, Mapping):
+        values = np.ones(k)
+        for label, value in spec.items():
+            values[_column_of(label, label_names, k, name)] = value
+    else:
+        values = np.asarray(spec, dtype=np.float64)
+    if values.shape != (k,):
+        raise ValueError(f"{name} must give one number for each of the {k} labels.")
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(f"{name} must be finite and not negative.")
+    return values
+
+
+def _column_of(label: Any, names: np.ndarray | None, k: int, name: str) -> int:
+    found = np.flatnonzero(np.asarray([] if names is None else names) == label)
+    if len(found):
+        return int(found[0])
+    if isinstance(label, (int, np.integer)) and 0 <= label < k:
+        return int(label)
+    raise ValueError(f"{name} names the label {label!r}, which y does not have.")
 
 
 def check_targets(

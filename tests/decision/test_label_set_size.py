@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVR
 
 from hyperlabel.decision import LabelSetSize, set_size_targets
-from hyperlabel.solvers import ridge as ridge_module
+from hyperlabel.solvers import svr as svr_module
 from hyperlabel.solvers.scaling import FeatureScaling
 from hyperlabel.solvers.svr import solve_svr
 
@@ -64,7 +64,7 @@ def test_wide_rows_take_the_iterative_route_to_the_same_place(monkeypatch):
     t = set_size_targets(F, Y)
     direct = solve_svr(X, t, sample_weight=s)
     for route in ("samples", "krylov"):
-        monkeypatch.setattr(ridge_module, "choose_route", lambda X, route=route: route)
+        monkeypatch.setattr(svr_module, "choose_route", lambda X, route=route: route)
         for rows in (X, sparse.csr_array(X)):
             assert_allclose(solve_svr(rows, t, sample_weight=s).w, direct.w, atol=1e-7)
 

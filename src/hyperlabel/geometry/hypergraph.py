@@ -7,7 +7,6 @@ CVPR'09 paper), whose rows sum to zero. Neither is formed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from hyperlabel._validation import per_label_values
 from hyperlabel.geometry.similarity import LabelFactor, edge_scale, label_factor, mix
 from hyperlabel.solvers.moments import dense
 
@@ -123,16 +123,8 @@ def edge_weights(
                 "an array or {label: weight}."
             )
         weights = _compactness(sums.spread(), nu, literal=spec.endswith("literal"))
-    elif isinstance(spec, Mapping):
-        weights = np.ones(k)
-        for label, weight in spec.items():
-            weights[_column_of(label, label_names, k)] = weight
     else:
-        weights = np.asarray(spec, dtype=np.float64)
-    if weights.shape != (k,):
-        raise ValueError(f"edge_weights must give one number for each of the {k} labels.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError("edge_weights must be finite and not negative.")
+        weights = per_label_values(spec, k, label_names, name="edge_weights")
     if not weights.any():
         raise ValueError("Every hyperedge weight is 0: use a smaller nu, scaled features or other weights.")
     return weights
@@ -143,15 +135,6 @@ def _compactness(spread: np.ndarray, nu: float, *, literal: bool) -> np.ndarray:
     mean = spread[known].mean() if known.any() else 1.0
     exponent = spread if literal or mean == 0 else spread / mean
     return np.where(known, np.exp(-nu * np.where(known, exponent, 0.0)), 1.0)
-
-
-def _column_of(label: Any, names: np.ndarray | None, k: int) -> int:
-    found = np.flatnonzero(np.asarray([] if names is None else names) == label)
-    if len(found):
-        return int(found[0])
-    if isinstance(label, (int, np.integer)) and 0 <= label < k:
-        return int(label)
-    raise ValueError(f"edge_weights names the label {label!r}, which y does not have.")
 
 
 class LabelHypergraph:

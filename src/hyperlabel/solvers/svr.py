@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers.ridge import solve_ridge
+from hyperlabel.solvers.ridge import choose_route, solve_ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +103,10 @@ def _ridge_outside(
     out = np.flatnonzero(s > 0)
     if not len(out):
         return np.zeros_like(w), b
-    path = solve_ridge(X[out], z[out, None], alphas=(0.5 / C,), sample_weight=s[out], tol=1e-10)
-    found = path.solve(0.5 / C)
+    alpha = 0.5 / C
+    route: Any = choose_route(X)  # one route for all steps, however many rows are outside
+    path = solve_ridge(
+        X[out], z[out, None], alphas=(alpha,), solver=route, sample_weight=s[out], tol=1e-10, max_iter=1000
+    )
+    found = path.solve(alpha)
     return found.coef[:, 0], float(found.intercept[0])

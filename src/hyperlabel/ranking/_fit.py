@@ -1,0 +1,251 @@
+"""One fit of a ranking estimator: data prepared once, solved for any C and λ, read back as a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_random_state
+
+from hyperlabel._validation import per_label_values
+from hyperlabel.decision import set_size_targets
+from hyperlabel.geometry import LabelHypergraph
+from hyperlabel.ranking._space import (
+    RowSpace,
+    kernel_space,
+    unwhiten,
+    whiten,
+    whitening_factor,
+)
+from hyperlabel.solvers.moments import BLOCK_BYTES, dense
+from hyperlabel.solvers.rank_dcd import solve_rank_dcd
+from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.rank_problem import RankProblem, RankResult, rank_memory
+from hyperlabel.solvers.ridge import SPARSE_LIMIT
+from hyperlabel.solvers.scaling import FeatureScaling
+from hyperlabel.solvers.svr import solve_svr
+
+MAX_ITER = {"dcd": 1000, "frank-wolfe": 20_000}
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A certified ranking and its threshold, on the user's features (or on training rows)."""
+
+    result: RankResult
+    coef: np.ndarray
+    intercept: np.ndarray
+    threshold_coef: np.ndarray
+    threshold_intercept: float
+
+
+class RankFit:
+    """Rows, labels and geometry of one fit; `solve` may be called for many C and λ."""
+
+    def __init__(self, model: Any, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+        _check_parameters(model)
+        refuse_if_too_large(model, X, Y, model._laplacian_weight())
+        self.model, self.X, self.Y, self.weights = model, X, Y, weights
+        self.single = Y.shape[1] == 1  # one column has no pairs: rank it against its absence
+        self.labels = _with_complement(Y) if self.single else Y
+        self.sized = not self.single and model._layout.kind == "multilabel"
+        self.cost = _label_costs(model.label_cost, self.labels, weights, model.label_names_, self.single)
+        self.kernel: dict[str, Any] | None = None
+        self.scaling = FeatureScaling.fit(
+            X, "none" if model.kernel == "precomputed" else model.scaling, weights
+        )
+        if model.kernel != "linear":
+            self.kernel = _kernel_parameters(model, X, weights)
+
+    @cached_property
+    def kernel_rows(self) -> Any:
+        """Rows a kernel sees: scaled, not centred (which would fill sparse rows)."""
+        return self.scaling.rows(self.X, center=False)
+
+    @cached_property
+    def plain(self) -> RowSpace:
+        """Rows for λ = 0."""
+        if self.kernel is None:
+            rows = self.scaling.rows(self.X)
+            return RowSpace(rows, self.scaling.shift if sparse.issparse(rows) else np.zeros(rows.shape[1]))
+        return kernel_space(self._kernel_matrix())
+
+    @cached_property
+    def full(self) -> RowSpace:
+        """Dense rows for λ > 0: features when they are fewer than the rows, else the kernel form."""
+        if self.kernel is not None:
+            return self.plain
+        if self.X.shape[1] <= self.X.shape[0] and not sparse.issparse(self.X):
+            return self.plain
+        rows = self.scaling.rows(self.X.toarray() if sparse.issparse(self.X) else self.X)
+        if rows.shape[1] <= rows.shape[0]:
+            return RowSpace(rows, np.zeros(rows.shape[1]))
+        return kernel_space(rows @ rows.T)
+
+    @cached_property
+    def hyperedges(self) -> LabelHypergraph:
+        """The hypergraph of the labels, its weights measured on the scaled rows."""
+        return LabelHypergraph(
+            self.labels,
+            self.full.rows,
+            weights=self.model.edge_weights,
+            nu=self.model.nu,
+            label_names=self.model.label_names_,
+            sample_weight=self.weights,
+        )
+
+    @cached_property
+    def form(self) -> np.ndarray:
+        """XᵀLX, scaled as asked for."""
+        form = self.hyperedges.quadratic_form(self.full.rows)
+        # Counted in features also in the kernel form, so that the choice of form changes nothing.
+        mean = np.trace(form) / (len(form) if self.kernel is not None else self.X.shape[1])
+        return form / mean if self.model.scale == "trace" and mean > 0 else form
+
+    def solve(self, model: Any, C: float, weight: float, alpha: np.ndarray | None = None) -> Solved:
+        """Solve for one C and one λ, from given duals; then learn the threshold."""
+        space = self.full if weight > 0 else self.plain
+        rows, G = space.rows, None
+        if weight > 0:
+            G = whitening_factor(self.form, weight)
+            rows = whiten(rows, G)
+        problem = RankProblem.build(
+            rows, self.labels, sample_weight=self.weights, label_cost=self.cost, shift=space.shift
+        )
+        common = {"C": C, "tol": model.tol, "max_iter": model.max_iter or MAX_ITER[model.solver]}
+        if model.solver == "dcd":
+            if alpha is not None and len(alpha) != problem.n_pairs:
+                alpha = None
+            result = solve_rank_dcd(
+                problem, alpha=alpha, dual_dtype=np.dtype(model.dual_dtype),
+                seed=check_random_state(model.random_state), trace=model.trace, **common,
+            )  # fmt: skip
+        else:
+            result = solve_rank_frank_wolfe(problem, trace=model.trace, **common)
+        W = result.W if G is None else unwhiten(result.W, G)
+        return self._read_back(space, problem, result, W)
+
+    def _read_back(self, space: RowSpace, problem: RankProblem, result: RankResult, W: np.ndarray) -> Solved:
+        """Undo factor and scaling; one more column carries the threshold."""
+        w, b = np.zeros(len(W)), 0.0
+        if self.sized:
+            target = np.empty(self.Y.shape[0])
+            for rows in problem.blocks():
+                target[rows] = set_size_targets(problem.scores(rows, result.W, result.b), self.Y[rows])
+            found = solve_svr(space.rows, target, sample_weight=self.weights)
+            w, b = found.w, found.b + float(space.shift @ found.w)
+        all_W, all_b = np.column_stack([W, w]), np.append(result.b, b)
+        if self.single:
+            all_W = np.column_stack([W[:, 1] - W[:, 0], w])
+            all_b = np.array([result.b[1] - result.b[0], b])
+        if space.lift is not None:
+            all_W = space.lift @ all_W
+        if self.kernel is None:
+            if space.lift is not None:  # from weights on centred rows to weights on features
+                scaled = self.scaling.rows(self.X)
+                centre = self.scaling.shift if sparse.issparse(scaled) else np.zeros(scaled.shape[1])
+                all_W = dense(scaled.T @ all_W) - np.outer(centre, all_W.sum(axis=0))
+            coef, intercept = self.scaling.unscale(all_W, all_b)
+        else:
+            coef, intercept = np.ascontiguousarray(all_W.T), all_b
+        return Solved(result, coef[:-1], intercept[:-1], coef[-1], float(intercept[-1]))
+
+    def _kernel_matrix(self) -> np.ndarray:
+        if self.model.kernel == "precomputed":
+            K = self.X.toarray() if sparse.issparse(self.X) else np.array(self.X, dtype=np.float64)
+            if K.shape[0] != K.shape[1]:
+                raise ValueError(
+                    f"A precomputed kernel must be square, got {K.shape[0]}×{K.shape[1]}: "
+                    "pass k(xᵢ, xⱼ) of the training rows."
+                )
+            return K
+        given = self.kernel or {}
+        return pairwise_kernels(self.kernel_rows, metric=self.model.kernel, filter_params=True, **given)
+
+
+def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
+    """Bytes of one fit beyond X and y."""
+    n, d = X.shape
+    labels = max(Y.shape[1], 2)
+    on = np.diff(Y.indptr).astype(np.int64)
+    pairs = int((on * (labels - on)).sum()) if Y.shape[1] > 1 else n
+    pairs = pairs if model.solver == "dcd" else 0
+    if model.kernel != "linear" or (weight > 0 and d > n):
+        rows = 8 * n * (d if model.kernel == "linear" else 0)  # scaled, to form the kernel
+        rows += 8 * n * n * (7 if weight > 0 else 5)  # kernel, eigenvectors, Φ, lift; XᵀLX, G, G⁻¹Φ
+        d = n
+    elif sparse.issparse(X) and weight == 0:
+        square = 20 * d * d if min(n, d) <= SPARSE_LIMIT else 0
+        return 20 * X.nnz + square + rank_memory(n, d, labels, pairs, model.dual_dtype)
+    else:
+        rows = 8 * n * d * (3 if weight > 0 else 1) + 8 * d * d * (4 if weight > 0 else 2)
+    threshold = 8 * n * d + min(8 * n * d, BLOCK_BYTES)  # rows outside the tube, a block of them centred
+    return rows + rank_memory(n, d, labels, pairs, model.dual_dtype) + threshold
+
+
+def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> None:
+    """Say before the fit, in one sentence, that it would not fit and what would."""
+    need = estimate(model, X, Y, weight)
+    if need <= model.max_memory:
+        return
+    if model.kernel != "linear":
+        advice = "use fewer rows or kernel='linear'"
+    elif weight > 0:
+        advice = "reduce the features first, set hypergraph_weight=0"
+    else:
+        advice = "use dual_dtype='float32' or solver='frank-wolfe' (which keeps no duals)"
+    raise ValueError(
+        f"{type(model).__name__} would need about {need / 2**30:.2f} GiB for {X.shape[0]} rows, "
+        f"{X.shape[1]} features and {Y.shape[1]} labels, more than max_memory allows "
+        f"({model.max_memory / 2**30:.2f} GiB): {advice}, or raise max_memory."
+    )
+
+
+def _check_parameters(model: Any) -> None:
+    if not model.C > 0:
+        raise ValueError(f"C must be positive, got {model.C}.")
+    if model.solver not in MAX_ITER:
+        raise ValueError(f"solver must be 'dcd' or 'frank-wolfe', got {model.solver!r}.")
+    if str(model.dual_dtype) not in ("float64", "float32"):
+        raise ValueError(f"dual_dtype must be 'float64' or 'float32', got {model.dual_dtype!r}.")
+
+
+def _with_complement(Y: sparse.csr_array) -> sparse.csr_array:
+    """[1 − Y, Y] of a single column."""
+    codes = Y.toarray()[:, 0].astype(np.int64)
+    n = len(codes)
+    return sparse.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, 2))
+
+
+def _label_costs(
+    spec: Any, labels: sparse.csr_array, weights: np.ndarray | None, names: np.ndarray, single: bool
+) -> np.ndarray | None:
+    """Per-label costs c; "balanced" has mean 1 over the positive entries."""
+    if spec is None:
+        return None
+    k = labels.shape[1]
+    if isinstance(spec, str):
+        if spec != "balanced":
+            raise ValueError(
+                f"label_cost must be 'balanced', one number per label or a mapping, got {spec!r}."
+            )
+        counts = np.asarray(labels.sum(axis=0)).ravel() if weights is None else labels.T @ weights
+        seen = counts > 0
+        even = counts.sum() / max(seen.sum(), 1)
+        return np.divide(even, counts, out=np.ones(k), where=seen)
+    cost = per_label_values(spec, 1 if single else k, names, name="label_cost")
+    return np.append(1.0, cost) if single else cost
+
+
+def _kernel_parameters(model: Any, X: Any, weights: np.ndarray | None) -> dict[str, Any]:
+    if model.kernel == "precomputed":
+        return {}
+    gamma = model.gamma
+    if gamma == "scale":  # scaled rows have total variance 1
+        raw = model.scaling == "none"
+        gamma = float(FeatureScaling.fit(X, "norm", weights).scale[0] ** 2) if raw else 1.0
+    return {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}

@@ -1,0 +1,398 @@
+"""Rank-SVM and its hypergraph-regularised form (CVPR'09): the estimators.
+
+Notation
+--------
+=====================  ==========================================================  ======
+code                   paper                                                       shape
+=====================  ==========================================================  ======
+coef_, intercept_      w_p, b_p of f_p(x) = ⟨w_p, x⟩ + b_p                         k×d, k
+dual_coef_             (I + λLK)⁻¹β, f(x) = k(x, X)·dual_coef_ᵀ + b                k×n
+threshold_coef_        weights of h(x) (§3.4), on features or training rows        d or n
+hypergraph_weight      λ of eq. (10)                                               scalar
+C                      C of eq. (9), (10)                                          scalar
+=====================  ==========================================================  ======
+
+The features are scaled inside (`hyperlabel.solvers.scaling`) and the scaling is folded back, so
+the coefficients apply to X as the user gave it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from hyperlabel._base import MultiLabelClassifier, constant_labels
+from hyperlabel._validation import check_targets, check_weights
+from hyperlabel.ranking._fit import RankFit, Solved, estimate
+from hyperlabel.solvers.moments import row_blocks
+from hyperlabel.solvers.scaling import FeatureScaling
+
+DEFAULT_MEMORY = 4 * 2**30
+
+
+class RankSVM(MultiLabelClassifier):
+    r"""Rank every relevant label above every irrelevant one by a margin; certified.
+
+    .. math::
+        \min_{W, b} \tfrac12 \|W\|^2 + \tfrac12 \|b\|^2 + C \sum_i \frac{s_i}{|y_i||\bar y_i|}
+        \sum_{p \in y_i, q \in \bar y_i} c_p\,[1 - f_p(x_i) + f_q(x_i)]_+
+
+    where:
+
+    - :math:`f_p(x) = w_p^T x + b_p` is the score of label p;
+    - :math:`y_i` are the labels of row i, :math:`\bar y_i` the others;
+    - :math:`s_i` is the sample weight, :math:`c_p` the label's cost.
+
+    Rows with all or no labels have no pairs: they do not shape f, and are predicted like any
+    other. How many labels a row gets is learned afterwards: h(x), half way between the worst
+    relevant and the best irrelevant label of each training row, regressed on x
+    (`hyperlabel.decision.LabelSetSize`). `decision_function` returns f(x) − h(x), so that
+    positive means predicted; within a row the order is that of f, which `rank_scores` returns.
+    With 1-D y every row has one class, and no h is needed.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the ranking loss.
+    solver : {"dcd", "frank-wolfe"}, default="dcd"
+        Dual coordinate descent, or the published Frank–Wolfe method (keeps no duals; slower).
+    kernel : str or callable, default="linear"
+        A kernel of `sklearn.metrics.pairwise.pairwise_kernels`, or ``"precomputed"``.
+    gamma : float or "scale", default="scale"
+        Kernel coefficient; ``"scale"`` is one over the total variance of the scaled features.
+    degree, coef0 : float
+        Further kernel parameters.
+    tol : float, default=1e-3
+        Relative duality gap (P − D)/P to reach.
+    max_iter : int, default=None
+        Largest number of epochs (None: 1000) or Frank–Wolfe steps (None: 20000).
+    scaling : {"auto", "standard", "norm", "none"}, default="auto"
+        How features are scaled inside; see `hyperlabel.solvers.scaling`.
+    label_cost : None, "balanced", array-like or {label: cost}, default=None
+        Cost of ranking a relevant label too low; ``"balanced"`` gives rare labels more, with
+        mean 1 over the positive entries of y.
+    dual_dtype : {"float64", "float32"}, default="float64"
+        How duals are kept, one for each relevant/irrelevant pair of each row.
+    warm_start : bool, default=False
+        Start from the duals of the last fit when their number is the same (they are kept then).
+    trace : bool, default=False
+        Record the primal and dual objective after every iteration in `trace_`.
+    max_memory : int, default=4 GiB
+        Refuse, before allocating, a fit that `estimate_memory` puts above this many bytes.
+    random_state : int, RandomState or None, default=None
+        For the order in which rows are visited.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+        Weights of f (linear kernel).
+    dual_coef_ : ndarray of shape (n_labels, n_training_rows)
+        Weights of f on the training rows (other kernels).
+    intercept_ : ndarray of shape (n_labels,)
+        Biases of f.
+    threshold_coef_, threshold_intercept_ : ndarray and float
+        The learned threshold h.
+    dual_gap_ : float
+        (P − D)/P of the solution, computed over every pair.
+    objective_ : float
+        P.
+    n_iter_ : int
+        Epochs or steps taken.
+    trace_ : ndarray of shape (n_records, 3)
+        Iteration, P and D, if `trace`.
+    classes_, label_names_
+        As in every classifier of the library.
+
+    References
+    ----------
+    .. [1] A. Elisseeff, J. Weston. A kernel method for multi-labelled classification. NIPS 2001.
+    .. [2] G. Chen, J. Zhang, F. Wang, C. Zhang, Y. Gao. Efficient multi-label classification with
+       hypergraph regularization. CVPR 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import RankSVM
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> model = RankSVM(C=10.0, random_state=0).fit(X, Y)
+    >>> bool(model.dual_gap_ <= 1e-3)
+    True
+    >>> bool(((model.decision_function(X) > 0) == model.predict(X)).all())
+    True
+    >>> best, _ = model.predict_topk(X[:3], k=2)
+    >>> best.shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        solver: str = "dcd",
+        kernel: Any = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        scaling: str = "auto",
+        label_cost: Any = None,
+        dual_dtype: str = "float64",
+        warm_start: bool = False,
+        trace: bool = False,
+        max_memory: float = DEFAULT_MEMORY,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.solver = solver
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.scaling = scaling
+        self.label_cost = label_cost
+        self.dual_dtype = dual_dtype
+        self.warm_start = warm_start
+        self.trace = trace
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankSVM:
+        """Fit the ranking, then the label-set size.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; the kernel matrix with ``kernel="precomputed"``.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; a weight of 2 is the row written twice.
+
+        Returns
+        -------
+        self : RankSVM
+        """
+        prepared = self._prepare(X, y, sample_weight)
+        start = getattr(self, "_alpha", None) if self.warm_start else None
+        solved = prepared.solve(self, self.C, self._laplacian_weight(), start)
+        self._adopt(prepared, solved)
+        if self.warm_start:
+            self._alpha = solved.result.alpha
+        elif hasattr(self, "_alpha"):
+            del self._alpha
+        return self
+
+    def rank_scores(self, X: Any) -> np.ndarray:
+        """Return f(x), the ranking scores before the threshold h is taken off.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to rank.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels)
+            Comparable across rows too (for ROC curves per label), which f − h is not.
+        """
+        return self._linear(self._check_predict(X), with_threshold=False)
+
+    def estimate_memory(self, X: Any, y: Any) -> int:
+        """Return the bytes a fit will need beyond X and y themselves.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like or sparse matrix
+            Their labels.
+
+        Returns
+        -------
+        bytes : int
+        """
+        Y, _ = check_targets(y, name=type(self).__name__)
+        return estimate(self, X if sparse.issparse(X) else np.asarray(X), Y, self._laplacian_weight())
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _laplacian_weight(self) -> float:
+        return 0.0
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> RankFit:
+        X, Y = self._check_fit(X, y)
+        weights = check_weights(sample_weight, X)
+        if weights is not None:
+            self._constant = constant_labels(Y.T @ weights, weights.sum())
+            if weights.any() and not weights.all() and self.kernel != "precomputed":
+                kept = np.flatnonzero(weights)  # a row of weight 0 is a row that is not there
+                X, Y, weights = X[kept], Y[kept], weights[kept]
+        return RankFit(self, X, Y, weights)
+
+    def _adopt(self, prepared: RankFit, solved: Solved) -> None:
+        """Take over a solution as fitted attributes."""
+        result = solved.result
+        self.dual_gap_, self.objective_, self.n_iter_ = float(result.gap), result.primal, result.n_iter
+        self.trace_ = result.trace if self.trace else np.empty((0, 3))
+        self.intercept_, self.threshold_intercept_ = solved.intercept, solved.threshold_intercept
+        self.threshold_coef_ = solved.threshold_coef
+        for name in ("coef_", "dual_coef_", "X_fit_", "feature_scale_"):
+            self.__dict__.pop(name, None)
+        if prepared.kernel is None:
+            self.coef_ = solved.coef
+        else:
+            self.dual_coef_, self._kernel_parameters = solved.coef, prepared.kernel
+            if self.kernel != "precomputed":
+                self.X_fit_, self.feature_scale_ = prepared.kernel_rows, prepared.scaling.scale
+        if not result.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {result.n_iter} iterations at a relative duality "
+                f"gap of {result.gap:.2g}, above tol={self.tol:g}: raise max_iter, lower C"
+                + (" or scale the features (scaling='auto')." if self.scaling == "none" else "."),
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._linear(X, with_threshold=True)
+
+    def _linear(self, X: Any, *, with_threshold: bool) -> np.ndarray:
+        """Scores of validated rows, f − h or f."""
+        linear = hasattr(self, "coef_")
+        coef, intercept = self.coef_ if linear else self.dual_coef_, self.intercept_
+        if with_threshold:
+            coef, intercept = coef - self.threshold_coef_, intercept - self.threshold_intercept_
+        if linear:
+            return np.asarray(X @ coef.T) + intercept
+        scores = np.empty((X.shape[0], len(intercept)))
+        for rows in row_blocks(X.shape[0], 8 * coef.shape[1]):
+            scores[rows] = self._kernel(X[rows]) @ coef.T + intercept
+        return scores
+
+    def _kernel(self, X: Any) -> np.ndarray:
+        if self.kernel == "precomputed":
+            return X.toarray() if sparse.issparse(X) else X
+        scaled = FeatureScaling(np.zeros(X.shape[1]), self.feature_scale_).rows(X, center=False)
+        return pairwise_kernels(
+            scaled, self.X_fit_, metric=self.kernel, filter_params=True, **self._kernel_parameters
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class HypergraphRankSVM(RankSVM):
+    r"""Rank-SVM whose scores vary little inside the hyperedges of the labels (Rank-HLapSVM).
+
+    .. math::
+        \min_{W, b} \tfrac12 \operatorname{tr}(W^T (I + \lambda X^T L X) W) + \tfrac12 \|b\|^2
+        + C \sum_i \frac{s_i}{|y_i||\bar y_i|} \sum_{p \in y_i, q \in \bar y_i} c_p\,
+        [1 - f_p(x_i) + f_q(x_i)]_+
+
+    where:
+
+    - L is the combinatorial Laplacian of the clique expansion of the label hypergraph (5);
+    - λ is `hypergraph_weight`, relative to the size of XᵀLX by default (`scale`);
+    - the other symbols are those of `RankSVM`, which λ = 0 is.
+
+    XᵀLX is formed without an n×n matrix. With fewer features than rows the d×d matrix I + λXᵀLX
+    is factored; otherwise the n×n kernel form (27) is used, in which the rows themselves carry the
+    weights. Beyond `max_memory` the fit is refused.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the ranking loss.
+    hypergraph_weight : float, default=1.0
+        λ.
+    edge_weights : str, array-like or mapping, default="compactness"
+        Hyperedge weights: exp(−ν d̄) with d̄ the mean squared distance inside the hyperedge,
+        relative to its mean over labels (29)–(30), or as `hyperlabel.geometry.edge_weights`.
+    nu : float, default=1.0
+        ν of the compactness weights.
+    scale : {"trace", "literal"}, default="trace"
+        ``"trace"`` divides XᵀLX by its mean diagonal entry, so that λ = 1 weighs as much as the
+        plain penalty whatever n is; ``"literal"`` takes it as printed, where it grows with n².
+    solver, kernel, gamma, degree, coef0, tol, max_iter, scaling, label_cost, dual_dtype, warm_start, trace, \
+max_memory, random_state
+        As in `RankSVM`.
+
+    Attributes
+    ----------
+    edge_weights_ : ndarray of shape (n_labels,)
+        Hyperedge weights used (absent when λ = 0).
+    coef_, dual_coef_, intercept_, threshold_coef_, threshold_intercept_
+        As in `RankSVM`.
+    dual_gap_, objective_, n_iter_, trace_
+        As in `RankSVM`.
+
+    References
+    ----------
+    .. [1] G. Chen, J. Zhang, F. Wang, C. Zhang, Y. Gao. Efficient multi-label classification with
+       hypergraph regularization. CVPR 2009. Equations (10)–(27), (29), (30).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import HypergraphRankSVM
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> model = HypergraphRankSVM(C=10.0, hypergraph_weight=2.0, random_state=0).fit(X, Y)
+    >>> model.coef_.shape
+    (5, 20)
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        hypergraph_weight: float = 1.0,
+        edge_weights: Any = "compactness",
+        nu: float = 1.0,
+        scale: str = "trace",
+        solver: str = "dcd",
+        kernel: Any = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        scaling: str = "auto",
+        label_cost: Any = None,
+        dual_dtype: str = "float64",
+        warm_start: bool = False,
+        trace: bool = False,
+        max_memory: float = DEFAULT_MEMORY,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            C, solver=solver, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, tol=tol,
+            max_iter=max_iter, scaling=scaling, label_cost=label_cost, dual_dtype=dual_dtype,
+            warm_start=warm_start, trace=trace, max_memory=max_memory, random_state=random_state,
+        )  # fmt: skip
+        self.hypergraph_weight = hypergraph_weight
+        self.edge_weights = edge_weights
+        self.nu = nu
+        self.scale = scale
+
+    def _laplacian_weight(self) -> float:
+        if not self.hypergraph_weight >= 0:
+            raise ValueError(f"hypergraph_weight must not be negative, got {self.hypergraph_weight}.")
+        if self.scale not in ("trace", "literal"):
+            raise ValueError(f"scale must be 'trace' or 'literal', got {self.scale!r}.")
+        return float(self.hypergraph_weight)
+
+    def _adopt(self, prepared: RankFit, solved: Solved) -> None:
+        super()._adopt(prepared, solved)
+        self.__dict__.pop("edge_weights_", None)
+        if self.hypergraph_weight > 0:
+            self.edge_weights_ = prepared.hyperedges.weights
