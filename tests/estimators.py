@@ -14,6 +14,7 @@ from hyperlabel import (
     CompressedSensing,
     HypergraphRankSVM,
     HypergraphSpectral,
+    HypergraphSpectralCV,
     LabelSpaceClassifier,
     PartialBinaryRelevance,
     RankSVM,
@@ -40,6 +41,7 @@ TRANSFORMERS: list[Any] = [
     HypergraphSpectral(),
     HypergraphSpectral(expansion="cca", form="least_squares"),
     HypergraphSpectral(expansion="zhou", edge_weights="compactness"),
+    HypergraphSpectralCV(alphas=(1.0, 100.0)),
 ]
 
 # How far results may move when the same problem is posed in another order: the default is the

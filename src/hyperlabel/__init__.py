@@ -16,8 +16,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "linear": ("BinaryRelevance",),
     "labelspace": ("LabelSpaceClassifier", "PLST", "CPLST", "PartialBinaryRelevance", "CompressedSensing"),
-    "projection": ("HypergraphSpectral",),
     "ranking": ("RankSVM", "HypergraphRankSVM", "rank_svm_path"),
+    "projection": ("HypergraphSpectral", "HypergraphSpectralCV", "hypergraph_spectral_path"),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,5 +1,13 @@
 """Supervised projections of X: each method chooses a thin label factor and a constraint."""
 
+from hyperlabel.projection.cv import HypergraphSpectralCV
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
+from hyperlabel.projection.path import SpectralModel, SpectralPath, hypergraph_spectral_path
 
-__all__ = ["HypergraphSpectral"]
+__all__ = [
+    "HypergraphSpectral",
+    "HypergraphSpectralCV",
+    "hypergraph_spectral_path",
+    "SpectralPath",
+    "SpectralModel",
+]

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.model_selection import KFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +27,8 @@ from hyperlabel.geometry.hypergraph import EdgeSums, edge_weights
 from hyperlabel.geometry.similarity import centered_gram, clear_constant
 from hyperlabel.linear.blocks import add_scans, close_fit, open_fit, scan_block, sum_block, use_scan
 from hyperlabel.linear.moments_model import MomentsModel
-from hyperlabel.projection._solve import align, first_columns, fold_moments, read_exact, ridge_path
+from hyperlabel.model_selection import resolve_cv
+from hyperlabel.projection._solve import align, first_columns, fold_sums, read_exact, ridge_path
 from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import Path, RidgePath, choose_route
@@ -297,14 +297,18 @@ class LabelProjection(MomentsModel, ClassNamePrefixFeaturesOutMixin, Transformer
     def _fold_fits(self, X: Any, Y: sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
         """Fit on every training fold; where XᵀX fits, folds cost a subtraction instead of a pass."""
         model: Any = self
-        splitter = KFold(model.cv, shuffle=True, random_state=model.random_state)
-        splits = list(splitter.split(np.zeros(X.shape[0])))
-        for fold, moments in enumerate(fold_moments(X, Y, splits, self._route(X))):
-            train, test = splits[fold]
-            other = clone(self)
+        splits = list(resolve_cv(model.cv, Y).split(np.zeros(X.shape[0]), Y))
+        sums = fold_sums(X, Y, splits, self._route(X))
+        for fold, (train, test) in enumerate(splits):
+            other = self._sibling()
             other._layout, other._dtype = self._layout, self._dtype
-            other._fit_rows(self._rows(X, train, train), Y[train], moments)
+            known = None if sums is None else sums.training(fold)
+            other._fit_rows(self._rows(X, train, train), Y[train], known)
             yield train, test, other
+
+    def _sibling(self) -> Any:
+        """Return an unfitted projection with the same settings, for a fold."""
+        return clone(self)
 
     def _route(self, X: Any) -> str:
         solver = getattr(self, "solver", "auto")

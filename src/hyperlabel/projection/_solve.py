@@ -6,7 +6,6 @@ Notation: R = (XcᵀXc + λI)⁻¹XcᵀF for the sparse `base` of F, `right` the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from hyperlabel.solvers.moments import Moments, dense
 from hyperlabel.solvers.ridge import Path, RidgePath, solve_ridge
 
 FORMS = ("exact", "least_squares")
+Splits = list[tuple[np.ndarray, np.ndarray]]
 
 
 def read_exact(
@@ -67,16 +67,9 @@ def ridge_path(X: Any, base: Any, moments: Moments | None, *, alphas: Any, **opt
     return RidgePath(replace(moments, xf=xf, f_sum=total, ff=None), once=len(alphas) == 1)
 
 
-def fold_moments(
-    X: Any, Y: sparse.csr_array, splits: list[tuple[np.ndarray, np.ndarray]], route: str
-) -> Iterator[Moments | None]:
-    """Sums of every training fold from one pass (Gram route), or None for each fold."""
-    if route != "gram":
-        yield from (None for _ in splits)
-        return
-    folds = FoldMoments(X, Y[:, :1], [train for train, _ in splits])
-    for fold in range(len(splits)):
-        yield folds.training(fold)
+def fold_sums(X: Any, Y: sparse.csr_array, splits: Splits, route: str) -> FoldMoments | None:
+    """Sums of all rows and of every training fold from one pass (Gram route only)."""
+    return FoldMoments(X, Y[:, :1], [train for train, _ in splits]) if route == "gram" else None
 
 
 def first_columns(sums: Any, q: int) -> Any:

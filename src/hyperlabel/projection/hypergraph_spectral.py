@@ -88,10 +88,10 @@ class HypergraphSpectral(LabelProjection):
     cross_fit : bool, default=False
         Whether `fit_transform` projects every training row by a fit that did not see it. What is
         trained on in-sample projections is optimistic, the more the closer the rank of X is to n.
-    cv : int, default=5
-        Folds of cross-fitting.
+    cv : int, splitter or iterable, default=5
+        Folds of cross-fitting; a number means stratified folds (`IterativeStratifiedKFold`).
     random_state : int or RandomState, default=None
-        Shuffles the folds and picks the landmarks.
+        Picks the landmarks.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class HypergraphSpectral(LabelProjection):
         tol: float = 1e-6,
         max_iter: int = 300,
         cross_fit: bool = False,
-        cv: int = 5,
+        cv: Any = 5,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components

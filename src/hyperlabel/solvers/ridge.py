@@ -383,6 +383,7 @@ class KrylovPath:
         self.blocks = [slice(i, min(i + width, F.shape[1])) for i in range(0, F.shape[1], width)]
         F = sparse.csc_array(F) if sparse.issparse(F) else F
         self.spaces = [self._space(F[:, block]) for block in self.blocks]
+        self._last: tuple[float, Any] = (-1.0, None)
         if not self.converged:
             steps = max(space.n_iter for space in self.spaces)
             warnings.warn(
@@ -409,20 +410,23 @@ class KrylovPath:
             return block_lanczos(lambda Q: rows.matmat(rows.rmatmat(Q)), Fc, **options)
         return block_lanczos(lambda Q: rows.rmatmat(rows.matmat(Q)), rows.rmatmat(Fc), **options)
 
+    def _small(self, alpha: float) -> list[tuple[list[np.ndarray], np.ndarray]]:
+        """Small solutions and residuals of every block, kept for the λ last asked for."""
+        if self._last[0] != alpha:
+            self._last = (alpha, [space.small_solution(alpha) for space in self.spaces])
+        return self._last[1]
+
     def solve(self, alpha: float) -> RidgeResult:
         """Solve for one λ (a λ below the smallest announced one meets a larger residual)."""
-        parts, worst = [], 0.0
-        for space in self.spaces:
-            y, residual = space.small_solution(alpha)
-            parts.append(self._primal(space.expand(y)))
-            worst = max(worst, float(residual.max(initial=0.0)))
+        small = self._small(alpha)
+        parts = [self._primal(s.expand(y)) for s, (y, _) in zip(self.spaces, small, strict=True)]
         coef = np.hstack(parts)
-        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, worst)
+        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW (m×m) from the small factors alone."""
         space = self._single()
-        y, _ = space.small_solution(alpha)
+        y, _ = self._small(alpha)[0]
         if not y:
             return np.zeros((len(space.norms), len(space.norms)))
         first = y[0]
@@ -437,12 +441,11 @@ class KrylovPath:
         """Return W·right."""
         if len(self.spaces) > 1:
             return self.solve(alpha).coef @ right
-        y, _ = self.spaces[0].small_solution(alpha)
-        return self._primal(self.spaces[0].expand(y, right))
+        return self._primal(self.spaces[0].expand(self._small(alpha)[0][0], right))
 
     def residual(self, alpha: float) -> float:
         """Return the largest relative residual over the columns."""
-        return max(float(space.small_solution(alpha)[1].max(initial=0.0)) for space in self.spaces)
+        return max(float(residual.max(initial=0.0)) for _, residual in self._small(alpha))
 
     def _primal(self, Z: np.ndarray) -> np.ndarray:
         return self.rows.rmatmat(Z) if self.side == "samples" else Z
