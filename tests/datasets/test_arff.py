@@ -133,10 +133,12 @@ def test_no_rows(tmp_path):
 
 
 @pytest.mark.parametrize("text", [DENSE, SPARSE])
-def test_stream_equals_whole(tmp_path, text):
+def test_stream_equals_whole(tmp_path, monkeypatch, text):
     path = write(tmp_path, text + text.split("@data\n")[1] * 30)
-    whole, parts = read_arff(path, LABELS), list(iter_arff(path, LABELS, block_bytes=64))
+    monkeypatch.setattr("hyperlabel.datasets._lines.BLOCK_BYTES", 64)
+    whole, parts = read_arff(path, LABELS), list(iter_arff(path, LABELS, chunk_rows=7))
     assert len(parts) > 5
+    assert {len(part) for part in parts[:-1]} == {7}
     np.testing.assert_array_equal(dense(stack(parts)), dense(whole))
     assert (stack(parts).Y != whole.Y).nnz == 0
 

@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets._arff_header import Attribute, Header, read_header, split_values, unquote
-from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import BLOCK_BYTES, LineReader, decode
+from hyperlabel.datasets._dataset import Dataset, rebatch
+from hyperlabel.datasets._lines import LineReader, decode
 from hyperlabel.datasets._mulan import label_columns
 from hyperlabel.datasets._numbers import find_words, read_numbers
 
@@ -77,7 +77,7 @@ def read_arff(
     ...     read_arff(file)
     Dataset('a', n=2, d=1, k=1, dense)
     """
-    blocks = list(_raw_blocks(path, labels, nominal, name, BLOCK_BYTES))  # at least one
+    blocks = list(_raw_blocks(path, labels, nominal, name))  # at least one
     columns, title, raw = blocks[0]
     if len(blocks) > 1:
         rows = [block for _, _, block in blocks]
@@ -91,24 +91,24 @@ def iter_arff(
     *,
     nominal: Literal["drop", "onehot"] = "drop",
     name: str | None = None,
-    block_bytes: int = BLOCK_BYTES,
+    chunk_rows: int = 10_000,
 ) -> Iterator[Dataset]:
-    """Read an ARFF file as a stream of data sets of about ``block_bytes`` of text each.
+    """Read an ARFF file as a stream of data sets of ``chunk_rows`` rows.
 
     Parameters are those of `read_arff`. At least one (perhaps empty) data set comes out.
     """
-    for columns, title, raw in _raw_blocks(path, labels, nominal, name, block_bytes):
-        yield columns.dataset(raw, title)
+    blocks = _raw_blocks(path, labels, nominal, name)
+    yield from rebatch((columns.dataset(raw, title) for columns, title, raw in blocks), chunk_rows)
 
 
 def _raw_blocks(
-    path: str | os.PathLike[str], labels: Labels, nominal: str, name: str | None, block_bytes: int
+    path: str | os.PathLike[str], labels: Labels, nominal: str, name: str | None
 ) -> Iterator[tuple[_Columns, str, Any]]:
     """Yield what becomes of the columns, the title, and rows × attributes of each block (at least one)."""
     if nominal not in ("drop", "onehot"):
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
     path = Path(path)
-    with LineReader(path, block_bytes=block_bytes) as lines:
+    with LineReader(path) as lines:
         header = read_header(lines)
         names = [attribute.name for attribute in header.attributes]
         places = label_columns(path, header.relation, names, labels)
@@ -396,7 +396,7 @@ def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_
     if numbers is None:
         return None
     where, values = numbers[0::2], numbers[1::2].copy()
-    if (where < 0).any() or (where >= width).any() or (where % 1).any():
+    if not ((where >= 0) & (where < width)).all() or (where % 1).any():
         return None
     indices = where.astype(np.int32)
     bound = values if zero_one.all() else values[zero_one[indices]]

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from hyperlabel.datasets._save import save
+from hyperlabel.datasets._statistics import describe_labels
+
+
+class NumberedNames(Sequence[str]):
+    """The names ``x0, x1, …`` without storing them: a file may declare 10⁹ features."""
+
+    def __init__(self, prefix: str, count: int, start: int = 0) -> None:
+        self.prefix, self.size, self.start = prefix, count, start
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: Any) -> Any:
+        places = range(self.size)[index]
+        if isinstance(index, slice):
+            return [f"{self.prefix}{self.start + j}" for j in places]
+        return f"{self.prefix}{self.start + places}"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames):
+            return vars(self) == vars(other)
+        return isinstance(other, Sequence) and len(self) == len(other) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self)) if self.size <= 20 else f"[{self[0]!r}, {self[1]!r}, …, {self[-1]!r}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +147,73 @@ class Dataset:
             text=None if self.text is None else [self.text[i] for i in index],
         )
 
+    def describe(self, *, n_pairs: int = 10) -> dict[str, Any]:
+        """Return statistics of the data set.
+
+        Parameters
+        ----------
+        n_pairs : int
+            How many of the most correlated pairs of labels to list.
+
+        Returns
+        -------
+        dict
+            ``rows, features, labels``, ``feature_density`` (share of non-zeros), ``cardinality`` (labels
+            per row), ``density`` (cardinality / labels), ``max_labels_per_row``,
+            ``distinct_label_sets``, ``hypercube_sparsity_log2`` (log₂ of the share of the 2^k vertices of
+            the label hypercube that occur), ``rows_without_labels``, ``labels_without_positives``,
+            ``rarest_label`` and ``most_frequent_label`` (counts, among labels that occur),
+            ``mean_imbalance_ratio`` and ``max_imbalance_ratio`` (count of the most frequent label over
+            that of each label), ``correlated_pairs`` (by the φ coefficient) and ``groups``.
+
+        Examples
+        --------
+        >>> from hyperlabel.datasets import Dataset
+        >>> found = Dataset([[0.0], [1.0]], [["red", "blue"], ["red"]]).describe()
+        >>> found["cardinality"], found["distinct_label_sets"], found["hypercube_sparsity_log2"]
+        (1.5, 2, -1.0)
+        """
+        stored = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
+        entries = self.n_rows * self.n_features
+        return {
+            "name": self.name,
+            "rows": self.n_rows,
+            "features": self.n_features,
+            "labels": self.n_labels,
+            "sparse": sparse.issparse(self.X),
+            "feature_density": stored / entries if entries else 0.0,
+            "groups": None if self.groups is None else len(np.unique(self.groups)),
+            **describe_labels(self.Y, self.label_names, n_pairs=n_pairs),
+        }
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None) -> Path:
+        """Write the data set to a file; it appears only once it is complete.
+
+        Parameters
+        ----------
+        path : path
+            The file; a name that ends in ``.gz`` is compressed (LIBSVM and XMC).
+        format : {"npz", "libsvm", "xmc"}, optional
+            By default told from the ending: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``
+            or ``.txt``.
+            Only npz keeps names, groups, time and text. LIBSVM numbers labels from 0 and
+            features from 1.
+
+        Returns
+        -------
+        path
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from hyperlabel.datasets import load_npz, make_multilabel
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = make_multilabel(4, 2, 3, random_state=0).save(pathlib.Path(folder, "a.npz"))
+        ...     load_npz(file)
+        Dataset('a', n=4, d=2, k=3, dense)
+        """
+        return save(self, path, format)
+
     def label_sets(self) -> list[list[str]]:
         """Return, for each row, the names of its labels."""
         names = np.asarray(self.label_names, dtype=object)
@@ -129,6 +227,17 @@ class Dataset:
 def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
     """Put the rows of several data sets with the same columns on top of each other.
 
+    Parameters
+    ----------
+    parts : iterable of Dataset
+        At least one; names of features and labels must agree.
+    name : str, optional
+        Name of the result; the first one's when not given.
+
+    Returns
+    -------
+    Dataset
+
     Examples
     --------
     >>> from hyperlabel.datasets import Dataset, stack
@@ -139,6 +248,8 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
     parts = list(parts)
     if not parts:
         raise ValueError("There is nothing to stack: give at least one data set.")
+    if len(parts) == 1:
+        return parts[0] if name is None else replace(parts[0], name=name)
     first = parts[0]
     for other in parts[1:]:
         if other.feature_names != first.feature_names or other.label_names != first.label_names:
@@ -165,6 +276,24 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
         if any(part.text is None for part in parts)
         else [text for part in parts for text in part.text],
     )
+
+
+def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
+    """Cut a stream of data sets anew into pieces of ``rows`` rows (the last may be shorter)."""
+    if rows < 1:
+        raise ValueError(f"chunk_rows must be at least 1, not {rows}.")
+    held: list[Dataset] = []
+    count, given = 0, False
+    for part in parts:
+        held.append(part)
+        count += len(part)
+        while count >= rows:
+            whole = stack(held)
+            yield whole[:rows]
+            given = True
+            held, count = [whole[rows:]], count - rows
+    if count or (held and not given):
+        yield stack(held)
 
 
 def _as_features(X: Any) -> Any:
@@ -224,9 +353,11 @@ def small_indices(matrix: sparse.csr_array) -> sparse.csr_array:
     return matrix
 
 
-def _as_names(names: Any, count: int, prefix: str, what: str) -> list[str]:
+def _as_names(names: Any, count: int, prefix: str, what: str) -> Sequence[str]:
     if names is None:
-        return [f"{prefix}{j}" for j in range(count)]
+        return NumberedNames(prefix, count)
+    if isinstance(names, NumberedNames) and len(names) == count:
+        return names
     names = [str(name) for name in names]
     if len(names) != count:
         raise ValueError(f"There are {len(names)} {what}_names for {count} {what}s.")

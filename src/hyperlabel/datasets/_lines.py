@@ -65,10 +65,10 @@ class LineReader:
     order mark is skipped; UTF-16, zip archives and binary bytes are refused with a sentence.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.line = 0  # number of the last line handed out
-        self._block_bytes = block_bytes
+        self._block_bytes = BLOCK_BYTES
         self._rest = b""
         self._at = 0  # where the unread part of _rest starts
         self._ended = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import DataError
+from hyperlabel.datasets._lines import DataError, decode
 
 _DEFLATE_RATIO = 1100  # deflate cannot shrink more than this: larger claims are forged
-_OPTIONAL = ("groups", "time", "text")
+_OPTIONAL = ("groups", "time")
 
 
 def load_npz(
@@ -27,7 +28,8 @@ def load_npz(
     path : path
         The file, with the keys ``X`` or ``X_data, X_indices, X_indptr, X_shape``; ``Y`` or
         ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
-        ``label_names``, ``groups``, ``time``, ``text``, ``train_idx``, ``test_idx``.
+        ``label_names``, ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with
+        ``text_ends`` (UTF-8 text of all rows, and where each ends).
     part : {"train", "test"}, optional
         Only the rows of the published split.
     name : str, optional
@@ -58,6 +60,7 @@ def load_npz(
             arrays.get("feature_names"),
             arrays.get("label_names"),
             name=path.stem if name is None else name,
+            text=_texts(arrays),
             **{key: arrays.get(key) for key in _OPTIONAL},
         )
     except (ValueError, IndexError, KeyError, TypeError) as error:
@@ -72,6 +75,41 @@ def load_npz(
     if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows >= len(data)).any() or (rows < 0).any():
         raise DataError(f"{part}_idx does not hold row numbers.", path)
     return data[rows]
+
+
+def iter_npz(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Dataset]:
+    """Read npz shards one after the other.
+
+    Parameters
+    ----------
+    source : folder, or list of files
+        A folder stands for its npz files in the order of their names.
+
+    Yields
+    ------
+    Dataset
+        One per file; see `save_shards` for writing them.
+    """
+    if isinstance(source, str | os.PathLike):
+        folder = Path(source)
+        files: Sequence[str | os.PathLike[str]] = (
+            sorted(folder.glob("*.npz")) if folder.is_dir() else [folder]
+        )
+        if not files:
+            raise FileNotFoundError(f"There are no npz files in {folder}.")
+    else:
+        files = source
+    for file in files:
+        yield load_npz(file)
+
+
+def _texts(arrays: dict[str, np.ndarray]) -> list[str] | None:
+    if "text_ends" not in arrays:
+        return None
+    raw, ends = arrays["text_bytes"].tobytes(), arrays["text_ends"].tolist()
+    if ends != sorted(ends) or (ends and (ends[0] < 0 or ends[-1] != len(raw))):
+        raise ValueError("the ends of the texts do not fit their bytes.")
+    return [decode(raw[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:

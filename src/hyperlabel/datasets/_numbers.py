@@ -45,7 +45,7 @@ def _kinds(marks: bytes) -> bytes:
     return bytes(kind)
 
 
-_TABLES = {marks: _kinds(marks) for marks in (b"{},", b",\n", b"\n")}
+_TABLES = {marks: _kinds(marks) for marks in (b"{},", b",\n", b",:\n")}
 
 
 def find_words(block: bytes, marks: bytes) -> Words:

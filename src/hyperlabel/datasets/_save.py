@@ -1,0 +1,162 @@
+"""Writing data sets: npz, LIBSVM and XMC, to a temporary file that is then renamed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from hyperlabel.datasets._dataset import Dataset
+
+FORMATS = {
+    ".npz": "npz",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".xmc": "xmc",
+    ".txt": "xmc",
+}
+_DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a temporary file beside ``path`` that takes its place only once written in full."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent}: make it first.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            if path.suffix.lower() == ".gz":
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+                    yield cast(BinaryIO, packed)
+            else:
+                yield raw
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files only the owner can read
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None) -> Path:
+    """Write a data set; see `Dataset.save`."""
+    path = Path(path)
+    if format is None:
+        suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+        format = FORMATS.get(suffixes[-1] if suffixes else "")
+        if format is None:
+            raise ValueError(f"Cannot tell the format from {path.name!r}: end it with {', '.join(FORMATS)}.")
+    if format not in _WRITERS:
+        raise ValueError(f"format must be one of {', '.join(_WRITERS)}, not {format!r}.")
+    with replacing(path) as file:
+        _WRITERS[format](data, file)
+    return path
+
+
+def save_shards(
+    parts: Iterable[Dataset], folder: str | os.PathLike[str], *, prefix: str = "part"
+) -> list[Path]:
+    """Write a stream of data sets as numbered npz files, one per piece.
+
+    Parameters
+    ----------
+    parts : iterable of Dataset
+        For example what `iter_svmlight` yields; only one piece is in memory at a time.
+    folder : path
+        Where to write; made when missing.
+    prefix : str
+        The files are called ``prefix-00000.npz`` and so on.
+
+    Returns
+    -------
+    list of path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hyperlabel.datasets import iter_npz, make_multilabel, save_shards
+    >>> data = make_multilabel(10, 3, 4, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = save_shards([data[:6], data[6:]], folder)
+    ...     [len(part) for part in iter_npz(folder)]
+    [6, 4]
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [save(part, folder / f"{prefix}-{i:05d}.npz") for i, part in enumerate(parts)]
+
+
+def _save_npz(data: Dataset, file: BinaryIO) -> None:
+    arrays: dict[str, Any] = {}
+    if sparse.issparse(data.X):
+        arrays |= {
+            "X_data": data.X.data,
+            "X_indices": data.X.indices,
+            "X_indptr": data.X.indptr,
+            "X_shape": np.array(data.X.shape, dtype=np.int64),
+        }
+    else:
+        arrays["X"] = data.X
+    if data.n_rows * data.n_labels <= _DENSE_Y:
+        arrays["Y"] = data.Y.toarray().astype(np.uint8)
+    else:
+        arrays |= {
+            "Y_indices": data.Y.indices,
+            "Y_indptr": data.Y.indptr,
+            "Y_shape": np.array(data.Y.shape, dtype=np.int64),
+        }
+    for key in ("feature_names", "label_names"):
+        if isinstance(getattr(data, key), list):  # numbered names are made up again when read
+            arrays[key] = np.array(getattr(data, key), dtype=np.str_)
+    for key in ("groups", "time"):
+        values = getattr(data, key)
+        if values is not None:
+            arrays[key] = values.astype(np.str_) if values.dtype.hasobject else values
+    if data.text is not None:  # bytes and offsets: a fixed-width array would be as wide as the longest text
+        encoded = [text.encode() for text in data.text]
+        arrays["text_bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        arrays["text_ends"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    np.savez_compressed(file, **arrays)
+
+
+def _save_libsvm(data: Dataset, file: BinaryIO) -> None:
+    """Labels from 0, features from 1; a row without anything gets one explicit zero."""
+    _save_rows(data, file, first=1, empty=" 1:0")
+
+
+def _save_xmc(data: Dataset, file: BinaryIO) -> None:
+    file.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
+    _save_rows(data, file, first=0, empty="")
+
+
+def _save_rows(data: Dataset, file: BinaryIO, *, first: int, empty: str) -> None:
+    X, Y = sparse.csr_array(data.X), data.Y
+    for i in range(data.n_rows):
+        labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        entries = zip((X.indices[part] + first).tolist(), X.data[part].tolist(), strict=True)
+        row = ",".join(map(str, labels)) + "".join(f" {j}:{_short(value)}" for j, value in entries)
+        file.write((row or empty).encode() + b"\n")
+
+
+def _short(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+_WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
+    "npz": _save_npz,
+    "libsvm": _save_libsvm,
+    "xmc": _save_xmc,
+}
