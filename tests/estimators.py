@@ -11,6 +11,7 @@ from hyperlabel import (
     CPLST,
     PLST,
     BinaryRelevance,
+    CalibratedLabelRanking,
     CompressedSensing,
     HypergraphRankSVM,
     HypergraphSpectral,
@@ -35,6 +36,7 @@ CLASSIFIERS: list[Any] = [
     RankSVM(tol=1e-13, max_iter=20000, random_state=0),
     RankSVM(kernel="rbf", tol=1e-13, max_iter=20000, random_state=0),
     HypergraphRankSVM(tol=1e-13, max_iter=20000, random_state=0),
+    CalibratedLabelRanking(),
 ]
 
 TRANSFORMERS: list[Any] = [

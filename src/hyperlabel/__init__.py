@@ -16,7 +16,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "linear": ("BinaryRelevance",),
     "labelspace": ("LabelSpaceClassifier", "PLST", "CPLST", "PartialBinaryRelevance", "CompressedSensing"),
-    "ranking": ("RankSVM", "HypergraphRankSVM", "rank_svm_path"),
+    "ranking": ("RankSVM", "HypergraphRankSVM", "CalibratedLabelRanking", "rank_svm_path"),
     "projection": ("HypergraphSpectral", "HypergraphSpectralCV", "hypergraph_spectral_path"),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore")
