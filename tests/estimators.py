@@ -13,11 +13,13 @@ from hyperlabel import (
     BinaryRelevance,
     CalibratedLabelRanking,
     CompressedSensing,
+    FreeSearchCV,
     HypergraphRankSVM,
     HypergraphSpectral,
     HypergraphSpectralCV,
     LabelSpaceClassifier,
     PartialBinaryRelevance,
+    ProjectionClassifier,
     RankSVM,
 )
 
@@ -37,6 +39,8 @@ CLASSIFIERS: list[Any] = [
     RankSVM(kernel="rbf", tol=1e-13, max_iter=20000, random_state=0),
     HypergraphRankSVM(tol=1e-13, max_iter=20000, random_state=0),
     CalibratedLabelRanking(),
+    ProjectionClassifier(HypergraphSpectral(alpha=1e-3)),
+    FreeSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3),
 ]
 
 TRANSFORMERS: list[Any] = [
@@ -56,5 +60,6 @@ NOT_LABEL_EQUIVARIANT: dict[str, str] = {
 }
 NOT_ROW_EQUIVARIANT: dict[str, str] = {
     "DecisionTreeClassifier": "equal splits are broken by row order",
+    "FreeSearchCV": "the setting is chosen on folds of the rows",
     "PLST": "its default number of components is chosen on folds of the rows",
 }

@@ -15,9 +15,26 @@ __version__ = "0.1.0.dev0"
 _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "linear": ("BinaryRelevance",),
-    "labelspace": ("LabelSpaceClassifier", "PLST", "CPLST", "PartialBinaryRelevance", "CompressedSensing"),
-    "ranking": ("RankSVM", "HypergraphRankSVM", "CalibratedLabelRanking", "rank_svm_path"),
-    "projection": ("HypergraphSpectral", "HypergraphSpectralCV", "hypergraph_spectral_path"),
+    "labelspace": (
+        "LabelSpaceClassifier",
+        "PLST",
+        "CPLST",
+        "PartialBinaryRelevance",
+        "CompressedSensing",
+    ),
+    "ranking": (
+        "RankSVM",
+        "HypergraphRankSVM",
+        "CalibratedLabelRanking",
+        "rank_svm_path",
+    ),
+    "projection": (
+        "HypergraphSpectral",
+        "HypergraphSpectralCV",
+        "ProjectionClassifier",
+        "hypergraph_spectral_path",
+    ),
+    "meta": ("FreeSearchCV",),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,0 +1,5 @@
+"""Estimators that wrap estimators: searching, thresholds, calibration, automatic choice."""
+
+from hyperlabel.meta.free_search import FreeSearchCV
+
+__all__ = ["FreeSearchCV"]

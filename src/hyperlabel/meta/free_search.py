@@ -1,0 +1,261 @@
+"""Choose λ and the dimension of a ridge-family classifier on exact out-of-fold scores from one pass.
+
+A member of the family is a function of the moments XᵀX, XᵀY, YᵀY of its training rows. The
+moments of every training fold come by subtraction (`solvers.folds`), a factorisation per fold
+serves every λ, and components are nested, so a whole grid costs little more than one fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
+from hyperlabel.labelspace import CPLST, PLST, PartialBinaryRelevance
+from hyperlabel.linear import BinaryRelevance
+from hyperlabel.linear.free_cv import FoldModel, FreeCV, free_cross_validation
+from hyperlabel.metrics import get_scorer
+from hyperlabel.model_selection import resolve_cv
+from hyperlabel.projection.readout import ProjectionClassifier, fold_coefficients
+from hyperlabel.solvers.folds import FoldMoments
+from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.ridge import RidgePath, choose_route
+
+# (coef d×k, intercept k) of scores on the ±1 scale, for any setting of the grid.
+Coefficients = Callable[[dict[str, Any]], tuple[np.ndarray, np.ndarray]]
+
+
+class FreeSearchCV(MultiLabelClassifier):
+    """Grid search for the ridge family at about the price of one fit, with out-of-fold scores.
+
+    Every setting is judged on exactly the scores that refitting it on each training fold would
+    give. Where XᵀX does not fit (wide rows), each fold is refitted instead: the same answer,
+    not free.
+
+    Parameters
+    ----------
+    estimator : classifier
+        `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance` or
+        `ProjectionClassifier` around `HypergraphSpectral`, `OPLS` or `HOPLS`.
+    param_grid : dict
+        ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
+        `ProjectionClassifier` both belong to its projection.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds: stratified for a number (grouped when `groups` are given).
+    scoring : str or callable, default="label_ranking_average_precision"
+        A name of `hyperlabel.metrics.get_scorer_names`, or ``scorer(estimator, X, y)``.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows with the best setting.
+    best_params_, best_score_, cv_results_
+        As in scikit-learn's GridSearchCV.
+    oof_scores_ : ndarray of shape (n_samples, n_labels)
+        Out-of-fold scores of the best setting.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import PLST, FreeSearchCV
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=8, random_state=0)
+    >>> grid = {"alpha": [1.0, 100.0], "n_components": [2, 4, 8]}
+    >>> search = FreeSearchCV(PLST(), grid, cv=3).fit(X, Y)
+    >>> len(search.cv_results_["params"]), search.oof_scores_.shape
+    (6, (200, 8))
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: dict[str, Any],
+        *,
+        cv: Any = 5,
+        scoring: Any = "label_ranking_average_precision",
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> FreeSearchCV:
+        """Compare the grid on out-of-fold scores and fit the best setting on all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, for `cv`.
+
+        Returns
+        -------
+        self : FreeSearchCV
+        """
+        given = X, y
+        X, Y = self._check_fit(X, y, min_samples=2)
+        settings = list(ParameterGrid(self.param_grid))
+        self._check_grid(settings)
+        found = self._search(X, Y, settings, groups)
+        self.best_params_ = settings[found.best]
+        self.best_score_ = float(found.results["mean_test_score"][found.best])
+        self.cv_results_ = found.results
+        oof = found.oof_scores
+        self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
+        self.estimator_ = set_free_params(clone(self.estimator), self.best_params_).fit(*given)
+        return self
+
+    def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:
+        splits = list(resolve_cv(self.cv, Y, groups).split(X, Y, groups))
+        trains = [np.asarray(train) for train, _ in splits]
+        tests = [np.asarray(test) for _, test in splits]
+        free = choose_route(X) == "gram" and is_free(self.estimator)
+        folds = FoldMoments(X, Y, trains, with_ff=True) if free else None
+
+        def fold_model(fold: int) -> FoldModel:
+            train = trains[fold]
+            if folds is None:
+                return self._refit(X[train], Y[train])
+            moments = folds.training(fold)
+            constant = constant_labels(moments.f_sum, moments.weight)
+            alphas = sorted({float(s["alpha"]) for s in settings if "alpha" in s})
+            coefficients = from_moments(self.estimator, moments, X[train], Y[train], alphas)
+
+            def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
+                coef, intercept = coefficients(setting)
+                return place_constant_labels(np.asarray(rows @ coef) + intercept, constant)
+
+            return score
+
+        return free_cross_validation(
+            X, Y, self._layout, tests, settings, fold_model, get_scorer(self.scoring)
+        )
+
+    def _refit(self, X: Any, Y: sparse.csr_array) -> FoldModel:
+        fitted: dict[str, Any] = {}
+
+        def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
+            key = repr(sorted(setting.items()))
+            if key not in fitted:
+                fitted[key] = set_free_params(clone(self.estimator), setting).fit(X, Y)
+            return fitted[key].decision_function(rows)
+
+        return score
+
+    def _check_grid(self, settings: list[dict[str, Any]]) -> None:
+        allowed = ("alpha",) if isinstance(self.estimator, BinaryRelevance) else ("alpha", "n_components")
+        wrong = {name for setting in settings for name in setting} - set(allowed)
+        if wrong:
+            raise ValueError(
+                f"FreeSearchCV searches {' and '.join(allowed)} of {type(self.estimator).__name__}, "
+                f"not {', '.join(sorted(wrong))}: use scikit-learn's GridSearchCV for that."
+            )
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self.estimator_._scores(X)
+
+    def _check_predict(self, X: Any) -> Any:
+        check_is_fitted(self, "estimator_")
+        return super()._check_predict(X)
+
+
+def set_free_params(model: Any, setting: dict[str, Any]) -> Any:
+    """Set alpha and n_components where they live: on the model, or on its projection."""
+    if isinstance(model, ProjectionClassifier):
+        projection = clone(model._template()).set_params(**setting)
+        return model.set_params(projection=projection)
+    return model.set_params(**setting)
+
+
+def is_free(model: Any) -> bool:
+    """Whether the scores of this model follow from moments alone."""
+    if isinstance(model, ProjectionClassifier):
+        template = model._template()
+        return getattr(template, "kernel", "linear") == "linear" and not getattr(
+            template, "_own_solve", False
+        )
+    plain = getattr(model, "regressor", None) is None and getattr(model, "estimator", None) is None
+    return plain and isinstance(model, (BinaryRelevance, PLST, CPLST, PartialBinaryRelevance))
+
+
+@singledispatch
+def from_moments(
+    model: Any, moments: Moments, X: Any, Y: sparse.csr_array, alphas: list[float]
+) -> Coefficients:
+    """Return the coefficients of a model fitted on the rows behind `moments`, for any setting."""
+    raise ValueError(
+        f"{type(model).__name__} is not of the ridge family: use scikit-learn's GridSearchCV for it."
+    )
+
+
+@from_moments.register
+def _(model: BinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
+    path = RidgePath(moments)
+
+    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        result = path.solve(float(setting.get("alpha", model.alpha)))
+        return 2.0 * result.coef, 2.0 * result.intercept - 1.0
+
+    return coefficients
+
+
+@from_moments.register(PLST)
+@from_moments.register(CPLST)
+def _(model: Any, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
+    centered = moments.centered()
+    path = RidgePath(centered)
+    known: dict[float, tuple[np.ndarray, np.ndarray]] = {}
+
+    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        alpha = float(setting.get("alpha", model.alpha))
+        if alpha not in known:
+            offset, found = clone(model).set_params(alpha=alpha)._directions(moments, centered)
+            known[alpha] = offset, found.components
+        offset, P = known[alpha]
+        return _decoded(path, alpha, P[: setting.get("n_components")], offset)
+
+    return coefficients
+
+
+@from_moments.register
+def _(model: PartialBinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
+    path = RidgePath(moments)
+    order = np.argsort(-moments.f_sum, kind="stable")
+    offset = path.f_mean if model.reference == "mean" else np.zeros_like(path.f_mean)
+    rows = np.eye(len(order))
+
+    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        kept = order[: setting.get("n_components", model.n_components)]
+        return _decoded(path, float(setting.get("alpha", model.alpha)), rows[kept], offset)
+
+    return coefficients
+
+
+@from_moments.register
+def _(model: ProjectionClassifier, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
+    template = model._template()
+    found = fold_coefficients(template, X, Y, moments, alphas or [template.alpha], model.readout_alpha)
+
+    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        alpha = float(setting.get("alpha", template.alpha))
+        return found(alpha, setting.get("n_components", template.n_components))
+
+    return coefficients
+
+
+def _decoded(
+    path: RidgePath, alpha: float, P: np.ndarray, offset: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores 2(o + Pᵀr(x)) − 1 of a linear label-space model as one linear map."""
+    W = path.combine(alpha, P.T)
+    codes = P @ (path.f_mean - offset) - path.x_mean @ W
+    return 2.0 * W @ P, 2.0 * (codes @ P + offset) - 1.0
