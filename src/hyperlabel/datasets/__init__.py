@@ -7,13 +7,19 @@ from hyperlabel.datasets._generate import make_multilabel
 from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets._mulan import read_mulan_xml
 from hyperlabel.datasets._npz import iter_npz, load_npz
+from hyperlabel.datasets._open import data_format, iter_data, read_data
+from hyperlabel.datasets._openml import fetch_openml
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, read_svmlight, read_xmc
 from hyperlabel.datasets._save import save_shards
+from hyperlabel.datasets._table import iter_table, read_table
 
 __all__ = [
     "Dataset",
     "DataError",
     "stack",
+    "read_data",
+    "iter_data",
+    "data_format",
     "read_arff",
     "iter_arff",
     "read_mulan_xml",
@@ -21,9 +27,12 @@ __all__ = [
     "iter_svmlight",
     "read_xmc",
     "iter_xmc",
+    "read_table",
+    "iter_table",
     "load_npz",
     "iter_npz",
     "save_shards",
+    "fetch_openml",
     "load_debtags",
     "debtags_vectorizer",
     "make_multilabel",

@@ -1,0 +1,114 @@
+"""One door for every format: `read_data` and `iter_data` tell it from the ending of the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hyperlabel.datasets._arff import iter_arff, read_arff
+from hyperlabel.datasets._dataset import Dataset, rebatch, stack
+from hyperlabel.datasets._npz import iter_npz, load_npz
+from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, looks_like_xmc, read_svmlight, read_xmc
+from hyperlabel.datasets._table import iter_table, read_table
+
+_ENDINGS = {
+    ".arff": "arff",
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+    ".svmlight": "svmlight",
+    ".xmc": "xmc",
+    ".txt": "xmc or svmlight",
+    ".csv": "table",
+    ".tsv": "table",
+    ".jsonl": "table",
+    ".ndjson": "table",
+    ".parquet": "table",
+    ".pq": "table",
+}
+_READERS: dict[str, Callable[..., Dataset]] = {
+    "arff": read_arff,
+    "npz": load_npz,
+    "svmlight": read_svmlight,
+    "xmc": read_xmc,
+    "table": read_table,
+}
+_STREAMS: dict[str, Callable[..., Iterator[Dataset]]] = {
+    "arff": iter_arff,
+    "svmlight": iter_svmlight,
+    "xmc": iter_xmc,
+    "table": iter_table,
+}
+
+
+def data_format(path: str | os.PathLike[str]) -> str:
+    """Tell the format of a file (or of a folder of npz shards) without reading it.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import data_format
+    >>> data_format("emotions.arff.gz")
+    'arff'
+    """
+    path = Path(path)
+    if path.is_dir():
+        return "shards"
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    found = _ENDINGS.get(suffixes[-1] if suffixes else "")
+    if found is None:
+        raise ValueError(
+            f"Cannot tell the format of {path.name!r}: known endings are {', '.join(_ENDINGS)} (.gz too)."
+        )
+    if found == "xmc or svmlight":
+        return "xmc" if looks_like_xmc(path) else "svmlight"
+    return found
+
+
+def read_data(path: str | os.PathLike[str], **options: Any) -> Dataset:
+    """Read a data set in any known format.
+
+    Parameters
+    ----------
+    path : path
+        ARFF, npz, LIBSVM, XMC, CSV, JSON lines or Parquet, told by the ending; a ``.txt`` file is XMC
+        when it starts with three sizes, otherwise LIBSVM; a folder holds npz shards.
+    **options : Any
+        Handed to the reader of that format, for example ``labels`` or ``label_column``.
+
+    Returns
+    -------
+    Dataset
+
+    See Also
+    --------
+    read_arff, load_npz, read_svmlight, read_xmc, read_table : The readers and their options.
+    iter_data : The same, in chunks.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import make_multilabel, read_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = make_multilabel(4, 2, 3, random_state=0).save(pathlib.Path(folder, "a.txt"))
+    ...     read_data(file)
+    Dataset('a', n=4, d=2, k=3, sparse)
+    """
+    kind = data_format(path)
+    if kind == "shards":
+        return stack(iter_npz(path), name=Path(path).name)
+    return _READERS[kind](path, **options)
+
+
+def iter_data(path: str | os.PathLike[str], *, chunk_rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
+    """Read a data set in any known format as a stream of data sets of ``chunk_rows`` rows.
+
+    Row-oriented files are never held in memory as a whole; an npz file is, and npz shards
+    come one at a time. See `read_data` for the formats.
+    """
+    kind = data_format(path)
+    if kind in _STREAMS:
+        return _STREAMS[kind](path, chunk_rows=chunk_rows, **options)
+    parts = iter_npz(path) if kind == "shards" else iter([load_npz(path, **options)])
+    return rebatch(parts, chunk_rows)

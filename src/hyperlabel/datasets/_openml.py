@@ -1,0 +1,79 @@
+"""Multi-label data sets of openml.org, through scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.datasets._dataset import Dataset
+
+_TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
+
+
+def fetch_openml(
+    name: str | None = None,
+    *,
+    version: int | str = "active",
+    data_id: int | None = None,
+    label_names: list[str] | None = None,
+    data_home: str | None = None,
+    cache: bool = True,
+) -> Dataset:
+    """Download a multi-label data set from openml.org (needs a network; kept on disk afterwards).
+
+    Parameters
+    ----------
+    name : str, optional
+        Its name, such as ``"emotions"``; or give ``data_id``.
+    version : int or "active"
+        The version of a named data set.
+    data_id : int, optional
+        Its number.
+    label_names : list of str, optional
+        The columns that are labels; by default those OpenML has as its targets.
+    data_home : path, optional
+        Where to keep downloads; scikit-learn's folder by default.
+    cache : bool
+        Whether to keep them.
+
+    Returns
+    -------
+    Dataset
+
+    Notes
+    -----
+    Goes through `sklearn.datasets.fetch_openml`, which checks the checksum of the file.
+    """
+    from sklearn.datasets import fetch_openml as fetch
+
+    found = fetch(
+        name,
+        version=version,
+        data_id=data_id,
+        data_home=data_home,
+        target_column="default-target" if label_names is None else label_names,
+        cache=cache,
+        as_frame=False,
+        parser="liac-arff",
+    )
+    target = found.target
+    if target is None or np.ndim(target) < 2:
+        raise ValueError(
+            f"OpenML's {name or data_id} has no more than one target column: name the label columns "
+            "in label_names."
+        )
+    Y = np.column_stack([_zero_one(target[:, j], label) for j, label in enumerate(found.target_names)])
+    X: Any = found.data
+    if not sparse.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    return Dataset(X, Y, list(found.feature_names), list(found.target_names), name=name or str(data_id))
+
+
+def _zero_one(column: np.ndarray, label: str) -> np.ndarray:
+    words = np.array([str(value).strip().lower() for value in column])
+    positive = np.isin(words, list(_TRUE))
+    if not (positive | np.isin(words, list(_FALSE))).all():
+        raise ValueError(f"The column {label!r} is not a label: it holds values other than true and false.")
+    return positive.astype(np.int8)

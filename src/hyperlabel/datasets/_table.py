@@ -1,0 +1,296 @@
+"""Tables with label columns, or one column that lists the labels of a row, and raw text columns."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.datasets._dataset import Dataset, indicator_from_sets, stack
+from hyperlabel.datasets._lines import DataError
+from hyperlabel.datasets._table_sources import Cells, read_cells
+
+_MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
+_YES = {"1", "1.0", "true", "yes", "y", "t"}
+_NO = {"0", "0.0", "false", "no", "n", "f"}
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    labels: Sequence[str] | str | None = None,
+    label_column: str | None = None,
+    label_separator: str | None = None,
+    label_names: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    text: Sequence[str] | str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
+    name: str | None = None,
+) -> Dataset:
+    r"""Read a CSV, JSON lines or Parquet table.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``/``.tsv`` (header in the first line; quoted text may span lines), ``.jsonl``/``.ndjson``
+        (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow).
+    labels : list of str, optional
+        Columns that are labels: 0/1, true/false, yes/no.
+    label_column : str, optional
+        Instead, the one column that lists the labels of each row.
+    label_separator : str, optional
+        What separates them. By default any of ``;``, ``,`` and ``|``; blanks around names, empty names
+        and brackets and quotes around lists do not count.
+    label_names : list of str, optional
+        With ``label_column``: the labels and their order; by default all that occur, sorted.
+    features : list of str, optional
+        Columns of numbers to use as X. By default every other column whose first value is a number;
+        columns left out are named in a warning. Empty cells read as NaN.
+    text : str or list of str, optional
+        Columns of raw text, kept in ``Dataset.text`` (several are joined by a line end).
+    group, time : str, optional
+        Columns for ``Dataset.groups`` and ``Dataset.time``.
+    delimiter : str, optional
+        Separator of a CSV file; by default the most frequent of ``, ; tab |`` in its header.
+    name : str, optional
+        Name of the data set; the file's stem when not given.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "a.csv")
+    ...     _ = file.write_text('body,size,tags\n"two\nlines",3,"a; b"\nshort,4,\n')
+    ...     data = read_table(file, label_column="tags", text="body")
+    >>> data.label_sets(), data.text, data.X.tolist()
+    ([['a', 'b'], []], ['two\nlines', 'short'], [[3.0], [4.0]])
+    """
+    plan = _Plan(path, labels, label_column, label_separator, features, text, group, time, name)
+    parts, sets = [], []
+    for cells in read_cells(path, 20_000, delimiter):
+        plan.settle(cells)
+        parts.append(plan.dataset(cells, None))
+        if label_column is not None:
+            sets += plan.label_sets(cells)
+    data = stack(parts)
+    if label_column is None:
+        return data
+    return plan.with_sets(data, sets, label_names)
+
+
+def iter_table(
+    path: str | os.PathLike[str],
+    *,
+    labels: Sequence[str] | str | None = None,
+    label_column: str | None = None,
+    label_separator: str | None = None,
+    label_names: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    text: Sequence[str] | str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
+    name: str | None = None,
+    chunk_rows: int = 10_000,
+) -> Iterator[Dataset]:
+    """Read a table as a stream of data sets of ``chunk_rows`` rows.
+
+    Parameters are those of `read_table`; without ``label_names`` the labels listed in ``label_column`` are
+    found by reading the file once before.
+    """
+    plan = _Plan(path, labels, label_column, label_separator, features, text, group, time, name)
+    if chunk_rows < 1:
+        raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
+    if label_column is not None and label_names is None:
+        found: set[str] = set()
+        for cells in read_cells(path, chunk_rows, delimiter):
+            plan.need([label_column], cells)
+            for row in plan.label_sets(cells):
+                found.update(row)
+        label_names = sorted(found)
+    for cells in read_cells(path, chunk_rows, delimiter):
+        plan.settle(cells)
+        data = plan.dataset(cells, None)
+        if label_column is not None:
+            data = plan.with_sets(data, plan.label_sets(cells), label_names)
+        yield data
+
+
+@dataclass
+class _Plan:
+    """Which column becomes what; the columns of numbers are settled by the first chunk."""
+
+    path: str | os.PathLike[str]
+    labels: Sequence[str] | str | None
+    label_column: str | None
+    label_separator: str | None
+    features: Sequence[str] | None
+    text: Sequence[str] | str | None
+    group: str | None
+    time: str | None
+    name: str | None
+    numbers: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.labels is None) == (self.label_column is None):
+            raise DataError(
+                "say which columns are labels: labels=[…] for 0/1 columns, or label_column= for a column "
+                "that lists them.",
+                self.path,
+            )
+        self.label_list = [self.labels] if isinstance(self.labels, str) else list(self.labels or ())
+        self.text_list = [self.text] if isinstance(self.text, str) else list(self.text or ())
+        if len(set(self.label_list)) < len(self.label_list):
+            raise DataError("a label column is listed more than once.", self.path)
+        self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
+        pattern = r"[;,|]" if self.label_separator is None else re.escape(self.label_separator)
+        self.separator = re.compile(r"\s+" if self.label_separator == " " else pattern)
+
+    def need(self, columns: Sequence[str], cells: Cells) -> None:
+        """Refuse columns the table does not have."""
+        for column in columns:
+            if column not in cells.columns:
+                shown = ", ".join(list(cells.columns)[:12]) + (", …" if len(cells.columns) > 12 else "")
+                raise DataError(f"there is no column {column!r}; there are {shown}.", cells.path)
+
+    def settle(self, cells: Cells) -> None:
+        """Choose the columns of numbers, once."""
+        if self.numbers is not None:
+            return
+        special = [*self.label_list, *self.text_list]
+        special += [column for column in (self.label_column, self.group, self.time) if column is not None]
+        self.need(special, cells)
+        if self.features is not None:
+            self.need(list(self.features), cells)
+            self.numbers = list(self.features)
+            return
+        others = [column for column in cells.columns if column not in special]
+        self.numbers = [column for column in others if _starts_with_number(cells.columns[column])]
+        dropped = [column for column in others if column not in self.numbers]
+        if dropped:
+            shown = ", ".join(map(repr, dropped[:8])) + (
+                f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
+            )
+            warnings.warn(f"{cells.path.name}: left out text or id columns {shown}.", stacklevel=4)
+
+    def dataset(self, cells: Cells, Y: Any) -> Dataset:
+        """Turn a chunk into a data set (labels of a list column come later)."""
+        assert self.numbers is not None
+        n_rows = len(cells.places)
+        X = np.empty((n_rows, len(self.numbers)))
+        for j, column in enumerate(self.numbers):
+            X[:, j] = _convert(cells, column, _number, "a number")
+        if Y is None:
+            Y = np.zeros((n_rows, len(self.label_list)), dtype=np.int8)
+            for j, column in enumerate(self.label_list):
+                Y[:, j] = _convert(cells, column, _zero_one, "0 or 1")
+        return Dataset(
+            X,
+            Y,
+            self.numbers,
+            self.label_list,
+            name=self.title,
+            groups=None if self.group is None else np.array(cells.columns[self.group]).astype(np.str_),
+            time=None if self.time is None else _times(cells.columns[self.time]),
+            text=self._texts(cells) if self.text_list else None,
+        )
+
+    def with_sets(self, data: Dataset, sets: list[list[str]], label_names: Sequence[str] | None) -> Dataset:
+        """Give a data set the labels its list column names."""
+        try:
+            Y, names = indicator_from_sets(sets, label_names)
+        except ValueError as error:
+            raise DataError(f"{error}", self.path) from None
+        return Dataset(data.X, Y, data.feature_names, names, data.name, data.groups, data.time, data.text)
+
+    def label_sets(self, cells: Cells) -> list[list[str]]:
+        """Split the cells of the list column."""
+        assert self.label_column is not None
+        self.need([self.label_column], cells)
+        return [self._split(cell) for cell in cells.columns[self.label_column]]
+
+    def _split(self, cell: Any) -> list[str]:
+        if cell is None:
+            return []
+        if isinstance(cell, list | tuple):
+            names = [str(value).strip() for value in cell if value is not None]
+        else:
+            inner = str(cell).strip()
+            if inner[:1] == "[" and inner[-1:] == "]":
+                inner = inner[1:-1]
+            names = [part.strip().strip("'\"").strip() for part in self.separator.split(inner)]
+        return [name for name in dict.fromkeys(names) if name]
+
+    def _texts(self, cells: Cells) -> list[str]:
+        parts = [["" if v is None else str(v) for v in cells.columns[column]] for column in self.text_list]
+        return ["\n".join(row) for row in zip(*parts, strict=True)]
+
+
+def _convert(cells: Cells, column: str, convert: Callable[[Any], float], meaning: str) -> np.ndarray:
+    found = np.empty(len(cells.places))
+    for i, cell in enumerate(cells.columns[column]):
+        try:
+            found[i] = convert(cell)
+        except (ValueError, TypeError, OverflowError):
+            raise cells.fail(
+                f"the value {str(cell)[:40]!r} of {column!r} is not {meaning}.", i, column
+            ) from None
+    return found
+
+
+def _number(cell: Any) -> float:
+    if isinstance(cell, str):
+        text = cell.strip()
+        if text.lower() in _MISSING:
+            return float("nan")
+        if "_" in text:
+            raise ValueError(text)
+        return float(text)
+    return float("nan") if cell is None else float(cell)
+
+
+def _zero_one(cell: Any) -> float:
+    word = str(cell).strip().lower()
+    if word in _YES:
+        return 1.0
+    if word in _NO:
+        return 0.0
+    raise ValueError(word)
+
+
+def _starts_with_number(column: list[Any]) -> bool:
+    """Whether the first cell that is not empty is a number (an empty column is one of NaN)."""
+    for cell in column:
+        try:
+            value = _number(cell)
+        except (ValueError, TypeError, OverflowError):
+            return False
+        if value == value:
+            return True
+    return True
+
+
+def _times(column: list[Any]) -> np.ndarray:
+    """Times as numbers where all are, as dates where all are, otherwise as text."""
+    try:
+        return np.array([float(cell) for cell in column])
+    except (ValueError, TypeError):
+        pass
+    text = [str(cell).strip() for cell in column]
+    try:
+        return np.array(text, dtype="datetime64[s]")
+    except ValueError:
+        return np.array(text)

@@ -1,0 +1,165 @@
+"""Tables as chunks of columns: CSV (any separator, quoted multi-line text), JSON lines, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hyperlabel.datasets._lines import DataError, LineReader, decode
+
+MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some rows of a table: the cells of each column, and where each row starts."""
+
+    columns: dict[str, list[Any]]
+    places: list[int]
+    path: Path
+    unit: Literal["line", "row"] = "line"
+
+    def fail(self, message: str, row: int, column: str) -> DataError:
+        """Make an error about one cell (the caller raises it)."""
+        if self.unit == "row":
+            return DataError(f"row {self.places[row]}, column {column!r}: {message}", self.path)
+        number = list(self.columns).index(column) + 1
+        return DataError(message, self.path, line=self.places[row], column=number)
+
+
+def table_kind(path: str | os.PathLike[str]) -> str:
+    """Tell csv, jsonl or parquet from the ending of a file."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    ending = suffixes[-1] if suffixes else ""
+    if ending in (".parquet", ".pq"):
+        return "parquet"
+    return "jsonl" if ending in (".jsonl", ".ndjson", ".json") else "csv"
+
+
+def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
+    """Yield the table in chunks; at least one, perhaps without rows."""
+    kind = table_kind(path)
+    if kind == "parquet":
+        return _parquet(Path(path), rows)
+    return _json_lines(path, rows) if kind == "jsonl" else _csv(path, rows, delimiter)
+
+
+def _text_lines(lines: LineReader) -> Iterator[str]:
+    for _, block in lines.blocks():
+        yield from _split(decode(block))
+
+
+def _split(text: str) -> Iterator[str]:
+    r"""Lines with their ``\n``; `str.splitlines` would also cut at form feeds inside a field."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
+    if delimiter is not None and len(delimiter) != 1:
+        raise ValueError(f"delimiter must be one character, not {delimiter!r}.")
+    csv.field_size_limit(max(MAX_FIELD, csv.field_size_limit()))
+    with LineReader(path) as lines:
+        stream = _text_lines(lines)
+        first = next(stream)
+        if delimiter is None:
+            outside = "".join(first.split('"')[::2])  # what stands outside quotes
+            delimiter = max(_SEPARATORS, key=outside.count)
+        reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
+        numbered = _numbered(reader, lines)
+        _, header = next(numbered)
+        names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
+        for j, name in enumerate(names):
+            if name in names[:j]:
+                raise lines.fail(f"the column {name!r} appears twice in the header.", 1, j + 1)
+        given = False
+        while chunk := list(itertools.islice(numbered, rows)):
+            for line, row in chunk:
+                if len(row) != len(names):
+                    raise lines.fail(
+                        f"the row has {len(row)} fields, the header names {len(names)} columns.",
+                        line,
+                        min(len(row), len(names)) + 1,
+                    )
+            cells = zip(*(row for _, row in chunk), strict=True)
+            columns = {name: list(column) for name, column in zip(names, cells, strict=True)}
+            yield Cells(columns, [line for line, _ in chunk], lines.path)
+            given = True
+        if not given:
+            yield Cells({name: [] for name in names}, [], lines.path)
+
+
+def _numbered(reader: Any, lines: LineReader) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, with the line each starts on."""
+    while True:
+        start = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise lines.fail(f"this is not a readable table row ({error}).", start) from error
+        if row is None:
+            return
+        if row:
+            yield start, row
+
+
+def _json_lines(path: str | os.PathLike[str], rows: int) -> Iterator[Cells]:
+    names: dict[str, None] = {}
+    with LineReader(path) as lines:
+        numbered = _objects(lines)
+        given = False
+        while chunk := list(itertools.islice(numbered, rows)):
+            if not given:  # columns are those of the first chunk, in order of appearance
+                names = {name: None for _, row in chunk for name in row}
+            columns = {name: [row.get(name) for _, row in chunk] for name in names}
+            yield Cells(columns, [line for line, _ in chunk], lines.path)
+            given = True
+
+
+def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
+    while (text := lines.readline()) is not None:
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise lines.fail(f"this is not JSON ({error.msg}).", lines.line, error.colno) from error
+        except (RecursionError, ValueError) as error:
+            raise lines.fail(
+                "this JSON cannot be read: too deep or too long a number.", lines.line
+            ) from error
+        if not isinstance(row, dict):
+            raise lines.fail("each line must hold one JSON object: {…}.", lines.line, 1)
+        yield lines.line, row
+
+
+def _parquet(path: Path, rows: int) -> Iterator[Cells]:
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}: check the path.")
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ValueError("Reading Parquet needs pyarrow: pip install 'hyperlabel[tables]'.") from error
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            seen = 0
+            for batch in file.iter_batches(batch_size=rows):
+                places = list(range(seen + 1, seen + batch.num_rows + 1))
+                seen += batch.num_rows
+                yield Cells(batch.to_pydict(), places, path, "row")
+            if not seen:
+                yield Cells({name: [] for name in file.schema_arrow.names}, [], path, "row")
+    except (pyarrow.ArrowException, OSError) as error:
+        detail = str(error).split("\n")[0]
+        raise DataError(f"this is not a readable Parquet file ({detail}).", path) from error
