@@ -21,6 +21,9 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "CPLST",
         "PartialBinaryRelevance",
         "CompressedSensing",
+        "LabelPowerset",
+        "LabelTopicModel",
+        "KernelDependencyEstimation",
     ),
     "ranking": (
         "RankSVM",

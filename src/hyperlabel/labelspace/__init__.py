@@ -12,7 +12,10 @@ from hyperlabel.labelspace.encoders import (
     IdentityEncoder,
     PrincipalEncoder,
 )
+from hyperlabel.labelspace.kernel_dependency import KernelDependencyEstimation
 from hyperlabel.labelspace.linear import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
+from hyperlabel.labelspace.powerset import LabelPowerset
+from hyperlabel.labelspace.topics import LabelTopicModel
 
 __all__ = [
     "LabelSpaceClassifier",
@@ -20,6 +23,9 @@ __all__ = [
     "CPLST",
     "PartialBinaryRelevance",
     "CompressedSensing",
+    "LabelPowerset",
+    "LabelTopicModel",
+    "KernelDependencyEstimation",
     "IdentityEncoder",
     "FrequentLabelsEncoder",
     "PrincipalEncoder",

@@ -1,0 +1,234 @@
+"""Kernel dependency estimation: principal components of label sets in a feature space (Algorithm 6).
+
+Notation
+--------
+=========  ==================================================  =====
+code       paper                                               shape
+=========  ==================================================  =====
+V          distinct label sets v_i, c_i rows on each           C×K
+dual_      a: u_m = Σ a_im φ(v_i), the principal components    C×M
+H          h_im = ⟨φ(v_i) − o, u_m⟩                            C×M
+coef       dual coefficients of the kernel ridge on x          n×M
+=========  ==================================================  =====
+
+Rows on one vertex share its image, so the label kernel is C×C: kernel PCA weighted by c.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.preprocessing import KernelCenterer
+
+from hyperlabel._base import MultiLabelClassifier
+from hyperlabel.geometry.hypercube import distinct_vertices, mean_vertex
+from hyperlabel.solvers.label_svd import directions_of_gram
+from hyperlabel.solvers.moments import dense, row_blocks
+from hyperlabel.solvers.ridge import SamplePath
+from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
+
+ROWS_MAX = 20_000  # the kernel of the rows is then 3.2 GB
+SAME = 1e-10  # squared distances this close are ties, which go to the first
+STEPS = 50  # a pre-image search of this many flips has left the data far behind
+
+
+class KernelDependencyEstimation(MultiLabelClassifier):
+    r"""Regress the kernel principal components of the label sets and search the pre-image.
+
+    Each label set is mapped to :math:`h_m = \langle \phi(y) - o, u_m \rangle`, predicted by kernel
+    ridge regression, and decoded by, eq. (1),
+
+    .. math:: \hat y = \arg\min_{y} \|(\langle \phi(y) - o, u_m \rangle)_{m \le M} - r(x)\|,
+
+    where:
+
+    - :math:`\phi` is the feature map of the label kernel, :math:`o` the mean image;
+    - :math:`u_m` are the leading principal components in the feature space;
+    - the minimum is taken over the label sets seen, then refined by flipping single labels
+      as long as that comes closer.
+
+    The score of a label is half the difference between the squared distances of the best
+    candidate without and with it (candidates: sets seen, the answer, its single flips).
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        M; None means the rank.
+    label_kernel : {"rbf", "linear", "poly"}, default="rbf"
+        Kernel of label sets; "poly" is (⟨y, y'⟩ + 1)².
+    label_gamma : float, default=None
+        Width of the rbf label kernel; None is one over the mean squared distance of label sets.
+    kernel : str, default="linear"
+        Kernel of the rows, a name of `sklearn.metrics.pairwise.pairwise_kernels`.
+    gamma : float, default=None
+        Its width.
+    alpha : float, default=1.0
+        The ridge λ.
+    decoder : {"preimage", "round"}, default="preimage"
+        "round" (linear label kernel only) makes this PLST in dual form.
+
+    Attributes
+    ----------
+    vertices_ : csr_array of shape (n_sets, n_labels)
+        The distinct label sets, most frequent first.
+    codes_ : ndarray of shape (n_sets, n_components)
+        Their images h.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Scatter along each component.
+
+    References
+    ----------
+    Weston, Chapelle, Elisseeff, Schölkopf & Vapnik (2002), Kernel dependency estimation;
+    Tai & Lin (2012), Algorithm 6.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import KernelDependencyEstimation
+    >>> X, Y = make_multilabel_classification(n_samples=100, random_state=0)
+    >>> KernelDependencyEstimation(4).fit(X, Y).predict(X[:2]).shape
+    (2, 5)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_kernel: Literal["rbf", "linear", "poly"] = "rbf",
+        label_gamma: float | None = None,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        alpha: float = 1.0,
+        decoder: Literal["preimage", "round"] = "preimage",
+    ) -> None:
+        self.n_components = n_components
+        self.label_kernel = label_kernel
+        self.label_gamma = label_gamma
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.decoder = decoder
+
+    def fit(self, X: Any, y: Any) -> KernelDependencyEstimation:
+        """Find the components of the label sets and regress them on the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows, kept for prediction.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes.
+
+        Returns
+        -------
+        self : KernelDependencyEstimation
+        """
+        X, Y = self._check_fit(X, y)
+        self._check_parameters(X.shape[0])
+        found = distinct_vertices(Y)
+        self.vertices_ = found.Y
+        self._sizes = np.diff(found.Y.indptr).astype(np.float64)
+        self._offset = mean_vertex(Y)
+        spread = 2.0 * float(np.sum(self._offset * (1.0 - self._offset)))
+        self._gamma = self.label_gamma if self.label_gamma is not None else 1.0 / max(spread, 1e-12)
+        self._components(found.counts)
+        self._X = X
+        gram = self._row_kernel(X)
+        self._centerer = KernelCenterer().fit(gram)
+        H = self.codes_[found.codes]
+        self._mean = H.mean(axis=0)
+        path = SamplePath(self._centerer.transform(gram), H - self._mean, f_mean=self._mean, once=True)
+        self._coef = path.dual(float(self.alpha))
+        self.residual_ = path.residual(float(self.alpha))
+        return self
+
+    def _check_parameters(self, n: int) -> None:
+        if self.label_kernel not in ("rbf", "linear", "poly"):
+            raise ValueError(f"label_kernel must be 'rbf', 'linear' or 'poly', got {self.label_kernel!r}.")
+        if self.decoder not in ("preimage", "round"):
+            raise ValueError(f"decoder must be 'preimage' or 'round', got {self.decoder!r}.")
+        if self.decoder == "round" and self.label_kernel != "linear":
+            raise ValueError("decoder='round' needs label_kernel='linear': other images have no inverse.")
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
+        if n > ROWS_MAX:
+            raise ValueError(
+                f"The kernel of {n} rows does not fit: fit on at most {ROWS_MAX} of them, or PLST."
+            )
+
+    # -- label sets in feature space ------------------------------------------------------------------
+
+    def _label_kernel(self, inner: np.ndarray, sizes: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """κ(y, v) from ⟨y, v⟩, |y| and |v|."""
+        if self.label_kernel == "linear":
+            return inner
+        if self.label_kernel == "poly":
+            return (inner + 1.0) ** 2
+        return np.exp(-self._gamma * np.maximum(sizes[:, None] + others - 2.0 * inner, 0.0))
+
+    def _components(self, counts: np.ndarray) -> None:
+        V, c = self.vertices_, counts.astype(np.float64)
+        kernel = self._label_kernel(dense(V @ V.T), self._sizes, self._sizes)
+        mean = kernel @ c / c.sum()
+        centred = kernel - mean[:, None] - mean + c @ mean / c.sum()
+        root = np.sqrt(c)
+        found = directions_of_gram(root[:, None] * centred * root, self.n_components)
+        sigma = found.singular_values
+        self.eigenvalues_ = sigma**2
+        # Σ_i a_im = 0 (each component is orthogonal to √c), so ⟨φ(y) − o, u_m⟩ needs no mean over y
+        self._dual = root[:, None] * found.components.T / np.where(sigma > 0, sigma, np.inf)
+        self._shift = mean @ self._dual
+        self.codes_ = kernel @ self._dual - self._shift
+
+    def _images(self, inner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """H of label sets given by ⟨y, v_i⟩ and |y|."""
+        return self._label_kernel(inner, sizes, self._sizes) @ self._dual - self._shift
+
+    # -- rows -----------------------------------------------------------------------------------------
+
+    def _row_kernel(self, X: Any) -> np.ndarray:
+        params = {} if self.gamma is None else {"gamma": self.gamma}
+        gram = pairwise_kernels(X, self._X, metric=self.kernel, filter_params=True, **params)
+        return np.asarray(dense(gram), dtype=np.float64)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        scores = np.empty((X.shape[0], self.vertices_.shape[1]))
+        for rows in row_blocks(X.shape[0], 8 * (self._X.shape[0] + 4 * self.vertices_.shape[0])):
+            codes = self._centerer.transform(self._row_kernel(X[rows])) @ self._coef + self._mean
+            scores[rows] = self._round(codes) if self.decoder == "round" else self._preimages(codes)
+        return scores
+
+    def _round(self, codes: np.ndarray) -> np.ndarray:
+        components = dense(self._dual.T @ self.vertices_)
+        return 2.0 * (self._offset + codes @ components) - 1.0
+
+    def _preimages(self, codes: np.ndarray) -> np.ndarray:
+        """Scores of the nearest label sets, seen or one flip after another from a seen one."""
+        near = -cdist(codes, self.codes_, "sqeuclidean")
+        on, off = best_with_and_without(near, self.vertices_)
+        nearest = _first_best(near)
+        chosen = self.vertices_[nearest].toarray() > 0
+        columns = self.vertices_.toarray().T
+        for row, r in enumerate(codes):
+            y, best = chosen[row], near[row, nearest[row]]
+            for _ in range(STEPS):
+                sign = np.where(y, -1.0, 1.0)
+                inner = columns.T @ y + sign[:, None] * columns
+                moved = -np.sum((self._images(inner, y.sum() + sign) - r) ** 2, axis=1)
+                k = int(_first_best(moved))
+                if not moved[k] > best + SAME * (1.0 + abs(best)):
+                    break
+                best = moved[k]
+                y[k] = not y[k]
+            on[row] = np.maximum(on[row], np.where(y, best, moved))
+            off[row] = np.maximum(off[row], np.where(y, moved, best))
+        return label_margins(on, off, chosen) / 2.0
+
+
+def _first_best(values: np.ndarray) -> np.ndarray:
+    """Return the first index whose value is the largest up to rounding, along the last axis."""
+    top = values.max(axis=-1, keepdims=True)
+    return np.argmax(values >= top - SAME * (1.0 + np.abs(top)), axis=-1)

@@ -1,0 +1,155 @@
+"""Label power-set: every label set seen is a class (Algorithm 1), rare ones may be pruned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+
+from hyperlabel._base import MultiLabelClassifier
+from hyperlabel.geometry.hypercube import Vertices, distinct_vertices
+from hyperlabel.solvers.moments import dense, row_blocks
+from hyperlabel.solvers.ridge import solve_ridge
+from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
+
+
+class LabelPowerset(MultiLabelClassifier):
+    r"""One multi-class problem whose classes are the label sets seen in training.
+
+    The prediction is the best set, :math:`\hat y = v_{c^*}`, :math:`c^* = \arg\max_c s_c(x)`, and
+    the score of label k is
+
+    .. math:: \max_{c: k \in v_c} s_c(x) - \max_{c: k \notin v_c} s_c(x),
+
+    where:
+
+    - :math:`v_c` are the distinct label sets (vertices of the cube);
+    - :math:`s_c` is the score the multi-class classifier gives to set c.
+
+    Only sets seen in training (and not pruned) can be predicted.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        A multi-class classifier; None is a ridge regression on class indicators, one shared
+        solve for all sets.
+    min_count : int, default=1
+        Sets seen in fewer rows are no classes; their rows count as the nearest kept set
+        (fewest labels changed; ties to the more frequent set).
+    alpha : float, default=1.0
+        The ridge λ of the default classifier.
+
+    Attributes
+    ----------
+    vertices_ : csr_array of shape (n_sets, n_labels)
+        The sets that can be predicted, most frequent first.
+    counts_ : ndarray of shape (n_sets,)
+        Rows of each, those moved to it included.
+    estimator_ : classifier
+        The fitted classifier, if one was given.
+    coef_, intercept_, residual_
+        The default ridge (n_features × n_sets) and its certificate.
+
+    References
+    ----------
+    Tsoumakas & Katakis (2007); Read, Pfahringer & Holmes (2008) for pruning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import LabelPowerset
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> model = LabelPowerset(min_count=3).fit(X, Y)
+    >>> model.predict(X[:2]).shape
+    (2, 5)
+    """
+
+    def __init__(self, estimator: Any = None, *, min_count: int = 1, alpha: float = 1.0) -> None:
+        self.estimator = estimator
+        self.min_count = min_count
+        self.alpha = alpha
+
+    def fit(self, X: Any, y: Any) -> LabelPowerset:
+        """Fit the multi-class classifier on label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes.
+
+        Returns
+        -------
+        self : LabelPowerset
+        """
+        X, Y = self._check_fit(X, y)
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
+        kept = prune_vertices(distinct_vertices(Y), self.min_count)
+        self.vertices_, self.counts_ = kept.Y, kept.counts
+        for name in ("estimator_", "coef_", "intercept_", "residual_"):
+            self.__dict__.pop(name, None)
+        if self.estimator is None:
+            n = len(kept.codes)
+            one_hot = sparse.csr_array((np.ones(n), (np.arange(n), kept.codes)), shape=(n, len(kept.counts)))
+            found = solve_ridge(X, one_hot, alphas=(float(self.alpha),)).solve(float(self.alpha))
+            self.coef_, self.intercept_, self.residual_ = found.coef, found.intercept, found.residual
+        elif len(kept.counts) > 1:
+            if not is_classifier(self.estimator):
+                raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
+            self.estimator_ = clone(self.estimator).fit(X, kept.codes)
+        return self
+
+    def _scores(self, X: Any) -> np.ndarray:
+        K, C = self.vertices_.shape[1], self.vertices_.shape[0]
+        scores = np.empty((X.shape[0], K))
+        for rows in row_blocks(X.shape[0], 8 * (C + 2 * K)):
+            S = self._set_scores(X[rows])
+            on, off = best_with_and_without(S, self.vertices_)
+            chosen = self.vertices_[S.argmax(axis=1)].toarray() > 0
+            scores[rows] = label_margins(on, off, chosen)
+        return scores
+
+    def _set_scores(self, X: Any) -> np.ndarray:
+        """Score of every set, n×C."""
+        if self.estimator is None:
+            return dense(X @ self.coef_) + self.intercept_
+        C = self.vertices_.shape[0]
+        if C == 1:
+            return np.zeros((X.shape[0], 1))
+        for name in ("decision_function", "predict_proba"):
+            if hasattr(self.estimator_, name):
+                S = getattr(self.estimator_, name)(X)
+                return np.column_stack([-S, S]) if S.ndim == 1 else S
+        return np.eye(C)[self.estimator_.predict(X)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.sparse = self.estimator.__sklearn_tags__().input_tags.sparse
+        return tags
+
+
+def prune_vertices(found: Vertices, min_count: int) -> Vertices:
+    """Keep vertices seen in at least `min_count` rows; move the other rows to the nearest of them."""
+    if not isinstance(min_count, (int, np.integer)) or min_count < 1:
+        raise ValueError(f"min_count must be an integer from 1, got {min_count!r}.")
+    n_kept = int(np.count_nonzero(found.counts >= min_count))  # the most frequent come first
+    if n_kept == 0:
+        raise ValueError(
+            f"No label set occurs {min_count} times (the most frequent occurs {found.counts[0]} times): "
+            "lower min_count."
+        )
+    if n_kept == len(found.counts):
+        return found
+    kept, gone = found.Y[:n_kept], found.Y[n_kept:]
+    sizes = np.diff(kept.indptr)
+    place = np.arange(len(found.counts))
+    for rows in row_blocks(gone.shape[0], 8 * n_kept):
+        shared = dense(gone[rows] @ kept.T)
+        place[n_kept + rows.start : n_kept + rows.stop] = np.argmin(sizes - 2 * shared, axis=1)
+    codes = place[found.codes]
+    return Vertices(kept, codes, np.bincount(codes, minlength=n_kept))

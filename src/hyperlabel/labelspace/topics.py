@@ -1,0 +1,177 @@
+"""Topic modelling of label sets: soft clusters of vertices (Algorithm 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse, special
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+
+from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel.geometry.hypercube import mean_vertex
+from hyperlabel.solvers.moments import dense
+from hyperlabel.solvers.soft_logistic import solve_soft_logistic
+
+
+class LabelTopicModel(MultiLabelClassifier):
+    r"""Latent topics of label sets, predicted by a probabilistic classifier.
+
+    .. math:: P(y \mid x) = \sum_m P(y \mid z = m)\, r_m(x), \qquad \tilde y = \sum_m r_m(x)\, p_m,
+
+    where:
+
+    - :math:`z` is the topic; :math:`h_{im} = P(z = m \mid y_i)` comes from latent Dirichlet
+      allocation, each label set being a document of label names ("no label" is a word as well);
+    - :math:`p_m = \sum_i h_{im} y_i / \sum_i h_{im}` is the centre of topic m, inside the cube;
+    - :math:`r_m(x)` is multinomial logistic regression (maximum entropy) on the soft targets h.
+
+    Labels with :math:`\tilde y_k > ½` are predicted; rare labels seldom get there, so tune the
+    cut or use the ranking.
+
+    Parameters
+    ----------
+    n_topics : int, default=10
+        M.
+    classifier : classifier, default=None
+        A probabilistic classifier that takes sample_weight, trained on every row once per topic
+        with weight h; None is logistic regression on the soft targets themselves.
+    alpha : float, default=1.0
+        The penalty (λ/2)‖W‖² of the default classifier, on columns of unit variance.
+    n_init : int, default=3
+        Random starts of the topic model; the one of lowest perplexity is kept.
+    random_state : int, default=None
+        First start of the topic model; None is 0.
+
+    Attributes
+    ----------
+    topics_ : LatentDirichletAllocation
+        The fitted topic model.
+    components_ : ndarray of shape (n_topics, n_labels)
+        p, the centres.
+    coef_, intercept_ : ndarray
+        The default classifier (n_features × n_topics).
+    classifier_ : classifier
+        The fitted classifier, if one was given.
+
+    References
+    ----------
+    Law, Settles & Mitchell (2010), Learning to tag from open vocabulary labels;
+    Blei, Ng & Jordan (2003), Latent Dirichlet allocation; Tai & Lin (2012), Algorithm 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import LabelTopicModel
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> LabelTopicModel(4).fit(X, Y).predict_proba(X[:2]).shape
+    (2, 5)
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        classifier: Any = None,
+        alpha: float = 1.0,
+        n_init: int = 3,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.classifier = classifier
+        self.alpha = alpha
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> LabelTopicModel:
+        """Find the topics of the label sets and learn to predict them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes.
+
+        Returns
+        -------
+        self : LabelTopicModel
+        """
+        X, Y = self._check_fit(X, y)
+        if not isinstance(self.n_topics, (int, np.integer)) or self.n_topics < 1:
+            raise ValueError(f"n_topics must be an integer from 1, got {self.n_topics!r}.")
+        if not isinstance(self.n_init, (int, np.integer)) or self.n_init < 1:
+            raise ValueError(f"n_init must be an integer from 1, got {self.n_init!r}.")
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
+        # "no label" is a word too, or rows without labels would belong to every topic alike
+        empty = sparse.csr_array((np.diff(Y.indptr) == 0).astype(np.float64)[:, None])
+        H = self._find_topics(sparse.hstack([Y, empty], format="csr"))
+        mass = H.sum(axis=0)
+        centres = dense(Y.T @ H).T
+        # a topic that no row belongs to has no centre of its own: it gets the mean
+        self.components_ = np.where(
+            mass[:, None] > 1e-9, centres / np.maximum(mass, 1e-9)[:, None], mean_vertex(Y)
+        )
+        self._fit_topics(X, H)
+        return self
+
+    def _find_topics(self, documents: sparse.csr_array) -> np.ndarray:
+        """Topic distribution of each label set, from the best of several starts."""
+        found = []
+        for start in range(int(self.n_init)):
+            # label sets are short documents: a small prior lets each belong to few topics
+            model = LatentDirichletAllocation(
+                int(self.n_topics),
+                doc_topic_prior=0.01,
+                max_iter=30,
+                random_state=(self.random_state or 0) + start,
+            )
+            H = model.fit_transform(documents)
+            found.append((model.bound_, start, model, H))
+        _, _, self.topics_, H = min(found, key=lambda entry: entry[:2])  # bound_ is the perplexity
+        return H
+
+    def _fit_topics(self, X: Any, H: np.ndarray) -> None:
+        for name in ("coef_", "intercept_", "classifier_"):
+            self.__dict__.pop(name, None)
+        if self.classifier is None:
+            found = solve_soft_logistic(X, H, alpha=float(self.alpha))
+            self.coef_, self.intercept_ = found.coef, found.intercept
+            return
+        # the same row once per topic, weighted by how much it belongs there
+        row, topic = np.nonzero(H > 1e-3)
+        self.classifier_ = clone(self.classifier).fit(X[row], topic, sample_weight=H[row, topic])
+
+    def _topic_probabilities(self, X: Any) -> np.ndarray:
+        """r(x) of validated rows, n×M."""
+        if self.classifier is None:
+            return special.softmax(dense(X @ self.coef_) + self.intercept_, axis=1)
+        found = np.zeros((X.shape[0], len(self.components_)))
+        found[:, self.classifier_.classes_] = self.classifier_.predict_proba(X)
+        return found
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return 2.0 * (self._topic_probabilities(X) @ self.components_) - 1.0
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each label, Σ r_m(x) p_m.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_labels)
+        """
+        X = self._check_predict(X)
+        return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.classifier is not None:
+            tags.input_tags.sparse = self.classifier.__sklearn_tags__().input_tags.sparse
+        return tags

@@ -1,0 +1,88 @@
+"""From scores of label sets to scores of labels.
+
+A model that scores whole label sets (vertices v_c of the cube) ranks labels by the best set
+with the label against the best set without it: the difference is positive exactly where the
+best set of all has the label.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+TINY = 1e-300  # tells a label of the best set, tied with another set, from one outside it
+
+
+def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best score among the vertices with (without) each label, two n×K arrays.
+
+    −inf where no vertex has (lacks) the label.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n, C)
+        Scores of the vertices.
+    vertices : csr_array of shape (C, K)
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> V = sparse.csr_array(np.array([[1.0, 0], [1, 1]]))
+    >>> best_with_and_without(np.array([[0.2, 0.7]]), V)
+    (array([[0.7, 0.7]]), array([[-inf,  0.2]]))
+    """
+    n, K = len(S), vertices.shape[1]
+    on, off = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
+    S = np.ascontiguousarray(S, dtype=np.float64)
+    _best(S, vertices.indptr.astype(np.int64), vertices.indices.astype(np.int64), on, off)
+    return on, off
+
+
+def label_margins(on: np.ndarray, off: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Turn best scores into margins that are positive exactly on the chosen sets.
+
+    Parameters
+    ----------
+    on, off : ndarray of shape (n, K)
+        Best score with and without each label, −inf where there is none.
+    chosen : ndarray of shape (n, K), bool
+        The best set of each row.
+
+    Examples
+    --------
+    >>> label_margins(np.array([[0.7, 0.7]]), np.array([[-np.inf, 0.2]]), np.array([[True, True]]))
+    array([[1.5, 0.5]])
+    """
+    known = np.where(np.isfinite(on), on, np.where(np.isfinite(off), off, 0.0))
+    low = np.minimum(known, np.where(np.isfinite(off), off, known)).min(axis=1, keepdims=True)
+    high = np.maximum(known, np.where(np.isfinite(off), off, known)).max(axis=1, keepdims=True)
+    beyond = high - low + 1.0  # more than any margin between two vertices
+    margin = np.where(np.isfinite(on), on, high - beyond) - np.where(np.isfinite(off), off, high - beyond)
+    margin = np.where(np.isfinite(on) | np.isfinite(off), margin, -beyond)
+    return np.where(chosen, np.maximum(margin, TINY), np.minimum(margin, 0.0))
+
+
+@njit(cache=True, nogil=True)
+def _best(S, indptr, indices, on, off):
+    n, C = S.shape
+    K = on.shape[1]
+    stamp = np.full(K, -1, np.int64)
+    for row in range(n):
+        top = np.argmax(S[row])
+        for k in range(K):
+            off[row, k] = S[row, top]  # right for every label outside the best set
+        for q in range(indptr[top], indptr[top + 1]):
+            off[row, indices[q]] = -np.inf
+        for c in range(C):
+            s = S[row, c]
+            for q in range(indptr[c], indptr[c + 1]):
+                k = indices[q]
+                stamp[k] = c
+                on[row, k] = max(on[row, k], s)
+            for q in range(indptr[top], indptr[top + 1]):
+                k = indices[q]
+                if stamp[k] != c:
+                    off[row, k] = max(off[row, k], s)
+        stamp[:] = -1
