@@ -1,0 +1,33 @@
+"""Experiments: what to run (protocol), running it (runner), keeping it (store), judging it (statistics)."""
+
+from hyperlabel.experiments.protocol import Method, Protocol, Splits
+from hyperlabel.experiments.runner import Cell, Outcome, Progress, Value, run
+from hyperlabel.experiments.statistics import (
+    bayesian_correlated_t,
+    corrected_resampled_t,
+    critical_difference,
+    friedman,
+    holm,
+    indistinguishable_groups,
+    wilcoxon_holm,
+)
+from hyperlabel.experiments.store import Store
+
+__all__ = [
+    "Protocol",
+    "Method",
+    "Splits",
+    "Cell",
+    "Outcome",
+    "Value",
+    "Progress",
+    "run",
+    "Store",
+    "corrected_resampled_t",
+    "bayesian_correlated_t",
+    "friedman",
+    "wilcoxon_holm",
+    "holm",
+    "critical_difference",
+    "indistinguishable_groups",
+]

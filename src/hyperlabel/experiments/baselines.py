@@ -1,0 +1,102 @@
+"""Baselines from scikit-learn that need a little glue to stand in a multi-label comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import ClassifierChain
+
+from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+
+
+class ChainEnsemble(MultiLabelClassifier):
+    """Average of scikit-learn's `ClassifierChain` over random label orders.
+
+    A chain lets each label see the predictions of those before it; averaging over orders takes away
+    the luck of one order. Labels that are constant in training are left out of the chains.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Cloned for each label; logistic regression when None.
+    n_chains : int, default=5
+        Number of chains.
+    random_state : int, default=None
+        Seed of the orders.
+
+    Attributes
+    ----------
+    chains_ : list of ClassifierChain
+        The fitted chains.
+    classes_ : ndarray
+        ``arange(n_labels)``, or the classes of a 1-D y.
+
+    References
+    ----------
+    J. Read, B. Pfahringer, G. Holmes, E. Frank, *Classifier chains for multi-label classification*,
+    Machine Learning 85, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel.experiments.baselines import ChainEnsemble
+    >>> X, Y = make_multilabel_classification(n_samples=60, random_state=0)
+    >>> ChainEnsemble(n_chains=2, random_state=0).fit(X, Y).predict(X).shape
+    (60, 5)
+    """
+
+    def __init__(self, estimator: Any = None, *, n_chains: int = 5, random_state: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_chains = n_chains
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> ChainEnsemble:
+        """Fit the chains.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self : ChainEnsemble
+        """
+        X, Y = self._check_fit(X, y)
+        self._varying = np.flatnonzero(self._constant == 0)
+        base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        rng = np.random.default_rng(self.random_state)
+        target = Y[:, self._varying].toarray().astype(np.int8)
+        self.chains_ = []
+        for _ in range(self.n_chains if len(self._varying) else 0):
+            order = [int(j) for j in rng.permutation(target.shape[1])]
+            self.chains_.append(ClassifierChain(clone(base), order=order).fit(X, target))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each label, averaged over chains.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_labels)
+        """
+        return shape_probabilities(self._layout, self._positive(self._check_predict(X)))
+
+    def _positive(self, X: Any) -> np.ndarray:
+        positive = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
+        if self.chains_:
+            positive[:, self._varying] = np.mean([c.predict_proba(X) for c in self.chains_], axis=0)
+        return positive
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._positive(X) - 0.5

@@ -1,0 +1,62 @@
+"""What a result was computed with: versions, machine, and a fingerprint of the code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from hyperlabel import __version__
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
+
+
+@lru_cache(maxsize=1)
+def describe() -> dict[str, str]:
+    """Return the environment as a flat dict; the same process always gives the same answer.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments.environment import describe
+    >>> sorted(describe())[:3]
+    ['code', 'cpu', 'hyperlabel']
+    """
+    return {
+        "python": platform.python_version(),
+        **versions(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cpu": f"{_cpu_name()}, {os.cpu_count()} cores",
+        "threads": "one BLAS thread per fit",
+        "code": code_fingerprint(),
+    }
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on; they are part of a cell's identity."""
+    found = {"hyperlabel": __version__}
+    for name in PACKAGES:
+        found[name] = metadata.version(name)
+    return found
+
+
+@lru_cache(maxsize=1)
+def code_fingerprint() -> str:
+    """Hash the library's own source, so that a resumed run can tell when the code has changed."""
+    root = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")

@@ -1,0 +1,1 @@
+"""The papers: printed figures, protocols, and what we get."""

@@ -1,0 +1,162 @@
+"""What a reproduction yields: our numbers beside the paper's, curves, and footnotes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Number:
+    """One entry of a table: ours (mean over splits, spread, how many) and the paper's."""
+
+    row: str
+    column: str
+    ours: float
+    spread: float = math.nan
+    n: int = 0
+    paper: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """Ours minus the paper's."""
+        return math.nan if self.paper is None else self.ours - self.paper
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One panel of a figure: series over x, each with one row of scores per split."""
+
+    title: str
+    x: list[float]
+    scores: dict[str, list[list[float]]]
+    xlabel: str
+    ylabel: str
+    log: bool = False
+    log_y: bool = False
+
+
+@dataclass
+class Result:
+    """A reproduced table or figure.
+
+    Parameters
+    ----------
+    id : str
+        As given to ``hyperlabel reproduce``.
+    title : str
+        What it shows.
+    numbers : list of Number
+        Table entries.
+    curves : list of Curve
+        Panels.
+    notes : list of str
+        Every deviation in data or protocol, and what it means.
+    missing : list of str
+        Parts without data: named, never invented.
+    digits : int
+        Decimals to print.
+    quick : bool
+        Whether fewer repeats were run.
+    """
+
+    id: str
+    title: str
+    numbers: list[Number] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    digits: int = 4
+    quick: bool = False
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[str]:
+        """Row names, in order."""
+        return list(dict.fromkeys(n.row for n in self.numbers))
+
+    def columns(self) -> list[str]:
+        """Column names, in order."""
+        return list(dict.fromkeys(n.column for n in self.numbers))
+
+    def at(self, row: str, column: str) -> Number | None:
+        """Return one entry, or None."""
+        return next((n for n in self.numbers if n.row == row and n.column == column), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "quick": self.quick,
+            "numbers": [
+                {
+                    "row": n.row,
+                    "column": n.column,
+                    "ours": _plain(n.ours),
+                    "spread": _plain(n.spread),
+                    "splits": n.n,
+                    "paper": n.paper,
+                    "difference": _plain(n.difference),
+                }
+                for n in self.numbers
+            ],
+            "notes": self.notes,
+            "missing": self.missing,
+            "failures": self.failures,
+        }
+
+    def markdown(self) -> str:
+        """Return the table as Markdown: per column the paper's figure, ours, the difference."""
+        lines = [f"## `{self.id}`: {self.title}", ""]
+        if self.quick:
+            lines += ["**Quick run: fewer repeats and smaller grids than the paper's protocol.**", ""]
+        if self.numbers:
+            heads = [f"{c}: paper | ours | spread | difference" for c in self.columns()]
+            lines += ["| | " + " | ".join(heads) + " |", "|---" + "|---:" * (4 * len(heads)) + "|"]
+            for row in self.rows():
+                entries = [self._entry(row, column) for column in self.columns()]
+                lines.append(f"| {row} | " + " | ".join(entries) + " |")
+            lines.append("")
+        for curve in self.curves:
+            lines += self._curve(curve)
+        lines += [f"- {note}" for note in self.notes]
+        lines += [f"- Not reproduced: {part}" for part in self.missing]
+        lines += [f"- Failed: {text}" for text in self.failures]
+        return "\n".join(lines) + "\n"
+
+    def _entry(self, row: str, column: str) -> str:
+        n = self.at(row, column)
+        if n is None:
+            return "– | – | – | –"
+        paper = "–" if n.paper is None else f"{n.paper:.{self.digits}f}"
+        return " | ".join(
+            [
+                paper,
+                *(_show(v, self.digits) for v in (n.ours, n.spread)),
+                _show(n.difference, self.digits, "+"),
+            ]
+        )
+
+    def _curve(self, curve: Curve) -> list[str]:
+        lines = [f"{curve.title} ({curve.ylabel}; mean over splits)", ""]
+        lines += [
+            f"| {curve.xlabel} | " + " | ".join(curve.scores) + " |",
+            "|---:" * (len(curve.scores) + 1) + "|",
+        ]
+        for i, x in enumerate(curve.x):
+            cells = []
+            for rows in curve.scores.values():
+                known = [r[i] for r in rows if math.isfinite(r[i])]
+                cells.append(_show(sum(known) / len(known) if known else math.nan, self.digits))
+            lines.append(f"| {x:g} | " + " | ".join(cells) + " |")
+        return [*lines, ""]
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _show(value: float, digits: int, sign: str = "") -> str:
+    return f"{value:{sign}.{digits}f}" if math.isfinite(value) else "–"

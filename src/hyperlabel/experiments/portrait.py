@@ -1,0 +1,111 @@
+"""A portrait of a data set: what a report shows of the data, as plain JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.datasets import Dataset
+from hyperlabel.experiments.protocol import data_facts
+
+MOST_LABELS = 25
+MOST_POINTS = 500
+EXPANSIONS = ("clique", "star", "zhou")
+
+
+def portrait(data: Dataset, *, seed: int = 0) -> dict[str, Any]:
+    """Describe a data set: sizes, label counts, co-occurrence, hypergraph spectrum, an embedding.
+
+    Parameters
+    ----------
+    data : Dataset
+        The data.
+    seed : int, default=0
+        Seed of the rows drawn for the embedding.
+
+    Returns
+    -------
+    portrait : dict
+        Plain numbers and lists, ready for JSON.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import Dataset
+    >>> from hyperlabel.experiments.portrait import portrait
+    >>> portrait(Dataset([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 0]]))["rows_without_labels"]
+    1
+    """
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    sizes = np.asarray(data.Y.sum(axis=1)).ravel()
+    return {
+        **data_facts(data),
+        "label_names": list(data.label_names),
+        "label_counts": [int(c) for c in counts],
+        "rows_without_labels": int((sizes == 0).sum()),
+        "labels_without_rows": int((counts == 0).sum()),
+        "distinct_label_sets": _distinct(data.Y),
+        "cooccurrence": cooccurrence(data),
+        "spectrum": spectrum(data.Y),
+        "embedding": _embedding(data, counts, seed),
+    }
+
+
+def _distinct(Y: Any) -> int:
+    return len({Y.indices[a:b].tobytes() for a, b in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)})
+
+
+def cooccurrence(data: Dataset) -> dict[str, Any]:
+    """Return P(column | row) among the most frequent labels."""
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    top = np.argsort(-counts, kind="stable")[:MOST_LABELS]
+    top = top[counts[top] > 0]
+    Y = data.Y[:, top]
+    share = (Y.T @ Y).toarray() / counts[top][:, None]
+    return {"labels": [data.label_names[j] for j in top], "share": share.round(4).tolist()}
+
+
+def spectrum(Y: Any) -> dict[str, list[float]]:
+    """Return the eigenvalues of the normalised similarity S = I − L: how few directions carry the labels."""
+    from hyperlabel.geometry import LabelHypergraph
+
+    graph = LabelHypergraph(Y)
+    found = {}
+    for name in EXPANSIONS:
+        factor = graph.factor(name).tosparse()
+        if factor.shape[1] > 2000:  # a k×k Gram is meant to be small
+            continue
+        values = np.linalg.eigvalsh((factor.T @ factor).toarray())[::-1]
+        found[name] = [round(float(v), 6) for v in np.clip(values, 0.0, None)[:100]]
+    return found
+
+
+def _embedding(data: Dataset, counts: np.ndarray, seed: int) -> dict[str, Any] | None:
+    """Two hypergraph components fitted on one half of the rows, shown for rows of the other half."""
+    from hyperlabel import HypergraphSpectral
+
+    if data.n_labels < 3 or data.n_rows < 20:
+        return None
+    order = np.random.default_rng(seed).permutation(data.n_rows)
+    half = data.n_rows // 2
+    fit, show = order[:half][:4000], order[half:][:MOST_POINTS]
+    Y = data.Y[fit]
+    if (np.asarray(Y.sum(axis=0)).ravel() > 0).sum() < 3:
+        return None
+    model = HypergraphSpectral(2, expansion="zhou", alpha=_scale(data.X[fit])).fit(data.X[fit], Y)
+    points = model.transform(data.X[show])
+    top = [int(j) for j in np.argsort(-counts, kind="stable")[:5]]
+    shown = data.Y[show].toarray() > 0
+    # A row is drawn in the colour of its rarest label among the five most frequent ones.
+    colour = [next((i for i in reversed(range(len(top))) if row[top[i]]), -1) for row in shown]
+    return {
+        "points": np.asarray(points).round(5).tolist(),
+        "colour": colour,
+        "labels": [data.label_names[j] for j in top],
+    }
+
+
+def _scale(X: Any) -> float:
+    """A ridge in the units of X: a tenth of the mean squared column norm."""
+    squares = X.multiply(X).sum() if hasattr(X, "multiply") else np.square(X).sum()
+    return float(max(0.1 * squares / X.shape[1], 1e-8))

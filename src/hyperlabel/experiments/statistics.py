@@ -1,0 +1,322 @@
+"""Is one method better than another? Tests that fit how the scores were made.
+
+Scores from overlapping training sets (repeated cross-validation on one data set) are correlated, so
+the plain t-test is far too sure of itself: use `corrected_resampled_t` (Nadeau & Bengio) or
+`bayesian_correlated_t` (Benavoli et al.). Across several independent data sets use `friedman`, then
+`wilcoxon_holm`, and draw the result as groups (`indistinguishable_groups`).
+
+References
+----------
+C. Nadeau, Y. Bengio, *Inference for the Generalization Error*, Machine Learning 52, 2003.
+A. Benavoli, G. Corani, J. Demšar, M. Zaffalon, *Time for a Change: a Tutorial for Comparing Multiple
+Classifiers Through Bayesian Analysis*, JMLR 18, 2017.
+J. Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 7, 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class PairedT:
+    """Mean difference of paired scores, its corrected interval and p-value."""
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
+    statistic: float
+    n_splits: int
+
+
+@dataclass(frozen=True)
+class BayesianT:
+    """Posterior of a mean difference: probabilities of worse, as good as (inside the rope), better."""
+
+    mean: float
+    low: float
+    high: float
+    worse: float
+    equivalent: float
+    better: float
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Friedman's test: average ranks (1 is best), χ² and the F form of Iman and Davenport."""
+
+    ranks: np.ndarray
+    statistic: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+    n_datasets: int
+
+
+def _differences(a: Any, b: Any) -> np.ndarray:
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError("Paired scores must be two lists of the same length, one score per split.")
+    if len(a) < 2:
+        raise ValueError("A comparison needs at least two splits.")
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ValueError("Scores to compare must be finite: leave out splits where one is undefined.")
+    return a - b
+
+
+def _correlated_scale(d: np.ndarray, test_share: float) -> float:
+    """Standard error of the mean difference when training sets overlap (Nadeau & Bengio, §5)."""
+    if not test_share > 0:
+        raise ValueError(
+            f"test_share, the ratio of test to training rows, must be positive; got {test_share}."
+        )
+    return float(np.sqrt((1.0 / len(d) + test_share) * d.var(ddof=1)))
+
+
+def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: float = 0.95) -> PairedT:
+    r"""Compare two methods on the splits of one data set, allowing for their overlap.
+
+    .. math:: t = \frac{\bar d}{\sqrt{(1/J + n_2/n_1)\, s_d^2}}, \qquad J - 1 \text{ degrees of freedom},
+
+    where:
+
+    - :math:`d_j` is the difference of the two scores on split j of J, :math:`s_d^2` its variance;
+    - :math:`n_2/n_1` is `test_share`, the ratio of test to training rows: without it the variance
+      is underestimated, because the training sets share most of their rows.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_splits,)
+        Scores of the two methods on the same splits.
+    test_share : float
+        Rows tested on divided by rows trained on: 1/(k−1) for k folds.
+    confidence : float, default=0.95
+        Coverage of the interval.
+
+    Returns
+    -------
+    result : PairedT
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import corrected_resampled_t
+    >>> t = corrected_resampled_t([0.8, 0.7, 0.9], [0.7, 0.65, 0.8], test_share=1 / 2)
+    >>> round(t.mean, 3), t.low < 0 < t.high
+    (0.083, True)
+    """
+    d = _differences(a, b)
+    scale, df = _correlated_scale(d, test_share), len(d) - 1
+    mean = float(d.mean())
+    if scale == 0.0:  # the same difference on every split: nothing to divide by
+        t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
+        return PairedT(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, t, len(d))
+    t = mean / scale
+    half = float(stats.t.ppf(0.5 + confidence / 2, df)) * scale
+    return PairedT(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(t), df)), t, len(d))
+
+
+def bayesian_correlated_t(
+    a: Any, b: Any, *, test_share: float, rope: float = 0.01, confidence: float = 0.95
+) -> BayesianT:
+    r"""Posterior of the mean difference of two methods on one data set.
+
+    The posterior is Student's t with J − 1 degrees of freedom, located at the mean difference, with
+    the scale of `corrected_resampled_t` (correlation :math:`\rho = n_2/(n_1+n_2)`, so that
+    :math:`\rho/(1-\rho) = n_2/n_1`). Its mass below −rope, inside ±rope and above rope answers
+    "worse, as good as, better?" directly.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_splits,)
+        Scores of the two methods on the same splits; greater is better.
+    test_share : float
+        Rows tested on divided by rows trained on.
+    rope : float, default=0.01
+        Differences up to this size do not matter in practice.
+    confidence : float, default=0.95
+        Mass of the credible interval.
+
+    Returns
+    -------
+    result : BayesianT
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import bayesian_correlated_t
+    >>> b = bayesian_correlated_t([0.8, 0.7, 0.9], [0.7, 0.65, 0.8], test_share=1 / 2)
+    >>> round(b.worse + b.equivalent + b.better, 6)
+    1.0
+    """
+    if rope < 0:
+        raise ValueError(f"rope must be at least 0, got {rope}.")
+    d = _differences(a, b)
+    scale, df = _correlated_scale(d, test_share), len(d) - 1
+    mean = float(d.mean())
+    if scale == 0.0:
+        worse, better = float(mean < -rope), float(mean > rope)
+        return BayesianT(mean, mean, mean, worse, 1.0 - worse - better, better)
+    worse = float(stats.t.cdf((-rope - mean) / scale, df))
+    better = float(stats.t.sf((rope - mean) / scale, df))
+    half = float(stats.t.ppf(0.5 + confidence / 2, df)) * scale
+    return BayesianT(mean, mean - half, mean + half, worse, max(0.0, 1.0 - worse - better), better)
+
+
+def _scores(scores: Any) -> np.ndarray:
+    scores = np.asarray(scores, dtype=float)
+    if scores.ndim != 2 or not np.isfinite(scores).all():
+        raise ValueError("Scores must be a finite table with a row per data set and a column per method.")
+    return scores
+
+
+def average_ranks(scores: Any) -> np.ndarray:
+    """Average rank of each method over the data sets; 1 is best, ties share their mean rank."""
+    return stats.rankdata(-_scores(scores), axis=1).mean(axis=0)
+
+
+def friedman(scores: Any) -> Friedman:
+    """Test whether any of the methods differ over several data sets.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods)
+        One score per data set and method; greater is better.
+
+    Returns
+    -------
+    result : Friedman
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import friedman
+    >>> result = friedman([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.7, 0.8], [0.5, 0.4, 0.3]])
+    >>> result.ranks.tolist()
+    [1.0, 2.25, 2.75]
+    """
+    scores = _scores(scores)
+    n, k = scores.shape
+    if n < 2 or k < 3:
+        raise ValueError("Friedman's test needs at least two data sets and three methods.")
+    ranks = average_ranks(scores)
+    if (scores == scores[:, :1]).all():  # every method tied everywhere: scipy divides 0 by 0
+        return Friedman(ranks, 0.0, 1.0, 0.0, 1.0, n)
+    chi2, p = stats.friedmanchisquare(*scores.T)
+    rest = n * (k - 1) - chi2
+    f = np.inf if rest <= 1e-12 * n else (n - 1) * chi2 / rest
+    f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    return Friedman(ranks, float(chi2), float(p), float(f), f_p, n)
+
+
+def holm(p_values: Any) -> np.ndarray:
+    """Adjust p-values for their number by Holm's step-down rule.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import holm
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def wilcoxon_holm(scores: Any) -> np.ndarray:
+    """Compare all pairs of methods over several data sets by signed ranks, adjusted by Holm.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods)
+        One score per data set and method.
+
+    Returns
+    -------
+    p : ndarray of shape (n_methods, n_methods)
+        Adjusted p-values, 1 on the diagonal. Methods equal on every data set get 1.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import wilcoxon_holm
+    >>> wilcoxon_holm([[0.9, 0.5], [0.8, 0.4], [0.7, 0.2]]).round(2).tolist()
+    [[1.0, 0.25], [0.25, 1.0]]
+    """
+    scores = _scores(scores)
+    k = scores.shape[1]
+    pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+    raw = [_wilcoxon(scores[:, i], scores[:, j]) for i, j in pairs]
+    p = np.ones((k, k))
+    for (i, j), value in zip(pairs, holm(raw), strict=True):
+        p[i, j] = p[j, i] = value
+    return p
+
+
+def _wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
+    return 1.0 if (a == b).all() else float(stats.wilcoxon(a, b).pvalue)
+
+
+def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05) -> float:
+    """Nemenyi's critical difference of average ranks (Demšar 2006, §3.2.2).
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import critical_difference
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    if n_methods < 2 or n_datasets < 1:
+        raise ValueError("A critical difference needs at least two methods and one data set.")
+    q = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_datasets)))
+
+
+def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) -> list[list[int]]:
+    """Group methods that no pairwise test tells apart: the bars of a critical-difference diagram.
+
+    A group is a longest run of methods in rank order in which every pair has p ≥ alpha.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (n_methods,)
+        Average ranks.
+    p_values : array-like of shape (n_methods, n_methods)
+        Adjusted p-values of all pairs.
+    alpha : float, default=0.05
+        Level of the tests.
+
+    Returns
+    -------
+    groups : list of list of int
+        Indices of methods, best rank first; only groups of two or more.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import indistinguishable_groups
+    >>> p = [[1.0, 0.5, 0.01], [0.5, 1.0, 0.2], [0.01, 0.2, 1.0]]
+    >>> indistinguishable_groups([1.0, 2.0, 3.0], p)
+    [[0, 1], [1, 2]]
+    """
+    order = np.argsort(ranks, kind="stable")
+    same = np.asarray(p_values)[np.ix_(order, order)] >= alpha
+    groups: list[list[int]] = []
+    reach = 0
+    for start in range(len(order)):
+        stop = start + 1
+        while stop < len(order) and same[start:stop, stop].all():
+            stop += 1
+        if stop - start > 1 and stop > reach:
+            groups.append([int(i) for i in order[start:stop]])
+            reach = stop
+    return groups
+
+
+def spread(values: Sequence[float]) -> float:
+    """Standard deviation over splits: a spread, not a standard error (the splits overlap)."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")

@@ -1,0 +1,268 @@
+"""The results store: one SQLite file, one transaction per finished cell.
+
+A process killed at any moment leaves a file that holds exactly the cells that had finished: each
+cell with its values, costs and details is written in one transaction (write-ahead log), under an id
+that is a hash of everything it was computed from. Running again skips what is there.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hyperlabel.experiments import environment
+
+SCHEMA = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS environment (id TEXT PRIMARY KEY, described TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS suite (name TEXT PRIMARY KEY, spec TEXT NOT NULL, command TEXT, started TEXT);
+CREATE TABLE IF NOT EXISTS cell (
+    id TEXT PRIMARY KEY, spec TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
+    error TEXT, fit_seconds REAL, predict_seconds REAL, peak_mb REAL, details TEXT,
+    environment TEXT REFERENCES environment (id), finished TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS value (
+    cell TEXT NOT NULL REFERENCES cell (id) ON DELETE CASCADE, series TEXT NOT NULL, metric TEXT NOT NULL,
+    x REAL, value REAL
+);
+CREATE INDEX IF NOT EXISTS value_cell ON value (cell);
+CREATE TABLE IF NOT EXISTS member (
+    suite TEXT NOT NULL, position INTEGER NOT NULL, cell TEXT NOT NULL, PRIMARY KEY (suite, position)
+);
+CREATE TABLE IF NOT EXISTS artifact (
+    suite TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (suite, name)
+);
+"""
+
+
+def canonical(value: Any) -> str:
+    """Return the one JSON text of a value: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def content_id(spec: Mapping[str, Any]) -> str:
+    """Return the id of a cell: a hash of its specification and of the versions it runs with.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments.store import content_id
+    >>> content_id({"a": 1, "b": 2}) == content_id({"b": 2, "a": 1})
+    True
+    """
+    text = canonical({"spec": spec, "versions": environment.versions()})
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+class Store:
+    """Results on disk, in one SQLite file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; made with its folder when missing. ``":memory:"`` keeps everything in memory.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import Store
+    >>> with Store(":memory:") as store:
+    ...     store.write("id", {"data": "d"}, [("ridge", "f1_macro", None, 0.5)])
+    ...     store.finished(["id", "other"])
+    {'id': 'done'}
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        if self.path != ":memory:":
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            self._open()
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.path} is not a hyperlabel results file ({error}).") from error
+
+    def _open(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, SCHEMA):
+            raise ValueError(
+                f"{self.path} was written by another version (schema {version}): name a new file."
+            )
+        self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded in."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._db
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def begin(self, suite: str, spec: Mapping[str, Any], cells: Sequence[str], command: str = "") -> None:
+        """Record a suite: what it is, the cells it consists of, the command that asked for it."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO suite VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+                "spec = excluded.spec, command = excluded.command, started = excluded.started",
+                (suite, canonical(spec), command, now),
+            )
+            db.execute("DELETE FROM member WHERE suite = ?", (suite,))
+            db.executemany(
+                "INSERT INTO member VALUES (?, ?, ?)", [(suite, i, cell) for i, cell in enumerate(cells)]
+            )
+
+    def write(
+        self,
+        cell: str,
+        spec: Mapping[str, Any],
+        values: Sequence[tuple[str, str, float | None, float]] = (),
+        *,
+        error: str | None = None,
+        cost: Mapping[str, float | None] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write one finished (or failed) cell, all of it in one transaction."""
+        here = environment.describe()
+        key = hashlib.sha256(canonical(here).encode()).hexdigest()[:12]
+        cost = cost or {}
+        row = (
+            cell,
+            canonical(spec),
+            "done" if error is None else "failed",
+            error,
+            cost.get("fit_seconds"),
+            cost.get("predict_seconds"),
+            cost.get("peak_mb"),
+            canonical(details or {}),
+            key,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO environment VALUES (?, ?)", (key, canonical(here)))
+            db.execute("DELETE FROM cell WHERE id = ?", (cell,))
+            db.execute("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            db.executemany(
+                "INSERT INTO value VALUES (?, ?, ?, ?, ?)", [(cell, s, m, x, v) for s, m, x, v in values]
+            )
+
+    def forget(self, cells: Sequence[str]) -> None:
+        """Remove cells, so that they are computed anew."""
+        with self._transaction() as db:
+            db.executemany("DELETE FROM cell WHERE id = ?", [(cell,) for cell in cells])
+
+    def put_artifact(self, suite: str, name: str, content: Any) -> None:
+        """Keep a JSON value beside a suite (a portrait of its data, a curve)."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO artifact VALUES (?, ?, ?)", (suite, name, canonical(content)))
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def finished(self, cells: Sequence[str]) -> dict[str, str]:
+        """Return ``{id: "done" or "failed"}`` for those of the cells that are in the store."""
+        known = dict(self._db.execute("SELECT id, status FROM cell"))
+        return {cell: known[cell] for cell in cells if cell in known}
+
+    def suites(self) -> list[str]:
+        """Return the names of the suites, oldest first."""
+        return [name for (name,) in self._db.execute("SELECT name FROM suite ORDER BY started, name")]
+
+    def suite(self, name: str) -> dict[str, Any]:
+        """Return a suite's record: spec, command, start, and the environments its cells ran in."""
+        found = self._db.execute(
+            "SELECT spec, command, started FROM suite WHERE name = ?", (name,)
+        ).fetchone()
+        if found is None:
+            raise ValueError(
+                f"{self.path} holds no suite {name!r}; it holds {', '.join(self.suites()) or 'none'}."
+            )
+        described = self._db.execute(
+            "SELECT DISTINCT e.described FROM member m JOIN cell c ON c.id = m.cell "
+            "JOIN environment e ON e.id = c.environment WHERE m.suite = ? ORDER BY e.id",
+            (name,),
+        )
+        return {
+            "name": name,
+            "spec": json.loads(found[0]),
+            "command": found[1],
+            "started": found[2],
+            "environments": [json.loads(text) for (text,) in described],
+        }
+
+    def artifact(self, suite: str, name: str) -> Any:
+        """Return what `put_artifact` kept, or None."""
+        found = self._db.execute(
+            "SELECT content FROM artifact WHERE suite = ? AND name = ?", (suite, name)
+        ).fetchone()
+        return None if found is None else json.loads(found[0])
+
+    def cells(self, suite: str) -> list[dict[str, Any]]:
+        """Return the finished cells of a suite in the suite's order, with cost and details."""
+        rows = self._db.execute(
+            "SELECT c.id, c.spec, c.status, c.error, c.fit_seconds, c.predict_seconds, c.peak_mb, c.details "
+            "FROM member m JOIN cell c ON c.id = m.cell WHERE m.suite = ? ORDER BY m.position",
+            (suite,),
+        )
+        names = ("id", "spec", "status", "error", "fit_seconds", "predict_seconds", "peak_mb", "details")
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        for cell in found:
+            cell["spec"], cell["details"] = json.loads(cell["spec"]), json.loads(cell["details"])
+        return found
+
+    def values(self, suite: str) -> list[dict[str, Any]]:
+        """Return every value of a suite: cell position, series, metric, x, value; in a fixed order."""
+        rows = self._db.execute(
+            "SELECT m.position, v.cell, v.series, v.metric, v.x, v.value FROM member m "
+            "JOIN value v ON v.cell = m.cell WHERE m.suite = ? ORDER BY m.position, v.rowid",
+            (suite,),
+        )
+        return [
+            {
+                "position": p,
+                "cell": c,
+                "series": s,
+                "metric": m,
+                "x": x,
+                "value": math.nan if v is None else v,
+            }
+            for p, c, s, m, x, v in rows
+        ]
+
+    def table(self, suite: str) -> str:
+        """Return the results as CSV text: no clock in it, so equal runs give equal bytes."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["cell", "status", "series", "metric", "x", "value"])
+        rows = self._db.execute(
+            "SELECT c.id, c.status, v.series, v.metric, v.x, v.value "
+            "FROM member m JOIN cell c ON c.id = m.cell "
+            "LEFT JOIN value v ON v.cell = c.id WHERE m.suite = ? "
+            "ORDER BY m.position, v.series, v.metric, v.x",
+            (suite,),
+        )
+        writer.writerows([*row[:4], *("" if v is None else repr(v) for v in row[4:])] for row in rows)
+        return out.getvalue()
