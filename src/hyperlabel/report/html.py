@@ -1,0 +1,164 @@
+"""Whole reports: a comparison, or reproduced papers, as one HTML file."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hyperlabel import __version__
+from hyperlabel.experiments.comparison import Comparison
+from hyperlabel.report import displays, sections
+from hyperlabel.report.page import (
+    Answer,
+    Column,
+    Figures,
+    Page,
+    Section,
+    Table,
+    Text,
+    duration,
+    number,
+    render,
+    words,
+)
+from hyperlabel.report.summary import answers, direction, join, splits_text
+
+
+def comparison_report(comparison: Comparison, *, title: str | None = None) -> str:
+    """Return the report of a comparison as one self-contained HTML text.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The finished comparison.
+    title : str, default=None
+        Title of the page.
+
+    Returns
+    -------
+    html : str
+    """
+    c = comparison
+    parts = [sections.scores_section(c), sections.differences_section(c)]
+    if c.across is not None:
+        parts.append(sections.across_section(c))
+    parts += [sections.costs_section(c), sections.labels_section(c)]
+    if any(c.curves.values()):
+        parts.append(sections.curves_section(c))
+    parts.append(sections.data_section(c))
+    if c.failures() or c.warnings():
+        parts.append(sections.problems_section(c))
+    parts.append(sections.repeat_section(c.record, c))
+    names = join(c.datasets)
+    page = Page(
+        title or f"Comparison of {len(c.methods)} methods on {names}",
+        f"Judged by {direction(c)}; {splits_text(c)}. Started {c.record['started'].replace('T', ' ')[:16]} "
+        "UTC.",
+        answers(c),
+        parts,
+        f"Made by hyperlabel {__version__}. This file needs no network.",
+    )
+    return render(page)
+
+
+def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
+    """Return the report of reproduced tables and figures as one HTML text.
+
+    Parameters
+    ----------
+    results : list of Result
+        What was reproduced.
+    record : dict
+        Command and environments, as `Store.suite` gives them.
+
+    Returns
+    -------
+    html : str
+    """
+    parts = [_result_section(result) for result in results]
+    quick = any(r.quick for r in results)
+    page = Page(
+        "Published results, reproduced",
+        "Our figure beside the paper's, with the difference and every deviation."
+        + (" Quick run: fewer repeats and smaller grids." if quick else ""),
+        _reproduction_answers(results, record),
+        [*parts, sections.repeat_section(record)],
+        f"Made by hyperlabel {__version__}. This file needs no network.",
+    )
+    return render(page)
+
+
+def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[Answer]:
+    from markupsafe import Markup, escape
+
+    pairs = [n for r in results if r.digits >= 3 for n in r.numbers if math.isfinite(n.difference)]
+    gaps = sorted(abs(n.difference) for n in pairs)
+    answers = []
+    if gaps:
+        near = sum(g <= 0.02 for g in gaps)
+        answers.append(
+            Answer(
+                "Do we match the papers?",
+                f"Of {len(gaps)} figures with a printed counterpart, {near} are within 0.02 of it; the "
+                "median distance is "
+                f"{gaps[len(gaps) // 2]:.4f}, the largest {gaps[-1]:.3f}. Footnotes say where data or "
+                "protocol differ.",
+            )
+        )
+    missing = [f"{r.id}: {part}" for r in results for part in r.missing]
+    answers.append(Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."))
+    answers.append(
+        Answer(
+            "What did it cost?",
+            f"{duration(sum(r.seconds for r in results))} of computing for {len(results)} items.",
+        )
+    )
+    failures = [f"{r.id}: {text}" for r in results for text in r.failures]
+    answers.append(Answer("What failed?", "; ".join(failures) or "Nothing failed."))
+    answers.append(
+        Answer("How do I repeat it?", Markup("Run <code>{}</code>.").format(escape(record["command"] or "…")))
+    )
+    return answers
+
+
+def _result_section(result: Any) -> Section:
+    section = Section(result.id, f"{result.id}: {result.title}")
+    if result.numbers:
+        columns = [Column("")]
+        for column in result.columns():
+            columns += [
+                Column(f"{column} {x}".strip(), True) for x in ("paper", "ours", "± spread", "difference")
+            ]
+        rows = []
+        for row in result.rows():
+            entries = [words(row)]
+            for column in result.columns():
+                n = result.at(row, column)
+                if n is None:
+                    entries += [number(None)] * 4
+                    continue
+                entries += [number(v, result.digits) for v in (n.paper, n.ours, n.spread)]
+                gap = f"{n.difference:+.{result.digits}f}" if math.isfinite(n.difference) else None
+                entries.append(number(n.difference, text=gap))
+            rows.append(entries)
+        section.blocks.append(Table(result.title, columns, rows))
+    charts = []
+    for i, curve in enumerate(result.curves):
+
+        def draw(ax: Any, curve: Any = curve) -> None:
+            displays.PathDisplay(
+                curve.x, curve.scores, xlabel=curve.xlabel, ylabel=curve.ylabel, log=curve.log
+            ).plot(ax)
+            if curve.log_y:
+                ax.set_yscale("log")
+
+        charts.append(sections.draw_figure(draw, curve.title, key=f"{result.id}-{i}"))
+    if charts:
+        section.blocks.append(Figures(charts))
+    notes = [
+        *result.notes,
+        *(f"Not reproduced: {m}" for m in result.missing),
+        *(f"Failed: {f}" for f in result.failures),
+    ]
+    section.blocks += [Text(note, "note") for note in notes]
+    return section

@@ -1,0 +1,149 @@
+"""The parts of a report's page, and the template that turns them into one HTML file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hyperlabel.report.svg import MISSING
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One table cell: what is shown, what it sorts by, whether it stands out."""
+
+    text: str
+    sort: str = ""
+    numeric: bool = False
+    mark: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table column."""
+
+    name: str
+    numeric: bool = False
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A sortable table; `folded` hides it behind a line of text until opened."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Entry]]
+    notes: Sequence[str] = ()
+    folded: str = ""
+    kind: str = "table"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An SVG and its caption."""
+
+    svg: Any
+    caption: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures side by side where there is room."""
+
+    figures: Sequence[Figure]
+    kind: str = "figures"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph, a heading or a block of code."""
+
+    text: str
+    style: str = ""
+    kind: str = "text"
+
+
+@dataclass
+class Section:
+    """A titled part of the page."""
+
+    key: str
+    title: str
+    texts: list[str] = field(default_factory=list)
+    blocks: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question of the summary and its answer."""
+
+    question: str
+    text: Any
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report."""
+
+    title: str
+    lead: str
+    answers: Sequence[Answer]
+    sections: Sequence[Section]
+    footer: str
+
+
+def words(text: str, *, mark: bool = False) -> Entry:
+    """Return a text cell."""
+    return Entry(text, text, mark=mark)
+
+
+def number(value: float | None, digits: int = 3, *, text: str | None = None, mark: bool = False) -> Entry:
+    """Return a number cell; unknown numbers show a dash and sort last."""
+    if value is None or not math.isfinite(value):
+        return Entry(text or "–", "", numeric=True, mark=mark)
+    return Entry(text or f"{value:.{digits}f}", repr(float(value)), numeric=True, mark=mark)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people write them.
+
+    Examples
+    --------
+    >>> from hyperlabel.report.page import duration
+    >>> duration(0.0123), duration(4.2), duration(130)
+    ('12 ms', '4.2 s', '2.2 min')
+    """
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def megabytes(value: float | None) -> str:
+    """Return megabytes as people write them.
+
+    Examples
+    --------
+    >>> from hyperlabel.report.page import megabytes
+    >>> megabytes(None), megabytes(0.2), megabytes(2100.0)
+    ('not measured', '< 1 MB', '2.1 GB')
+    """
+    if value is None:
+        return "not measured"
+    if value < 1:
+        return "< 1 MB"
+    return f"{value:.0f} MB" if value < 1000 else f"{value / 1000:.1f} GB"
+
+
+def render(page: Page) -> str:
+    """Return the page as one self-contained HTML text."""
+    try:
+        from jinja2 import Environment, PackageLoader
+    except ImportError as error:
+        raise ValueError(MISSING) from error
+    environment = Environment(
+        loader=PackageLoader("hyperlabel.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html.j2").render(page=page)

@@ -1,0 +1,174 @@
+"""The summary of a comparison: five questions a reader has, answered in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hyperlabel.experiments.comparison import Comparison, LabelScore
+from hyperlabel.report.page import Answer, duration, megabytes
+
+FAILING = 0.2  # a label whose F1 is below this counts as failing
+
+
+def answers(c: Comparison) -> list[Answer]:
+    """Answer the five questions."""
+    main = c.datasets[0]
+    best = recommended(c)
+    return [
+        Answer("Which method should I use here?", _which(c, best)),
+        Answer("How sure are we?", _how_sure(c, main, best)),
+        Answer("What does it cost in time and memory?", _what_cost(c, best)),
+        Answer("Which labels does it fail on?", _which_fail(c, best)),
+        Answer("How do I repeat it?", _how_repeat(c)),
+    ]
+
+
+def recommended(c: Comparison) -> str:
+    """Return the best method: by mean on one data set, by average rank over several."""
+    if c.across is not None:
+        return c.across.methods[int(c.across.friedman.ranks.argmin())]
+    return c.best(c.datasets[0])
+
+
+def _which(c: Comparison, best: str) -> str:
+    if len(c.datasets) > 1:
+        wins = [d for d in c.datasets if c.best(d) == best]
+        how = "the best average rank" if c.across is not None else f"the best mean on {c.datasets[0]}"
+        text = f"{best}: {how} over {len(c.datasets)} data sets (best on {len(wins)} of them)."
+        others = sorted({c.best(d) for d in c.datasets} - {best})
+        return text + (
+            f" Elsewhere the best is {join(others)}: see the table for your kind of data." if others else ""
+        )
+    data = c.datasets[0]
+    mean, among = c.mean(data, best), len(c.ranking(data))
+    text = f"{best}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
+    mine = c.cost(data, best)
+    cheaper = []
+    for method in c.not_told_apart(data):
+        cost = c.cost(data, method)
+        if mine and cost and cost.fit_seconds < mine.fit_seconds / 2:
+            cheaper.append((cost.fit_seconds, method))
+    if cheaper and mine:
+        seconds, method = min(cheaper)
+        text += (
+            f" If training time matters: {method} ({c.mean(data, method):.3f}) is not told apart from it and "
+            f"fits {mine.fit_seconds / seconds:.0f} times faster."
+        )
+    return text
+
+
+def _how_sure(c: Comparison, data: str, best: str) -> str:
+    if len(c.datasets) > 1:
+        if c.across is None:
+            return "Each data set is judged on its own: too few methods finished everywhere to rank them."
+        f = c.across.friedman
+        text = f"Friedman over {f.n_datasets} data sets: p = {f.p_value:.3g}."
+        if c.across.few:
+            text += (
+                " With fewer than 8 data sets such tests see only large differences: treat ranks as a hint."
+            )
+        group = next((g for g in c.across.groups if c.across.methods.index(best) in g), [])
+        same = [c.across.methods[i] for i in group if c.across.methods[i] != best]
+        return text + (
+            f" Not told apart from {best}: {join(same)}." if same else " It is told apart from all others."
+        )
+    rows = c.versus_best(data)
+    if not rows:
+        return "There is nothing to compare it with, or only one split."
+    second = rows[0]
+    text = (
+        f"Against the runner-up {second.method}: better by more than {c.rope:g} with probability "
+        f"{second.best_better:.0%}, practically equal {second.equivalent:.0%}, worse {second.best_worse:.0%}."
+    )
+    same = [v.method for v in rows if not v.told_apart]
+    apart = len(rows) - len(same)
+    if same:
+        text += f" Not told apart at the 5 % level: {join(same)}; clearly behind: {apart} of {len(rows)}."
+    else:
+        text += f" All {len(rows)} others are clearly behind (5 % level)."
+    return text
+
+
+def _what_cost(c: Comparison, best: str) -> str:
+    parts = []
+    for data in c.datasets[:3]:
+        cost = c.cost(data, best)
+        if cost is None:
+            continue
+        rows = next(x["spec"]["n_train"] for x in c._cells if x["spec"]["data"] == data)
+        parts.append(
+            f"{data}: {duration(cost.fit_seconds)} to fit {rows} rows (tuning included), "
+            f"{duration(cost.predict_seconds)} to predict a test part, {megabytes(cost.peak_mb)} of extra "
+            "memory"
+        )
+    costs = {m: c.cost(c.datasets[0], m) for m in c.methods}
+    seconds, fastest = min((cost.fit_seconds, m) for m, cost in costs.items() if cost is not None)
+    text = f"{best} — " + "; ".join(parts) + ". One thread, medians over splits."
+    if fastest != best:
+        text += f" The fastest is {fastest} ({duration(seconds)} on {c.datasets[0]})."
+    return text
+
+
+def failing(labels: list[LabelScore]) -> list[LabelScore]:
+    """Return labels with rows whose F1 is low, worst first, frequent ones before rare ones."""
+    bad = [label for label in labels if label.actual and label.f1 < FAILING]
+    return sorted(bad, key=lambda label: (label.f1, -label.actual))
+
+
+def _which_fail(c: Comparison, best: str) -> str:
+    parts = []
+    for data in c.datasets[:3]:
+        labels = c.labels(data, best)
+        seen = [label for label in labels if label.actual]
+        bad = failing(labels)
+        if not bad:
+            worst = min(seen, key=lambda label: label.f1, default=None)
+            tail = f"; the weakest is {worst.name} (F1 {worst.f1:.2f})" if worst else ""
+            parts.append(f"{data}: no label has F1 below {FAILING}{tail}.")
+            continue
+        never = sum(label.hits == 0 for label in bad)
+        names = join(
+            [f"{b.name} ({b.f1:.2f}, {b.actual} rows)" for b in sorted(bad, key=lambda b: -b.actual)], 4
+        )
+        parts.append(
+            f"{data}: {len(bad)} of {len(seen)} labels have F1 below {FAILING} under {best}, {never} of "
+            "them are never "
+            f"found. The largest of these: {names}."
+        )
+    return " ".join(parts)
+
+
+def _how_repeat(c: Comparison) -> Any:
+    from markupsafe import Markup, escape
+
+    command = c.record["command"] or "see the last section"
+    return Markup("Run <code>{}</code>. Versions, seeds and machine are in the last section.").format(
+        escape(command)
+    )
+
+
+def direction(c: Comparison) -> str:
+    """Name the measure and say which way is better."""
+    return f"{c.scoring} ({'lower' if c.sign() < 0 else 'higher'} is better)"
+
+
+def splits_text(c: Comparison) -> str:
+    """Describe the splits in a few words."""
+    splits = c.record["spec"]["splits"]
+    kinds = {
+        "folds": "stratified folds",
+        "groups": "stratified folds that keep groups together",
+        "time": "cuts in time (trained on the past only)",
+        "random": "random parts",
+    }
+    repeats = f", dealt {splits['n_repeats']} times" if splits["n_repeats"] > 1 else ""
+    return f"{splits['n_splits']} {kinds[splits['kind']]}{repeats}"
+
+
+def join(names: list[str], most: int = 6) -> str:
+    """Join names as in a sentence, the rest as a number."""
+    shown = names[:most]
+    rest = len(names) - len(shown)
+    if rest:
+        return ", ".join(shown) + f" and {rest} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else "none"

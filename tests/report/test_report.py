@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from hyperlabel.experiments.papers.result import Curve, Number, Result
+from hyperlabel.report import (
+    CooccurrenceDisplay,
+    CostDisplay,
+    CriticalDifferenceDisplay,
+    DifferenceDisplay,
+    EmbeddingDisplay,
+    LabelScoresDisplay,
+    PathDisplay,
+    SpectrumDisplay,
+    comparison_report,
+    reproduction_report,
+)
+
+VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "rect"}
+
+
+class Checker(HTMLParser):
+    """Counts what a report must have, and that tags nest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.refs: list[str] = []
+        self.seen: dict[str, int] = {}
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+        if "id" in found:
+            self.ids.append(found["id"])
+        self.refs += re.findall(r"\S+", found.get("aria-labelledby", ""))
+        if tag == "a":
+            assert found["href"].startswith("#")
+            self.refs.append(found["href"][1:])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def checked(html: str) -> Checker:
+    checker = Checker()
+    checker.feed(html)
+    assert not checker.open
+    assert len(set(checker.ids)) == len(checker.ids)
+    assert set(checker.refs) <= set(checker.ids)
+    return checker
+
+
+@pytest.fixture(scope="module")
+def html(comparison):
+    return comparison_report(comparison)
+
+
+def test_the_report_is_one_file_with_everything_in_it(html):
+    page = checked(html)
+    assert page.seen["svg"] >= 7
+    assert page.seen["table"] >= 6
+    assert not re.search(r'(src|href)="(http|//|file)', html)
+    assert "@import" not in html
+    assert "url(http" not in html
+
+
+def test_the_report_answers_the_five_questions(html, comparison):
+    for question in (
+        "Which method should I use here?",
+        "How sure are we?",
+        "What does it cost in time and memory?",
+        "Which labels does it fail on?",
+        "How do I repeat it?",
+    ):
+        assert question in html
+    assert "hyperlabel compare &#39;my file.arff&#39;" in html
+    assert "probability" in html
+    assert "not a standard error" in html
+    assert comparison.best("made") in ("ridge", "strong ridge", "<script>alert(1)</script>")
+
+
+def test_names_are_escaped_and_failures_shown(html):
+    assert "<script>alert(1)" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "alpha must be at least 0" in html
+    assert "did not finish" in html
+
+
+def test_several_data_sets_get_ranks_and_a_warning_when_few(many):
+    html = comparison_report(many)
+    checked(html)
+    assert "Friedman" in html
+    assert "Only 3 data sets: below 8" in html
+    assert "Critical-difference diagram" in html
+    assert many.across.few
+    assert len(many.across.methods) == 3
+
+
+def test_figures_follow_the_page_colours_and_describe_themselves(html):
+    svgs = re.findall(r"<svg.*?</svg>", html, flags=re.S)
+    assert all('role="img"' in svg and "<title" in svg for svg in svgs)
+    assert all("var(--ink)" in svg for svg in svgs)
+    assert not any(re.search(r"#0[0-9a]0[0-9b]0[0-9]", svg) for svg in svgs)  # no stand-in colour is left
+
+
+def test_the_same_results_give_the_same_bytes(comparison, html):
+    assert comparison_report(comparison) == html
+
+
+def test_versus_best_agrees_with_the_statistics(comparison):
+    from hyperlabel.experiments import corrected_resampled_t
+
+    best = comparison.best("made")
+    for v in comparison.versus_best("made"):
+        mine = list(comparison.splits("made", best).values())
+        theirs = list(comparison.splits("made", v.method).values())
+        t = corrected_resampled_t(mine, theirs, test_share=0.5)
+        assert (v.difference, v.p_value) == pytest.approx((t.mean, t.p_value))
+    other = comparison.ranking("made", "hamming_loss")
+    means = [comparison.mean("made", m, "hamming_loss") for m in other]
+    assert means == sorted(means)
+
+
+def test_labels_pool_their_counts(comparison):
+    labels = comparison.labels("made", "ridge")
+    actual = np.array([label.actual for label in labels])
+    assert actual.tolist() == comparison.portraits["made"]["label_counts"]
+    assert all(label.hits <= min(label.actual, label.predicted) for label in labels)
+
+
+def test_a_reproduction_report_shows_both_figures_and_the_difference():
+    result = Result(
+        "kdd08-table2",
+        "mean ROC",
+        [Number("HG", "scene", 0.861, 0.01, 5, 0.8548), Number("HG", "arts", float("nan"))],
+        [Curve("a curve", [1.0, 2.0], {"PLST": [[0.1, 0.2]]}, "M", "loss", log_y=True)],
+        ["Data differ."],
+        ["Computers: no data"],
+    )
+    html = reproduction_report(
+        [result], {"command": "hyperlabel reproduce", "environments": [{"python": "3"}]}
+    )
+    checked(html)
+    for text in ("0.8548", "0.8610", "+0.0062", "Data differ.", "Computers: no data"):
+        assert text in html
+    markdown = result.markdown()
+    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – | – | – |" in markdown
+    assert "Not reproduced: Computers: no data" in markdown
+    assert result.as_dict()["numbers"][1]["ours"] is None
+
+
+def test_displays_draw(comparison):
+    import matplotlib.pyplot as plt
+    from sklearn.datasets import make_multilabel_classification
+
+    from hyperlabel import BinaryRelevance, HypergraphSpectral
+
+    X, Y = make_multilabel_classification(n_samples=60, random_state=0)
+    cuts = [
+        PathDisplay.from_estimator(
+            BinaryRelevance(),
+            X,
+            Y,
+            param_name="alpha",
+            param_range=[0.1, 10.0],
+            scoring="f1_micro",
+            cv=2,
+            log=True,
+        ),
+        PathDisplay.from_training_sizes(BinaryRelevance(), X, Y, sizes=[10, 20], scoring="f1_micro", cv=2),
+        CriticalDifferenceDisplay.from_scores(np.random.default_rng(0).uniform(size=(9, 4)), list("abcd")),
+        DifferenceDisplay.from_comparison(comparison, "made"),
+        CostDisplay.from_comparison(comparison, "made"),
+        LabelScoresDisplay.from_predictions(Y, Y),
+        CooccurrenceDisplay.from_labels(Y),
+        SpectrumDisplay.from_labels(Y),
+        EmbeddingDisplay.from_estimator(HypergraphSpectral(2, alpha=1.0).fit(X, Y), X, Y),
+        SpectrumDisplay.from_estimator(HypergraphSpectral(2, alpha=1.0).fit(X, Y)),
+    ]
+    for display in cuts:
+        assert display.figure_ is display.ax_.figure
+    plt.close("all")
+    with pytest.raises(ValueError, match="2 scores per split for 3 points"):
+        PathDisplay([1, 2, 3], {"a": [[1, 2]]})
+
+
+def test_without_matplotlib_there_is_one_sentence(monkeypatch, comparison):
+    import builtins
+
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith(("matplotlib", "jinja2")):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ValueError, match="hyperlabel\\[report\\]"):
+        comparison_report(comparison)
