@@ -12,6 +12,8 @@ from hyperlabel import __version__
 # command → (module, attribute, help line); the module is imported only when its command runs.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
+    "compare": ("hyperlabel.cli.compare", "compare", "Compare methods on your data and write a report."),
+    "report": ("hyperlabel.cli.report", "report", "Write the report of a results file again."),
 }
 
 

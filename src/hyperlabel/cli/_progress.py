@@ -1,0 +1,26 @@
+"""Progress of a long run on stderr: a bar on a terminal, nothing when piped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def cell_progress(title: str, total: int) -> Iterator[Any]:
+    """Give a callback for `hyperlabel.experiments.run` that moves a bar."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=total)
+
+        def move(done: int, total: int, failed: int, spec: dict[str, Any]) -> None:
+            what = " ".join(str(spec[key]) for key in ("data", "method") if key in spec)
+            note = f" ({failed} failed)" if failed else ""
+            bar.update(task, completed=done, total=total, description=f"{title}: {what}{note}")
+
+        yield move

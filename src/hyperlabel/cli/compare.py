@@ -1,0 +1,203 @@
+"""``hyperlabel compare``: methods against each other on the user's own data, with a report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+DEFAULT_METRICS = (
+    "f1_macro",
+    "f1_micro",
+    "hamming_loss",
+    "ranking_loss",
+    "label_ranking_average_precision",
+    "precision_at_1",
+)
+
+
+def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
+    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@click.option("--methods", callback=_names, help="Comma-separated names; --list-methods shows them.")
+@click.option("--list-methods", is_flag=True, help="Show the methods and stop.")
+@click.option("--scoring", callback=_names, default="f1_macro", show_default=True,
+              help="Measures; the first one judges and tunes.")  # fmt: skip
+@click.option("--splits", type=click.Choice(["folds", "groups", "time"]), default=None,
+              help="How rows are parted. [default: groups where the data has them, else folds]")  # fmt: skip
+@click.option("--folds", default=5, show_default=True, help="Folds, or cuts in time.")
+@click.option("--repeats", default=2, show_default=True, help="Times the folds are dealt anew.")
+@click.option("--tune/--no-tune", default=True, show_default=True, help="Search each method's grid inside.")
+@click.option("--rope", default=0.01, show_default=True, help="Differences up to this do not matter.")
+@click.option("--curves/--no-curves", default=True, show_default=True, help="Learning curves and paths.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--n-jobs", default=1, show_default=True, help="Cells computed at the same time.")
+@click.option("--store", "store_path", default="out/compare.sqlite", show_default=True,
+              help="Results file; a killed run resumes from it.")  # fmt: skip
+@click.option("--out", "out_path", default="out/compare.html", show_default=True, help="The report.")
+@click.option("--fresh", is_flag=True, help="Compute everything again.")
+@click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options: Any) -> None:
+    """Compare methods on FILES (ARFF, npz, or the embedded name debtags) and write a report."""
+    if list_methods:
+        _list_methods(as_json)
+        return
+    if not files:
+        raise ValueError("Name at least one data file, or 'debtags' for the embedded data.")
+    from hyperlabel.cli._sources import open_dataset
+    from hyperlabel.experiments.comparison import Comparison
+    from hyperlabel.experiments.store import Store
+    from hyperlabel.report import comparison_report
+
+    datasets = [open_dataset(source) for source in files]
+    twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
+    if twice:
+        raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")
+    with Store(options["store_path"]) as store:
+        suite = "compare " + ", ".join(d.name for d in datasets)
+        _run(store, suite, datasets, options)
+        comparison = Comparison(store, suite, rope=options["rope"])
+        html = comparison_report(comparison)
+    out = Path(options["out_path"])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(html, encoding="utf-8")
+    _say(comparison, out, as_json)
+
+
+def _list_methods(as_json: bool) -> None:
+    from hyperlabel.experiments.catalogue import catalogue
+
+    entries = catalogue()
+    if as_json:
+        click.echo(
+            json.dumps([{"name": e.name, "what": e.what, "default": e.default} for e in entries], indent=2)
+        )
+        return
+    width = max(len(e.name) for e in entries)
+    for e in entries:
+        click.echo(f"{e.name:{width}}  {e.what}{'' if e.default else '  (not in the default set)'}")
+
+
+def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
+    from hyperlabel.cli._progress import cell_progress
+    from hyperlabel.experiments import Protocol, Splits, run
+    from hyperlabel.experiments.catalogue import build, curves
+    from hyperlabel.experiments.portrait import portrait
+
+    scoring = options["scoring"]
+    _check_scoring(scoring)
+    kind = options["splits"] or ("groups" if all(d.groups is not None for d in datasets) else "folds")
+    splits = Splits(kind, options["folds"], options["repeats"], seed=options["seed"])
+    cells: list[Any] = []
+    spec: dict[str, Any] = {}
+    for data in datasets:
+        methods = build(options["methods"], data, tune=options["tune"])
+        protocol = Protocol(suite, [data], methods, splits, scoring[0], seed=options["seed"])
+        cells += protocol.cells()
+        part = protocol.spec()
+        names = [m["name"] for m in spec.get("methods", [])]
+        spec = part | {
+            "datasets": spec.get("datasets", []) + part["datasets"],
+            "methods": spec.get("methods", []) + [m for m in part["methods"] if m["name"] not in names],
+        }
+    spec["metrics"] = list(dict.fromkeys([*scoring, *DEFAULT_METRICS]))
+    command = shlex.join(["hyperlabel", *sys.argv[1:]])
+    with cell_progress("comparing", len(cells)) as progress:
+        summary = run(
+            cells,
+            store,
+            suite,
+            spec=spec,
+            command=command,
+            n_jobs=options["n_jobs"],
+            fresh=options["fresh"],
+            retry_failed=options["retry_failed"],
+            progress=progress,
+        )
+    if summary.other_code and summary.resumed:
+        click.echo("Some results were computed by other code: --fresh computes everything again.", err=True)
+    for data in datasets:
+        if store.artifact(suite, f"portrait:{data.name}") is None or options["fresh"]:
+            store.put_artifact(suite, f"portrait:{data.name}", portrait(data))
+        if options["curves"] and (store.artifact(suite, f"curve:{data.name}") is None or options["fresh"]):
+            shown = [m for m in build(options["methods"], data, tune=False) if m.name != "prior"][:6]
+            store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, scoring[0]))
+
+
+def _check_scoring(names: list[str]) -> None:
+    from hyperlabel.metrics import get_scorer
+
+    if not names:
+        raise ValueError("--scoring needs at least one measure.")
+    for name in names:
+        get_scorer(name)
+
+
+def _say(comparison: Any, out: Path, as_json: bool) -> None:
+    from hyperlabel.report.summary import answers
+
+    found = answers(comparison)
+    if as_json:
+        click.echo(json.dumps(_as_dict(comparison, out), indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for data in comparison.datasets:
+        first = comparison.metrics[0]
+        table = Table(title=f"{data}: means over splits; ± is the spread", show_lines=False)
+        table.add_column("method", no_wrap=True)
+        table.add_column(f"{first} ±", justify="right", no_wrap=True)
+        for metric in comparison.metrics[1:]:
+            table.add_column(metric.replace("label_ranking_average_precision", "lrap"), justify="right")
+        table.add_column("fit (s)", justify="right")
+        for method in comparison.ranking(data):
+            cost = comparison.cost(data, method)
+            mean, spread = comparison.mean(data, method), comparison.spread(data, method)
+            others = [f"{comparison.mean(data, method, m):.3f}" for m in comparison.metrics[1:]]
+            seconds = "–" if cost is None else f"{cost.fit_seconds:.2f}"
+            table.add_row(method, f"{mean:.3f} {spread:.3f}", *others, seconds)
+        console.print(table)
+    for answer in found[:4]:
+        console.print(f"[bold]{answer.question}[/bold] {answer.text}", soft_wrap=True, highlight=False)
+    for failure in comparison.failures():
+        click.echo(f"Failed: {failure['method']} on {failure['data']}: {failure['error']}", err=True)
+    if comparison.across is not None and comparison.across.few:
+        click.echo("Fewer than 8 data sets: Friedman's test sees only large differences.", err=True)
+    click.echo(f"Report: {out}")
+
+
+def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
+    scores = []
+    for data in comparison.datasets:
+        for method in comparison.ranking(data):
+            cost = comparison.cost(data, method)
+            scores.append(
+                {
+                    "data": data,
+                    "method": method,
+                    "fit_seconds": None if cost is None else cost.fit_seconds,
+                    **{m: comparison.mean(data, method, m) for m in comparison.metrics},
+                    "spread": {m: comparison.spread(data, method, m) for m in comparison.metrics},
+                }
+            )
+    best = {
+        data: {"best": comparison.best(data), "not_told_apart": comparison.not_told_apart(data)}
+        for data in comparison.datasets
+    }
+    return {
+        "scoring": comparison.scoring,
+        "scores": scores,
+        "best": best,
+        "failures": comparison.failures(),
+        "report": str(out),
+    }

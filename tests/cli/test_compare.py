@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hyperlabel.cli import main
+from hyperlabel.datasets import make_multilabel
+
+
+@pytest.fixture(scope="module")
+def data_file(tmp_path_factory):
+    from sklearn.datasets import make_multilabel_classification
+
+    X, Y = make_multilabel_classification(n_samples=80, n_features=6, n_classes=4, random_state=0)
+    path = tmp_path_factory.mktemp("data") / "mine.npz"
+    np.savez(path, X=X, Y=Y.astype(np.uint8))
+    return path
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def test_compare_writes_a_report_and_resumes(data_file, tmp_path):
+    options = ["--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--store", tmp_path / "s.sqlite"]
+    options += ["--out", tmp_path / "r.html", "--scoring", "f1_micro,hamming_loss"]
+    first = invoke("compare", data_file, *options)
+    assert first.exit_code == 0, first.output
+    assert "Which method should I use here? ridge" in first.output
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    again = invoke("compare", data_file, *options, "--json")
+    assert again.exit_code == 0, again.output
+    found = json.loads(again.stdout)
+    assert found["best"]["mine"]["best"] == "ridge"
+    assert {s["method"] for s in found["scores"]} == {"ridge", "prior"}
+    assert found["failures"] == []
+    written = invoke(
+        "report", tmp_path / "s.sqlite", "--out", tmp_path / "again.html", "--scoring", "hamming_loss"
+    )
+    assert written.exit_code == 0, written.output
+    assert "lower is better" in (tmp_path / "again.html").read_text()
+    assert "compare mine" in invoke("report", tmp_path / "s.sqlite", "--list").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["compare"], "Name at least one data file"),
+        (["compare", "nowhere.arff"], "There is no file 'nowhere.arff'"),
+        (["compare", __file__], "is not known by its ending"),
+        (["report", "nowhere.sqlite"], "There is no results file"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_code_2(arguments, sentence):
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    assert sentence in done.output.replace("\n", " ")
+
+
+def test_unknown_methods_and_scores_are_named(data_file, tmp_path):
+    done = invoke("compare", data_file, "--methods", "magic", "--store", tmp_path / "s")
+    assert done.exit_code == 2
+    assert "There is no method 'magic'" in done.output
+    done = invoke("compare", data_file, "--scoring", "magic", "--store", tmp_path / "s")
+    assert done.exit_code == 2
+    assert "There is no scorer 'magic'" in done.output
+    done = invoke("compare", data_file, data_file, "--store", tmp_path / "s")
+    assert "Two data sets are called 'mine'" in done.output
+
+
+def test_the_catalogue_is_listed_and_every_method_runs():
+    from hyperlabel.experiments.catalogue import build, catalogue
+    from hyperlabel.experiments.protocol import fit_and_score
+
+    listed = invoke("compare", "--list-methods", "--json")
+    assert [e["name"] for e in json.loads(listed.output)] == [e.name for e in catalogue()]
+    data = make_multilabel(120, 10, 5, random_state=0)
+    rows = np.arange(120)
+    for method in build([e.name for e in catalogue()], data, tune=False):
+        outcome = fit_and_score(data, method, rows[:80], rows[80:], "f1_macro", 2, 0)
+        assert {v.metric for v in outcome.values} >= {"f1_macro", "ranking_loss"}, method.name
