@@ -50,7 +50,7 @@ def comparison():
 @pytest.fixture(scope="session")
 def many():
     with Store(":memory:") as store:
-        yield _suite(store, ["one", "two", "three"])
+        yield _suite(store, ["one", "two"])
 
 
 @pytest.fixture(scope="session", autouse=True)

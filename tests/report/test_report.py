@@ -104,7 +104,7 @@ def test_several_data_sets_get_ranks_and_a_warning_when_few(many):
     html = comparison_report(many)
     checked(html)
     assert "Friedman" in html
-    assert "Only 3 data sets: below 8" in html
+    assert "Only 2 data sets: below 8" in html
     assert "Critical-difference diagram" in html
     assert many.across.few
     assert len(many.across.methods) == 3
