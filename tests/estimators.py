@@ -21,6 +21,7 @@ from hyperlabel import (
     LabelPowerset,
     LabelSpaceClassifier,
     LabelTopicModel,
+    MLkNN,
     PartialBinaryRelevance,
     ProjectionClassifier,
     RankSVM,
@@ -49,6 +50,7 @@ CLASSIFIERS: list[Any] = [
     LabelTopicModel(n_init=1),
     KernelDependencyEstimation(),
     KernelDependencyEstimation(label_kernel="linear", decoder="round", kernel="rbf"),
+    MLkNN(),
 ]
 
 TRANSFORMERS: list[Any] = [

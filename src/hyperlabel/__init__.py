@@ -38,6 +38,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "hypergraph_spectral_path",
     ),
     "meta": ("FreeSearchCV",),
+    "neighbors": ("MLkNN",),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

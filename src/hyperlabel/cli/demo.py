@@ -29,6 +29,7 @@ def _methods() -> list[tuple[str, Callable[[], Any]]]:
     return [
         ("one-vs-rest LinearSVC (scikit-learn)", lambda: OneVsRestClassifier(LinearSVC())),
         ("BinaryRelevance (shared ridge)", lambda: hl.BinaryRelevance(alpha=3.0)),
+        ("MLkNN, cosine", lambda: hl.MLkNN(metric="cosine")),
     ]
 
 

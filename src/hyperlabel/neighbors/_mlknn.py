@@ -1,0 +1,176 @@
+"""ML-kNN: count a label among the neighbours, ask what that count meant in training."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel.neighbors._search import find_neighbors
+from hyperlabel.solvers.neighbor_counts import count_tables, log_odds, look_up
+
+
+class MLkNN(MultiLabelClassifier):
+    r"""Multi-label k nearest neighbours, after Zhang and Zhou.
+
+    For every label the number of neighbours that carry it is turned into a posterior
+    probability by Bayes' rule,
+
+    .. math:: P(H_1 \mid E_j) = \frac{P(H_1) P(E_j \mid H_1)}
+              {P(H_1) P(E_j \mid H_1) + P(H_0) P(E_j \mid H_0)},
+
+    where:
+
+    * :math:`H_1, H_0` say that a row has, or has not, the label,
+    * :math:`E_j` says that j of its k neighbours have it,
+    * :math:`P(H_1) = (s + n_1)/(2s + n)` with :math:`n_1` of n training rows labelled,
+    * :math:`P(E_j \mid H_1) = (s + c_j)/(s(k+1) + \sum_p c_p)`, :math:`c_j` being the number of
+      labelled training rows with j labelled neighbours among the *other* training rows;
+      likewise for :math:`H_0`.
+
+    A training row is left out of its own neighbours by its index (duplicates stay), and equal
+    distances go to the row that comes first. Y is never densified in training.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Number of neighbours k.
+    smoothing : float, default=1.0
+        Pseudo-count s > 0 (Laplace: 1).
+    metric : str or callable, default="euclidean"
+        Any metric of `sklearn.metrics.pairwise_distances`, ``"precomputed"`` included.
+        Euclidean neighbours are found in compiled code; metrics that scikit-learn does not
+        compute on sparse rows densify a bounded block of them at a time.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        Neighbours really used: at most the number of other training rows.
+    log_odds_ : ndarray of shape (n_labels, n_neighbors_ + 1)
+        Log-odds of each label for each number of neighbours that have it.
+    classes_ : ndarray
+        Labels (column numbers), or the classes of a 1-D y.
+    label_names_ : ndarray of str
+        Names of the labels.
+
+    References
+    ----------
+    M.-L. Zhang, Z.-H. Zhou, "ML-KNN: A lazy learning approach to multi-label learning",
+    Pattern Recognition 40(7), 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel import MLkNN
+    >>> X = np.arange(12.0)[:, None]
+    >>> Y = np.column_stack([X[:, 0] < 7, X[:, 0] > 4]).astype(int)
+    >>> model = MLkNN(3).fit(X, Y)
+    >>> model.predict([[0.2], [5.6], [11.0]])
+    array([[1, 0],
+           [1, 1],
+           [0, 1]])
+    >>> model.predict_proba([[0.2]]).round(2)
+    array([[0.88, 0.18]])
+    """
+
+    n_neighbors_: int
+    log_odds_: np.ndarray
+    _rows: Any  # the training rows, searched at prediction
+    _labels: sparse.csr_array
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        smoothing: float = 1.0,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.metric = metric
+        self.metric_params = metric_params
+
+    def fit(self, X: Any, y: Any) -> MLkNN:
+        """Find the neighbours of every training row and count labels among them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; the square matrix of their distances with ``metric="precomputed"``.
+        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : MLkNN
+        """
+        if not isinstance(self.n_neighbors, Integral) or int(self.n_neighbors) < 1:
+            raise ValueError(f"n_neighbors must be a whole number of at least 1, got {self.n_neighbors!r}.")
+        if not isinstance(self.smoothing, Real) or not 0 < float(self.smoothing) < np.inf:
+            raise ValueError(
+                f"smoothing must be a positive number, got {self.smoothing!r}: 0 would make "
+                "counts never seen in training impossible."
+            )
+        X, Y = self._check_fit(X, y, min_samples=2)
+        if self._pairwise and X.shape[0] != X.shape[1]:
+            raise ValueError(f"Precomputed distances must be a square matrix, got shape {X.shape}.")
+        self.n_neighbors_ = min(int(self.n_neighbors), X.shape[0] - 1)
+        self._rows = X
+        self._labels = Y
+        neighbors = self._neighbors(X, skip=np.arange(X.shape[0]))
+        self.log_odds_ = log_odds(*count_tables(neighbors, Y), float(self.smoothing))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the posterior probability of each label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to judge.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_labels)
+            Strictly between 0 and 1, above ½ exactly where `predict` says yes; for a 1-D y
+            one column per class, rows summing to 1.
+        """
+        X = self._check_predict(X)
+        logits = np.vstack([block for _, block in self._score_blocks(X)])
+        # A constant label's rank was put in its place; its probability is not weaker than Bayes' rule says.
+        never, always = self._constant < 0, self._constant > 0
+        logits[:, never] = np.minimum(logits[:, never], self.log_odds_[never, 0])
+        logits[:, always] = np.maximum(logits[:, always], self.log_odds_[always, -1])
+        return shape_probabilities(self._layout, expit(logits))
+
+    @property
+    def _pairwise(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._pairwise
+        return tags
+
+    def _neighbors(self, X: Any, *, skip: np.ndarray | None = None) -> np.ndarray:
+        found = find_neighbors(
+            X,
+            self._rows,
+            self.n_neighbors_,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            skip=skip,
+        )
+        if (found.index < 0).any():
+            raise ValueError(f"The metric {self.metric!r} gave NaN or infinite distances for these rows.")
+        return found.index
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return look_up(self._neighbors(X), self._labels, self.log_odds_)
