@@ -39,10 +39,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyrk, ssyrk
+from scipy.linalg.blas import dsyrk
 
 BLOCK_BYTES = 32 * 2**20
-SINGLE_ROWS = 1024  # longest sum ever taken in float32
+SINGLE_ROWS = 2048  # longest sum ever taken in float32
 DIGITS = 15.6  # of a float64
 SINGLE_DIGITS = 5.5  # of sums with float32 products
 
@@ -250,9 +250,10 @@ def _dense_sums(
 ) -> tuple[np.ndarray, ...]:
     d, m = X.shape[1], F.shape[1]
     x_sum, f_sum = np.zeros(d), np.zeros(m)
-    lower, xf = np.zeros((d, d), order="F"), np.zeros((d, m))
+    lower, xf = np.zeros((d, d), order="C" if single else "F"), np.zeros((d, m))
     kind = np.dtype(np.float32 if single else np.float64)
     origin = shift.astype(kind)
+    product = np.empty((d, d), dtype=kind) if single else None
     row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
     for rows in row_blocks(X.shape[0], row_bytes):
         Z = np.subtract(X[rows], origin, dtype=kind)
@@ -267,10 +268,10 @@ def _dense_sums(
             root = np.ones(len(Z), dtype=kind)
             f_sum += np.asarray(part.sum(axis=0)).ravel()
         x_sum += root @ Z
-        if single:
-            lower += ssyrk(1.0, Z.T, lower=1)
+        if single:  # numpy's product with a transpose is one syrk, too
+            lower += np.matmul(Z.T, Z, out=product)
         else:
             lower = dsyrk(1.0, Z.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
         xf += dense(part.astype(kind, copy=False).T @ Z).T
-    xx = lower + np.tril(lower, -1).T
+    xx = lower if single else lower + np.tril(lower, -1).T
     return x_sum, f_sum, xx, xf
