@@ -80,7 +80,8 @@ def main(n: int = 1_000_000, repeats: int = 3) -> None:
                 for side in (0, 1)
             ]
             ours = runs[0][1]
-            print(f"{threads:7}  {cells[0]}  {cells[1]}  {ratio:11.2f}  {ours['right']:.4f} ({ours['none']:.4f})")
+            right = f"{ours['right']:.4f} ({ours['none']:.4f})"
+            print(f"{threads:7}  {cells[0]}  {cells[1]}  {ratio:11.2f}  {right}")
 
 
 if __name__ == "__main__":

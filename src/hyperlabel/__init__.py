@@ -40,7 +40,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "meta": ("FreeSearchCV",),
     "neighbors": ("MLkNN",),
 }
-_MODULES = ("datasets", "metrics", "model_selection", "outofcore")
+_MODULES = ("datasets", "metrics", "model_selection", "outofcore", "distributed")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_MODULES, *_HOME]

@@ -349,18 +349,35 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         fit_params: dict[str, Any],
         unknown: sparse.csc_array | None,
     ) -> None:
+        labels = np.flatnonzero(self._constant == 0)
+        fitted = iter(self._fit_labels(X, Y, labels, weights, fit_params, unknown))
+        self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
+
+    def _fit_labels(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        fit_params: dict[str, Any],
+        unknown: sparse.csc_array | None,
+    ) -> list[Any]:
+        """One fitted clone for each of the labels."""
         if not is_classifier(self.estimator):
             raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
         params = self._params_for_labels(weights, fit_params)
         columns = Y.tocsc()
-        gaps = [None if unknown is None else _rows_of(unknown, j) for j in range(Y.shape[1])]
         jobs = (
-            delayed(_fit_label)(clone(self.estimator), X, _column(columns, j), params, gaps[j])
-            for j in range(Y.shape[1])
-            if self._constant[j] == 0
+            delayed(_fit_label)(
+                clone(self.estimator),
+                X,
+                _column(columns, j),
+                params,
+                None if unknown is None else _rows_of(unknown, j),
+            )
+            for j in labels
         )
-        fitted = iter(Parallel(n_jobs=self.n_jobs)(jobs))
-        self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
+        return Parallel(n_jobs=self.n_jobs)(jobs)
 
     def _refit_folds(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> FreeCV:
         """Out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""

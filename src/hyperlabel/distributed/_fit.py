@@ -1,0 +1,217 @@
+"""Fit over Dask: block sums on the workers, added in a fixed tree, one solve at the end.
+
+What travels is the model without data (once), and d×d sums (one per block, added near where they arise).
+A worker that dies takes its sums along; Dask computes them again, and since the tree of
+additions is fixed, the result is the same.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import dask
+import numpy as np
+from dask import delayed
+from scipy import sparse
+
+from hyperlabel._validation import check_fit, check_weights
+from hyperlabel.distributed._collections import align, join_columns, join_rows, row_blocks, tree_reduce
+from hyperlabel.linear import BinaryRelevance
+from hyperlabel.linear.blocks import (
+    BlockSums,
+    add_scans,
+    close_fit,
+    open_fit,
+    scan_block,
+    sum_block,
+    use_scan,
+)
+
+
+def fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    classes: Any = None,
+    client: Any = None,
+    label_block: int | None = None,
+) -> Any:
+    """Fit an estimator on Dask collections; equal to the fit in memory whatever the chunks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator on moments (`BinaryRelevance`, `PLST`, …): its sums are taken block by block on
+        the workers. ``BinaryRelevance(classifier)`` is fitted label by label, blocks of labels
+        spread over the workers; each of them then holds all of X. Fitted in place.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows; blocks may be dense or scipy sparse, of any number and size.
+    y : dask array, dataframe or series
+        Label indicator, or classes. Blocks need not match those of X if their sizes are known.
+    sample_weight : dask array or series of shape (n_samples,), default=None
+        Weights of the rows.
+    classes : array-like, default=None
+        With a 1-D y: all classes; found by a pass over y when not given.
+    client : distributed.Client, default=None
+        Where to compute; by default wherever Dask computes at the moment.
+    label_block : int, default=None
+        Labels per task for ``BinaryRelevance(classifier)``; by default 32 tasks or fewer.
+
+    Returns
+    -------
+    estimator : object
+        The fitted estimator, an ordinary one: it predicts in memory as well.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from hyperlabel import BinaryRelevance, distributed
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 4)); Y = (X[:, :3] > 0).astype(int)
+    >>> model = distributed.fit(
+    ...     BinaryRelevance(), da.from_array(X, chunks=(25, 2)), da.from_array(Y, chunks=(20, 3))
+    ... )
+    >>> np.allclose(model.coef_, BinaryRelevance().fit(X, Y).coef_)
+    True
+    """
+    blocks = _Blocks(X, y, sample_weight, client)
+    if isinstance(estimator, BinaryRelevance) and estimator.estimator is not None:
+        return _fit_label_blocks(estimator, blocks, label_block)
+    if classes is None and getattr(y, "ndim", 2) == 1:
+        found = blocks.compute([delayed(np.unique)(delayed(join_rows)(parts)) for parts in blocks.y])
+        classes = np.unique(np.concatenate(found))
+    opened = blocks.open(estimator, classes)
+    if opened._scans():
+        parts = blocks.map(_scan, opened)
+        use_scan(opened, blocks.compute(tree_reduce(parts, _add_scans)))
+    parts = blocks.map(_sums, opened)
+    total = blocks.compute(tree_reduce(parts, _add_sums))
+    estimator.__dict__.update(opened.__dict__)
+    return close_fit(estimator, total)
+
+
+class _Blocks:
+    """Row blocks of X with the labels and weights that belong to them."""
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
+        rows = row_blocks(X, "X")
+        self.X = rows.blocks
+        self.y = align(row_blocks(y, "y"), rows, "y")
+        self.weights = (
+            [None] * len(rows)
+            if sample_weight is None
+            else align(row_blocks(sample_weight, "sample_weight"), rows, "sample_weight")
+        )
+        self._how = {} if client is None else {"scheduler": client}
+
+    def compute(self, values: Any) -> Any:
+        return dask.compute(values, **self._how)[0]
+
+    def map(self, function: Any, model: Any) -> list[Any]:
+        shared = delayed(model, pure=False)
+        task = delayed(function, pure=False)
+        parts = zip(self.X, self.y, self.weights, strict=True)
+        return [task(shared, pieces, labels, weights) for pieces, labels, weights in parts]
+
+    def open(self, estimator: Any, classes: Any) -> Any:
+        """Let the first block that has rows through the gate, on a worker."""
+        bare = copy.copy(estimator)
+        bare.__dict__ = dict(estimator.get_params(deep=False))
+        for pieces, labels in zip(self.X, self.y, strict=True):
+            opened = self.compute(delayed(_open, pure=False)(bare, pieces, labels, classes))
+            if opened is not None:
+                return opened
+        raise ValueError("X has no rows.")
+
+
+def _open(model: Any, pieces: list[Any], labels: Any, classes: Any) -> Any:
+    X = join_columns(pieces)
+    if not X.shape[0]:
+        return None
+    opened = copy.copy(model)
+    open_fit(opened, X, join_rows(labels), classes=classes)
+    return opened
+
+
+def _scan(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Any:
+    X = join_columns(pieces)
+    if not X.shape[0]:
+        return None
+    return scan_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
+
+
+def _sums(model: Any, pieces: list[Any], labels: Any, weights: Any) -> BlockSums | None:
+    X = join_columns(pieces)
+    if not X.shape[0]:
+        return None
+    return sum_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
+
+
+def _add_sums(parts: list[BlockSums | None]) -> BlockSums | None:
+    total: BlockSums | None = None
+    for part in parts:
+        if part is not None:  # inputs of a task are never changed: Dask may need them again
+            total = BlockSums(part.moments.copy(), part.counts.copy()) if total is None else total.add(part)
+    return total
+
+
+def _add_scans(parts: list[Any]) -> Any:
+    total = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else add_scans(total, part)
+    return total
+
+
+# -- one classifier per label: blocks of labels over the workers -------------------------------------
+
+
+def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) -> Any:
+    whole = delayed(_gather, pure=False)(blocks.X, blocks.y, blocks.weights)
+    bare = copy.copy(estimator)
+    bare.__dict__ = dict(estimator.get_params(deep=False))
+    opened = delayed(_open_labels, pure=False)(bare, whole)
+    model = blocks.compute(delayed(lambda pair: pair[0], pure=False)(opened))
+    labels = np.flatnonzero(model._constant == 0)
+    size = label_block or max(1, -(-len(labels) // 32))
+    task = delayed(_fit_labels, pure=False)
+    parts = [task(opened, labels[i : i + size]) for i in range(0, len(labels), size)]
+    fitted = [one for part in blocks.compute(parts) for one in part]
+    model.estimators_ = [None] * len(model._constant)
+    for j, one in zip(labels, fitted, strict=True):
+        model.estimators_[j] = one
+    estimator.__dict__.update(model.__dict__)
+    return estimator
+
+
+def _gather(X: list[list[Any]], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:
+    rows = [join_columns(pieces) for pieces in X]
+    labels = [join_rows(parts) for parts in y]
+    heavy = None if weights[0] is None else np.concatenate([join_rows(parts) for parts in weights])
+    return _stack(rows), _stack(labels), heavy
+
+
+def _stack(blocks: list[Any]) -> Any:
+    if sparse.issparse(blocks[0]):
+        return sparse.vstack(blocks, format="csr")
+    if hasattr(blocks[0], "columns"):
+        import pandas as pd
+
+        return pd.concat(blocks)
+    return np.concatenate(blocks)
+
+
+def _open_labels(model: Any, whole: tuple[Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+    model = copy.copy(model)
+    X, Y, layout = check_fit(model, whole[0], whole[1])
+    model._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+    return model, X, Y, check_weights(whole[2], X)
+
+
+def _fit_labels(opened: tuple[Any, Any, Any, Any], labels: np.ndarray) -> list[Any]:
+    model, X, Y, weights = opened
+    return model._fit_labels(X, Y, labels, weights, {}, None)

@@ -1,0 +1,181 @@
+"""Dask fits against fits in memory; the cluster tests run real worker processes."""
+
+import importlib
+import os
+import signal
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+from hyperlabel import BinaryRelevance
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+client_module = pytest.importorskip("distributed")
+
+from hyperlabel import distributed  # noqa: E402
+
+N, D, K = 300, 6, 4
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.7) + 5.0
+    Y = (X @ rng.normal(size=(D, K)) + rng.normal(size=(N, K)) > 3.0).astype(int)
+    Y[:, 1] = 0
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def client():
+    quick = {"distributed.comm.timeouts.connect": "3s"}  # a dead worker is given up sooner
+    with (
+        dask.config.set(quick),
+        client_module.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        client_module.Client(cluster) as client,
+    ):
+        yield client
+
+
+def _sparse(array):
+    return array.map_blocks(sparse.csr_array)
+
+
+def _same(a, b, X, rtol=1e-8):
+    if hasattr(a, "decision_function"):
+        mine, theirs = a.decision_function(X), b.decision_function(X)
+    else:  # a projection is fixed by its metric, not by the signs of its columns
+        mine, theirs = (Z @ Z.T for Z in (a.transform(X), b.transform(X)))
+    assert_allclose(mine, theirs, rtol=0, atol=rtol * np.abs(theirs).max())
+
+
+MODELS = [BinaryRelevance(alpha=2.0)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("rows", [1000, 77, (1, 0, 150, 149)])
+@pytest.mark.parametrize("wrap", [lambda a: a, _sparse], ids=["dense", "sparse"])
+def test_any_chunks_equal_the_fit_in_memory(model, rows, wrap, data):
+    X, Y = data
+    whole = clone(model).fit(X, Y)
+    features = da.from_array(X, chunks=(rows, 4))
+    for label_rows in (rows, 64):
+        labels = da.from_array(Y, chunks=(label_rows, K))
+        got = distributed.fit(clone(model), wrap(features), wrap(labels))
+        _same(got, whole, X)
+
+
+def test_weights_and_one_dimensional_y(data):
+    X, Y = data
+    w = np.random.default_rng(1).random(N)
+    rows = da.from_array(X, chunks=(90, D))
+    got = distributed.fit(
+        BinaryRelevance(), rows, da.from_array(Y, chunks=50), sample_weight=da.from_array(w, chunks=70)
+    )
+    _same(got, BinaryRelevance().fit(X, Y, w), X)
+    y = np.array(["a", "b", "c"])[np.arange(N) // 100]
+    got = distributed.fit(BinaryRelevance(), rows, da.from_array(y, chunks=40))
+    assert (got.predict(X) == BinaryRelevance().fit(X, y).predict(X)).all()
+
+
+def test_dataframes_keep_their_names(data):
+    X, Y = data
+    X = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)])
+    Y = pd.DataFrame(Y, columns=list("abcd"))
+    frame = dd.from_pandas(X, npartitions=4)
+    got = distributed.fit(BinaryRelevance(), frame, dd.from_pandas(Y, npartitions=4))
+    whole = BinaryRelevance().fit(X, Y)
+    _same(got, whole, X)
+    assert list(got.label_names_) == list("abcd")
+    assert list(got.feature_names_in_) == list(X.columns)
+    found = distributed.predict(got, frame).compute()
+    assert list(found.columns) == list("abcd")
+    assert (found.to_numpy() == whole.predict(X)).all()
+    with pytest.raises(ValueError, match="same partitions"):
+        distributed.fit(BinaryRelevance(), frame, dd.from_pandas(Y, npartitions=2))
+
+
+def test_labels_fan_out_for_a_classifier_per_label(data):
+    X, Y = data
+    model = BinaryRelevance(LogisticRegression())
+    whole = clone(model).fit(X, Y)
+    rows, labels = da.from_array(X, chunks=(90, D)), da.from_array(Y, chunks=(50, K))
+    got = distributed.fit(clone(model), rows, labels, label_block=2)
+    _same(got, whole, X)
+    got = distributed.fit(clone(model), _sparse(rows), labels)
+    assert_allclose(got.predict_proba(X), whole.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_predictions_are_collections(container, data):
+    X, Y = data
+    model = BinaryRelevance().fit(X, container(Y))
+    rows = da.from_array(X, chunks=(110, 4))
+    found = distributed.predict(model, rows)
+    assert found.shape == (N, K)
+    assert found.chunks[0] == rows.chunks[0]
+    blocks = [block.compute() for block in found.blocks]
+    stacked = sparse.vstack(blocks).toarray() if sparse.issparse(blocks[0]) else np.vstack(blocks)
+    expected = model.predict(X)
+    assert sparse.issparse(blocks[0]) == sparse.issparse(expected)
+    assert (stacked == (expected.toarray() if sparse.issparse(expected) else expected)).all()
+    assert_allclose(distributed.predict(model, rows, output="scores"), model.decision_function(X))
+    best, scores = distributed.predict(model, rows, output="topk", k=2)
+    assert (best.compute() == model.predict_topk(X, k=2)[0]).all()
+    assert scores.shape == (N, 2)
+
+
+def test_what_is_no_collection_gets_a_sentence(data):
+    X, Y = data
+    with pytest.raises(TypeError, match="Dask array"):
+        distributed.fit(BinaryRelevance(), X, Y)
+    with pytest.raises(ValueError, match="rows but y has"):
+        distributed.fit(BinaryRelevance(), da.from_array(X), da.from_array(Y[:7]))
+    with pytest.raises(TypeError, match="not a function of sums"):
+        distributed.fit(LogisticRegression(), da.from_array(X), da.from_array(Y))
+
+
+# -- real processes ----------------------------------------------------------------------------------
+
+
+def test_searches_run_over_dask_through_joblib(client, data):
+    X, Y = data
+    search = GridSearchCV(BinaryRelevance(), {"alpha": [0.1, 10.0]}, cv=2, scoring="f1_micro")
+    with joblib.parallel_config("dask"):
+        over_dask = clone(search).fit(X, Y)
+    assert_allclose(over_dask.cv_results_["mean_test_score"], search.fit(X, Y).cv_results_["mean_test_score"])
+
+
+def test_a_worker_killed_mid_fit_changes_nothing(client, data):
+    X, Y = data
+    # a lambda travels by value: workers need not import this file
+    slowly = lambda block: (time.sleep(0.15), block)[1]  # noqa: E731
+    rows = da.from_array(X, chunks=(15, D)).map_blocks(slowly, dtype=float)
+    labels = da.from_array(Y, chunks=(15, K))
+    client.run(lambda: importlib.import_module("hyperlabel.linear.blocks") and None)
+    victim = next(iter(client.run(os.getpid).values()))
+
+    def kill():
+        time.sleep(0.8)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    got = distributed.fit(BinaryRelevance(), rows, labels, client=client)
+    killer.join()
+    _same(got, BinaryRelevance().fit(X, Y), X, rtol=1e-12)
+    with pytest.raises(ProcessLookupError):  # it was mid-fit indeed
+        os.kill(victim, 0)
