@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from hyperlabel import BinaryRelevance
+from hyperlabel import BinaryRelevance, HypergraphSpectral
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -62,7 +62,7 @@ def _same(a, b, X, rtol=1e-8):
     assert_allclose(mine, theirs, rtol=0, atol=rtol * np.abs(theirs).max())
 
 
-MODELS = [BinaryRelevance(alpha=2.0)]
+MODELS = [BinaryRelevance(alpha=2.0), HypergraphSpectral(edge_weights="compactness")]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from hyperlabel import BinaryRelevance, outofcore
+from hyperlabel import BinaryRelevance, HypergraphSpectral, outofcore
 from hyperlabel.outofcore._progress import Progress
 
 N, D, K = 400, 6, 5
@@ -31,7 +31,14 @@ def data():
     return X, Y
 
 
-MODELS = [BinaryRelevance(alpha=2.0), BinaryRelevance(alpha=0.0)]
+MODELS = [
+    BinaryRelevance(alpha=2.0),
+    BinaryRelevance(alpha=0.0),
+    HypergraphSpectral(),
+    HypergraphSpectral(expansion="star", edge_weights="compactness"),
+    HypergraphSpectral(expansion="zhou", form="least_squares"),
+    HypergraphSpectral(expansion="cca", n_components=2),
+]
 
 
 def _same(a, b, X, rtol=1e-8):

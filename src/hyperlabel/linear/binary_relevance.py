@@ -257,6 +257,8 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         return tags
 
     def _refuses_blocks(self) -> str | None:
+        if self.cv is not None:
+            return "Out-of-fold scores need all rows at once: leave cv=None."
         if self.estimator is None:
             return None
         return (
