@@ -1,1 +1,0 @@
-"""Side-by-side timings; ``python -m benchmarks`` prints the table of peers."""
