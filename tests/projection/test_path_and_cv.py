@@ -29,7 +29,7 @@ def test_every_model_of_the_path_is_the_single_fit(solver):
         assert_allclose(again.components, model.components, atol=1e-8)
         Z = single.transform(X)
         assert_allclose(model.transform(X) @ model.transform(X).T, Z @ Z.T, atol=1e-7)
-        assert model.residual < 1e-8
+        assert path.residual(model.alpha) < 1e-8
         seen += 1
     assert seen == len(path) == 24
     assert path.solver == solver

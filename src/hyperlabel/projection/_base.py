@@ -24,12 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
 from hyperlabel.geometry.hypergraph import EdgeSums, edge_weights
-from hyperlabel.geometry.similarity import centered_gram, clear_constant
+from hyperlabel.geometry.similarity import centered_gram, clear_constant, mix_both
 from hyperlabel.linear.blocks import add_scans, close_fit, open_fit, scan_block, sum_block, use_scan
 from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.model_selection import resolve_cv
-from hyperlabel.projection._solve import align, first_columns, fold_sums, read_exact, ridge_path
-from hyperlabel.solvers.eigen import fix_signs
+from hyperlabel.projection._solve import align, first_columns, fold_sums, read_form, ridge_path
+from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import Path, RidgePath, choose_route
 
@@ -83,8 +83,9 @@ class LabelProjection(MomentsModel, ClassNamePrefixFeaturesOutMixin, Transformer
         return (self._checked_alpha(),)
 
     def _read(self, path: Path, gram: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenvalues and W."""
-        return read_exact(path, gram, right, self.alpha, self.n_components)
+        """Return the eigenvalues and W; `gram` is that of the centred base."""
+        factor = Gram(mix_both(gram, right))
+        return read_form("exact", path, factor, right, self.alpha, self.n_components)
 
     # -- for users ----------------------------------------------------------------------------------
 

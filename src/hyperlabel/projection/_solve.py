@@ -1,7 +1,7 @@
 """From a ridge path to a projection: plain functions between the solvers and the estimators.
 
 Notation: R = (XcᵀXc + λI)⁻¹XcᵀF for the sparse `base` of F, `right` the small mix with F = base·right,
-`gram` = base_cᵀbase_c, W the d×c projection.
+`gram` that of the centred F, W the d×c projection.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from hyperlabel.geometry.similarity import mix_both
-from hyperlabel.solvers.eigen import ReducedEigen, exact_form, least_squares_form
+from hyperlabel.solvers.eigen import Gram
 from hyperlabel.solvers.folds import FoldMoments
 from hyperlabel.solvers.moments import Moments, dense
 from hyperlabel.solvers.ridge import Path, RidgePath, solve_ridge
@@ -22,33 +22,41 @@ FORMS = ("exact", "least_squares")
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
 
-def read_exact(
-    path: Path, gram: np.ndarray, right: np.ndarray, alpha: float, n_components: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and W of max tr(WᵀXcᵀFFᵀXcW) subject to Wᵀ(XcᵀXc + λI)W = I (13)(14)."""
-    # A Galerkin solution errs in BᵀR by the square of its residual.
-    noise = 10 * path.residual(alpha) ** 2 if path.solver == "krylov" else 0.0
-    found = exact_form(mix_both(path.reduced(alpha), right), mix_both(gram, right), noise=noise)
-    return cut(path, found, right, alpha, n_components)
-
-
 def read_form(
-    form: str, path: Path, gram: np.ndarray, right: np.ndarray, alpha: float, n_components: int | None
+    form: str, path: Path, gram: Gram, right: np.ndarray, alpha: float, n_components: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues and W of one form from the ridge path of the base."""
+    """Return eigenvalues and W of one form from the ridge path of the base.
+
+    Exact: max tr(WᵀXcᵀFFᵀXcW) subject to Wᵀ(XcᵀXc + λI)W = I (13)(14). Least squares: (24)–(30).
+    """
+    reduced = path.reduced(alpha) if form == "exact" else None
+    values, chosen = read_mix(form, reduced, gram, right, n_components, noise=noise_of(path, alpha))
+    return values, path.combine(alpha, chosen)
+
+
+def read_mix(
+    form: str,
+    reduced: np.ndarray | None,
+    gram: Gram,
+    right: np.ndarray,
+    n_components: int | None,
+    *,
+    noise: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues and the q×c matrix that turns R of the base into W."""
     if form == "exact":
-        return read_exact(path, gram, right, alpha, n_components)
-    return cut(path, least_squares_form(mix_both(gram, right)), right, alpha, n_components)
-
-
-def cut(
-    path: Path, found: ReducedEigen, right: np.ndarray, alpha: float, n_components: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Form W for the leading components only."""
+        assert reduced is not None
+        found = gram.exact_form(mix_both(reduced, right), noise=noise)
+    else:
+        found = gram.least_squares_form()
     kept = found.rank if n_components is None else min(check_n_components(n_components), found.rank)
     chosen = found.right[:, :kept]
-    chosen = right @ chosen if right.ndim == 2 else right[:, None] * chosen
-    return found.values[:kept], path.combine(alpha, chosen)
+    return found.values[:kept], right @ chosen if right.ndim == 2 else right[:, None] * chosen
+
+
+def noise_of(path: Path, alpha: float) -> float:
+    """Return the relative accuracy of BᵀR: a Galerkin solution errs by the square of its residual."""
+    return 10 * path.residual(alpha) ** 2 if path.solver == "krylov" else 0.0
 
 
 def check_n_components(n_components: Any) -> int:

@@ -14,12 +14,13 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import clone
 
-from hyperlabel.geometry.similarity import centered_gram
+from hyperlabel.geometry.similarity import centered_gram, mix_both
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import roc_auc_score
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.projection._solve import fold_sums, read_form, ridge_path
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
+from hyperlabel.solvers.eigen import Gram
 
 DEFAULT_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 4, 15))
 
@@ -162,9 +163,10 @@ class HypergraphSpectralCV(HypergraphSpectral):
         path = ridge_path(rows, base, moments, alphas=self.alphas_, **self._solver_options())
         gram = centered_gram(base)
         right = self._label_mix(edges, gram)
+        factor = Gram(mix_both(gram, right))
         scores = np.full(len(self.alphas_), np.nan)
         for i, alpha in enumerate(self.alphas_):
-            _, W = read_form(self.form, path, gram, right, alpha, self.n_components)
+            _, W = read_form(self.form, path, factor, right, alpha, self.n_components)
             if W.shape[1]:
                 offset = path.x_mean @ W
                 given = self._downstream(rows @ W - offset, labels, X[test] @ W - offset)

@@ -26,12 +26,13 @@ from hyperlabel.geometry.similarity import (
     EXPANSIONS,
     centered_gram,
     edge_scale,
+    mix_both,
     normalise_rows,
     whitening,
 )
 from hyperlabel.projection._base import Edges, LabelProjection
 from hyperlabel.projection._solve import FORMS, read_form
-from hyperlabel.solvers.eigen import fix_signs
+from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import Path, SamplePath
 
@@ -214,7 +215,7 @@ class HypergraphSpectral(LabelProjection):
         return np.sqrt(edge_scale(edges.sizes, edges.weights, self.expansion))
 
     def _read(self, path: Path, gram: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return read_form(self.form, path, gram, right, self.alpha, self.n_components)
+        return read_form(self.form, path, Gram(mix_both(gram, right)), right, self.alpha, self.n_components)
 
     def _check_choices(self) -> None:
         if self.expansion not in EXPANSIONS:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram
-from hyperlabel.projection._solve import FORMS, read_form
+from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram, mix_both
+from hyperlabel.projection._solve import FORMS, noise_of, read_mix
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
-from hyperlabel.solvers.eigen import fix_signs
-from hyperlabel.solvers.ridge import Path, RidgeResult, Solver, solve_ridge
+from hyperlabel.solvers.eigen import Gram, fix_signs
+from hyperlabel.solvers.ridge import Path, Solver, solve_ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,6 @@ class SpectralModel:
         Wᵀ.
     eigenvalues : ndarray of shape (n_components,)
     mean : ndarray of shape (d,)
-    residual : float
-        Relative residual of the ridge equations.
     """
 
     expansion: str
@@ -43,7 +41,6 @@ class SpectralModel:
     components: np.ndarray
     eigenvalues: np.ndarray
     mean: np.ndarray
-    residual: float
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows."""
@@ -66,7 +63,7 @@ class SpectralPath:
     def __init__(
         self,
         path: Path,
-        factors: dict[str, tuple[slice, np.ndarray, np.ndarray]],
+        factors: dict[str, tuple[slice, np.ndarray, Gram]],
         *,
         alphas: Sequence[float],
         forms: Sequence[str],
@@ -90,71 +87,36 @@ class SpectralPath:
     def __len__(self) -> int:
         return len(self.alphas) * len(self.expansions) * len(self.forms)
 
+    def residual(self, alpha: float) -> float:
+        """Return the relative residual of the ridge equations at one λ."""
+        return self.path.residual(alpha)
+
     def model(self, expansion: str, form: str, alpha: float) -> SpectralModel:
         """Return one model."""
-        return self._form(self.path, expansion, form, alpha)
-
-    def __iter__(self) -> Iterator[SpectralModel]:
-        for alpha in self.alphas:
-            once = _OneLambda(self.path, alpha)  # R of all factors, shared by the models of this λ
-            for expansion in self.expansions:
-                for form in self.forms:
-                    yield self._form(once, expansion, form, alpha)
-
-    def _form(self, path: Path, expansion: str, form: str, alpha: float) -> SpectralModel:
         if expansion not in self._factors:
             raise ValueError(f"The path was not made for expansion {expansion!r}.")
         columns, right, gram = self._factors[expansion]
-        part = _Columns(path, columns)
-        values, W = read_form(form, part, gram, right, alpha, self.n_components)
-        components = np.ascontiguousarray(fix_signs(W).T)
-        return SpectralModel(expansion, form, alpha, components, values, path.x_mean, path.residual(alpha))
+        reduced, noise = self.path.reduced(alpha)[columns, columns], noise_of(self.path, alpha)
+        values, chosen = read_mix(form, reduced, gram, right, self.n_components, noise=noise)
+        whole = np.zeros((len(self.path.f_mean), chosen.shape[1]))
+        whole[columns] = chosen
+        return self._model(expansion, form, alpha, values, self.path.combine(alpha, whole))
 
+    def __iter__(self) -> Iterator[SpectralModel]:
+        for alpha in self.alphas:
+            reduced, noise = self.path.reduced(alpha), noise_of(self.path, alpha)
+            R = self.path.combine(alpha, np.eye(len(self.path.f_mean)))  # shared by all models of this λ
+            for expansion, (columns, right, gram) in self._factors.items():
+                for form in self.forms:
+                    small = reduced[columns, columns]
+                    values, chosen = read_mix(form, small, gram, right, self.n_components, noise=noise)
+                    yield self._model(expansion, form, alpha, values, R[:, columns] @ chosen)
 
-class _Columns:
-    """Some right-hand sides of a path."""
-
-    def __init__(self, path: Path, columns: slice) -> None:
-        self.path, self.columns = path, columns
-        self.solver, self.n_iter = path.solver, path.n_iter
-        self.x_mean, self.f_mean = path.x_mean, path.f_mean[columns]
-
-    def solve(self, alpha: float) -> RidgeResult:
-        result = self.path.solve(alpha)
-        return RidgeResult(result.coef[:, self.columns], result.intercept[self.columns], result.residual)
-
-    def reduced(self, alpha: float) -> np.ndarray:
-        return self.path.reduced(alpha)[self.columns, self.columns]
-
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(self.path.f_mean), right.shape[1]))
-        whole[self.columns] = right
-        return self.path.combine(alpha, whole)
-
-    def residual(self, alpha: float) -> float:
-        return self.path.residual(alpha)
-
-
-class _OneLambda:
-    """A path at one λ, with its coefficients and small matrix kept."""
-
-    def __init__(self, path: Path, alpha: float) -> None:
-        self._result, self._reduced = path.solve(alpha), path.reduced(alpha)
-        self.solver, self.n_iter = path.solver, path.n_iter
-        self.x_mean, self.f_mean = path.x_mean, path.f_mean
-
-    def solve(self, alpha: float) -> RidgeResult:
-        return self._result
-
-    def reduced(self, alpha: float) -> np.ndarray:
-        return self._reduced
-
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        rows = np.flatnonzero(right.any(axis=1))  # the columns of one factor
-        return self._result.coef[:, rows[0] : rows[-1] + 1] @ right[rows[0] : rows[-1] + 1]
-
-    def residual(self, alpha: float) -> float:
-        return self._result.residual
+    def _model(
+        self, expansion: str, form: str, alpha: float, values: np.ndarray, W: np.ndarray
+    ) -> SpectralModel:
+        components = fix_signs(W).T
+        return SpectralModel(expansion, form, alpha, components, values, self.path.x_mean)
 
 
 def hypergraph_spectral_path(
@@ -211,15 +173,18 @@ def hypergraph_spectral_path(
     gate = HypergraphSpectral(edge_weights=edge_weights, nu=nu)
     X, Y = gate._check_fit(X, y, min_samples=2)
     edges = gate._edges(X, Y)
-    bases, factors, start = [], {}, 0
+    bases: list[sparse.csr_array] = []
+    factors: dict[str, tuple[slice, np.ndarray, Gram]] = {}
+    start = 0
     for form in forms:
         if form not in FORMS:
             raise ValueError(f"Unknown form {form!r}: choose one of {', '.join(FORMS)}.")
     for name, maker in makers.items():
         base = maker._label_base(Y, edges)
         gram = centered_gram(base)
+        right = maker._label_mix(edges, gram)
         bases.append(base)
-        factors[name] = (slice(start, start + base.shape[1]), maker._label_mix(edges, gram), gram)
+        factors[name] = (slice(start, start + base.shape[1]), right, Gram(mix_both(gram, right)))
         start += base.shape[1]
     stacked = sparse.hstack(bases, format="csr")
     path = solve_ridge(X, stacked, alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)

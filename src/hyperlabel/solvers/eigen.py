@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -28,47 +27,53 @@ class ReducedEigen:
         return len(self.values)
 
 
-def exact_form(reduced: np.ndarray, gram: np.ndarray, *, noise: float = 0.0) -> ReducedEigen:
-    """Eigenvectors of the generalised problem itself: right = VΓ^(−1/2).
+class Gram:
+    """FcᵀFc = VₕΣₕ²Vₕᵀ of a factor, null directions (dependent or empty labels) left out.
 
-    Parameters
-    ----------
-    reduced : ndarray of shape (m, m)
-        K = BᵀR.
-    gram : ndarray of shape (m, m)
-        FcᵀFc: its null directions are left out first (dependent or empty labels).
-    noise : float, default=0.0
-        Relative accuracy of `reduced`; eigenvalues below it (or below rounding) are zeros.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.abs(exact_form(np.diag([4.0, 1.0]), np.eye(2)).right)
-    array([[0.5, 0. ],
-           [0. , 1. ]])
-    """
-    _, V = _kept(gram, 0.0)
-    values, U = _kept(V.T @ reduced @ V, noise)
-    return ReducedEigen(values, V @ U / np.sqrt(values))
-
-
-def least_squares_form(gram: np.ndarray) -> ReducedEigen:
-    """Regress on the left singular vectors of Fc (24)–(30): right = VₕΣₕ⁻¹, ordered by Σₕ.
+    Kept apart since it does not depend on λ.
 
     Parameters
     ----------
     gram : ndarray of shape (m, m)
-        FcᵀFc = VₕΣₕ²Vₕᵀ; null singular values are dropped. `values` are the Σₕ².
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.abs(least_squares_form(np.diag([0.0, 4.0])).right)
-    array([[0. ],
-           [0.5]])
     """
-    values, V = _kept(gram, 0.0)
-    return ReducedEigen(values, V / np.sqrt(values))
+
+    def __init__(self, gram: np.ndarray) -> None:
+        self.values, self.vectors = _kept(gram, 0.0)
+
+    def exact_form(self, reduced: np.ndarray, *, noise: float = 0.0) -> ReducedEigen:
+        """Eigenvectors of the generalised problem itself: right = VΓ^(−1/2).
+
+        Parameters
+        ----------
+        reduced : ndarray of shape (m, m)
+            K = BᵀR.
+        noise : float, default=0.0
+            Relative accuracy of `reduced`; eigenvalues below it (or below rounding) are zeros.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> np.abs(Gram(np.eye(2)).exact_form(np.diag([4.0, 1.0])).right)
+        array([[0.5, 0. ],
+               [0. , 1. ]])
+        """
+        V = self.vectors
+        values, U = _kept(V.T @ reduced @ V, noise)
+        return ReducedEigen(values, (V @ U) / np.sqrt(values))
+
+    def least_squares_form(self) -> ReducedEigen:
+        """Regress on the left singular vectors of Fc (24)–(30): right = VₕΣₕ⁻¹, ordered by Σₕ.
+
+        `values` are the Σₕ².
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> np.abs(Gram(np.diag([0.0, 4.0])).least_squares_form().right)
+        array([[0. ],
+               [0.5]])
+        """
+        return ReducedEigen(self.values, self.vectors / np.sqrt(self.values))
 
 
 def fix_signs(W: np.ndarray) -> np.ndarray:
@@ -86,13 +91,15 @@ def fix_signs(W: np.ndarray) -> np.ndarray:
     """
     if not W.size:
         return W
-    size = np.abs(W)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0)
-    return W * np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0).astype(W.dtype)
+    rows = np.ascontiguousarray(W.T)
+    size = np.abs(rows)
+    first = (size >= (1 - 1e-6) * size.max(axis=1, keepdims=True)).argmax(axis=1)
+    rows[rows[np.arange(len(rows)), first] < 0] *= -1.0
+    return rows.T
 
 
 def _kept(A: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs of a small positive semi-definite A above rounding (and noise), largest first."""
-    s, V = linalg.eigh((A + A.T) / 2)
+    s, V = np.linalg.eigh((A + A.T) / 2)
     kept = s > max(10 * len(s) * EPS, noise) * max(float(s[-1]), 0.0) if len(s) else np.zeros(0, bool)
     return s[kept][::-1], V[:, kept][:, ::-1]

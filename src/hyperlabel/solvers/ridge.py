@@ -344,6 +344,27 @@ class SamplePath(_EigenPath):
         return dual if self.rows is None else self.rows.rmatmat(dual)
 
 
+def krylov_memory(n: int, d: int, nnz: int, m: int, blocks: int, *, itemsize: int = 8) -> int:
+    """Estimate the peak bytes of the Krylov route: O(nnz + (n + d)·m + min(n, d)·m·blocks).
+
+    X by rows and by columns, the targets, the Krylov basis (one block of m columns per product), and
+    while a product is under way both its sides and a few blocks for the orthogonalisation.
+
+    Parameters
+    ----------
+    n, d, nnz : int
+        Shape and nonzeros of X.
+    m : int
+        Right-hand sides.
+    blocks : int
+        Block products (20 to 40 for well-scaled text at a tolerance of 1e-4).
+    itemsize : int, default=8
+        Bytes of a number.
+    """
+    rows = 2 * nnz * (itemsize + 4)
+    return rows + itemsize * m * (min(n, d) * (blocks + 5) + 2 * max(n, d))
+
+
 class KrylovPath:
     """The matrix-free route: block Lanczos on XcXcᵀ (n ≤ d) or XcᵀXc, centred implicitly.
 
