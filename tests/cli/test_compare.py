@@ -49,8 +49,8 @@ def test_compare_writes_a_report_and_resumes(data_file, tmp_path):
     ("arguments", "sentence"),
     [
         (["compare"], "Name at least one data file"),
-        (["compare", "nowhere.arff"], "There is no file 'nowhere.arff'"),
-        (["compare", __file__], "is not known by its ending"),
+        (["compare", "nowhere.arff"], "There is no file nowhere.arff"),
+        (["compare", __file__], "Cannot tell the format"),
         (["report", "nowhere.sqlite"], "There is no results file"),
     ],
 )

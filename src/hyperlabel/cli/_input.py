@@ -61,7 +61,7 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
     from hyperlabel.datasets import data_format
 
     if not Path(path).exists():
-        raise FileNotFoundError(f"There is no file {path}: check the path.")
+        raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
     kind = data_format(path)
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     foreign = sorted(set(given) - _KNOWN.get(kind, set()))

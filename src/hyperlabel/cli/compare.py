@@ -46,18 +46,18 @@ def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options: Any) -> None:
-    """Compare methods on FILES (ARFF, npz, or the embedded name debtags) and write a report."""
+    """Compare methods on FILES (ARFF, npz, LIBSVM, XMC, or the embedded name debtags) and write a report."""
     if list_methods:
         _list_methods(as_json)
         return
     if not files:
         raise ValueError("Name at least one data file, or 'debtags' for the embedded data.")
-    from hyperlabel.cli._sources import open_dataset
+    from hyperlabel.cli._input import load_file
     from hyperlabel.experiments.comparison import Comparison
     from hyperlabel.experiments.store import Store
     from hyperlabel.report import comparison_report
 
-    datasets = [open_dataset(source) for source in files]
+    datasets = [load_file(source, {}) for source in files]
     twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if twice:
         raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")

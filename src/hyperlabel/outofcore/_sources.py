@@ -7,7 +7,7 @@ that a fit that was killed can resume without reading again what it has already 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,7 +125,7 @@ class _NpyRows:
 
 
 class Files(Source):
-    """Data files in any format the readers stream: npz, ARFF, LIBSVM, XMC, CSV, Parquet."""
+    """Data files in any format the readers stream, or folders of npz shards; options go to the reader."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]], **options: Any) -> None:
         self.paths = [Path(path) for path in paths]
@@ -133,13 +133,13 @@ class Files(Source):
         for path in self.paths:
             if not path.exists():
                 raise FileNotFoundError(f"There is no file {path}: check the path.")
-            _reader(path)
+            datasets.data_format(path)  # an unknown ending is refused here, not in the middle of a fit
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         """Yield chunks and the place after each; whole files before the place are not opened."""
         for i in range(start[0], len(self.paths)):
             skip = start[1] if i == start[0] else 0
-            for j, data in enumerate(_reader(self.paths[i])(self.paths[i], **self.options)):
+            for j, data in enumerate(datasets.iter_data(self.paths[i], **self.options)):
                 if j >= skip:
                     yield (i, j + 1), Chunk(data.X, data.Y, label_names=data.label_names)
 
@@ -215,21 +215,3 @@ def _row_bytes(X: Any) -> int:
     if sparse.issparse(X):
         return 1 + 12 * X.nnz // max(1, X.shape[0])
     return X.row_bytes if isinstance(X, _NpyRows) else 8 * int(X.shape[1])
-
-
-def _one_npz(path: Path, **options: Any) -> Iterator[Any]:
-    yield datasets.load_npz(path, **options)
-
-
-_READERS: dict[str, Callable[..., Iterator[Any]]] = {
-    ".npz": _one_npz,
-    ".arff": datasets.iter_arff,
-}
-
-
-def _reader(path: Path) -> Callable[..., Iterator[Any]]:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".bz2")]
-    reader = _READERS.get(suffixes[-1] if suffixes else "")
-    if reader is None:
-        raise ValueError(f"Cannot tell the format of {path.name}: known endings are {', '.join(_READERS)}.")
-    return reader
