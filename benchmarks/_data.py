@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 from benchmarks._timing import data_folder
-
 from hyperlabel.datasets import Dataset, load_npz, read_arff, stack
 
 _FULL = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks._timing import data_folder, median_seconds, show
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks._timing import data_folder, median_seconds, show
 from hyperlabel import MLkNN
 from hyperlabel.datasets import read_arff
 

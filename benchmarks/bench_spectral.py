@@ -12,12 +12,12 @@ import tracemalloc
 from functools import partial
 
 import numpy as np
-from benchmarks._data import real
-from benchmarks._timing import show
 from scipy import linalg, sparse
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
+from benchmarks._data import real
+from benchmarks._timing import show
 from hyperlabel import HypergraphSpectral, hypergraph_spectral_path
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.solvers.operators import CenteredRows

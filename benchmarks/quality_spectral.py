@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from benchmarks._data import real
 from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
+from benchmarks._data import real
 from hyperlabel import BinaryRelevance, HypergraphSpectral, HypergraphSpectralCV
 from hyperlabel.metrics import roc_auc_score
 
