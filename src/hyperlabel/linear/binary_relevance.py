@@ -88,9 +88,10 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
         `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
         shared ridge; with `estimator` each fold is fitted anew.
-    scoring : str or callable, default="label_ranking_average_precision"
+    scoring : str or callable, default=None
         What `cv` maximises: a name of `hyperlabel.metrics.get_scorer_names`, or
-        ``scorer(estimator, X, y)``.
+        ``scorer(estimator, X, y)``. None means label ranking average precision where there is a
+        choice to make, and no scoring where there is not.
     solver : {"auto", "gram", "samples", "krylov"}, default="auto"
         Route of the shared solve (`solver_` names the one taken): "gram" factors the d×d Gram and
         keeps the moments, "samples" the n×n one, "krylov" iterates without either.
@@ -114,7 +115,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     oof_scores_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold scores at `alpha_` when `cv` is given; NaN for rows in no test fold.
     cv_results_ : dict
-        Score of each `alpha` on each fold, in scikit-learn's form.
+        Score of each `alpha` on each fold, in scikit-learn's form (when scores were asked for).
     estimators_ : list
         One fitted clone per label, None for labels that are constant in training.
     classes_ : ndarray
@@ -145,7 +146,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         *,
         alpha: float | Sequence[float] = 1.0,
         cv: Any = None,
-        scoring: Any = "label_ranking_average_precision",
+        scoring: Any = None,
         solver: Solver = "auto",
         n_jobs: int | None = None,
     ) -> None:
@@ -274,7 +275,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         self.alpha_ = alphas[0]
         if self.cv is not None:
             found, total = cross_validate_ridge(
-                X, Y, self._layout, self.cv, alphas, get_scorer(self.scoring), route, weights, groups
+                X, Y, self._layout, self.cv, alphas, self._scorer(len(alphas)), route, weights, groups
             )
             self._keep_cv(found)
             self.alpha_ = alphas[found.best]
@@ -289,8 +290,15 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             path = solve_ridge(X, Y, alphas=(self.alpha_,), solver=route, sample_weight=weights)
             self._keep(path.solve(self.alpha_), path.solver)
 
+    def _scorer(self, n_choices: int) -> Any:
+        if self.scoring is None and n_choices == 1:
+            return None
+        return get_scorer(self.scoring or "label_ranking_average_precision")
+
     def _keep_cv(self, found: FreeCV) -> None:
-        self.cv_results_, oof = found.results, found.oof_scores
+        oof = found.oof_scores
+        if found.results is not None:
+            self.cv_results_ = found.results
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
 
     def _fit_known(
@@ -392,7 +400,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             return lambda rows, _: model.decision_function(rows)
 
         tests = [np.asarray(test) for _, test in splits]
-        return free_cross_validation(X, Y, self._layout, tests, [{}], fold_model, get_scorer(self.scoring))
+        return free_cross_validation(X, Y, self._layout, tests, [{}], fold_model, self._scorer(1))
 
     def _params_for_labels(self, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
         if _routing_enabled():

@@ -36,9 +36,10 @@ class FreeCV:
 
     Attributes
     ----------
-    results : dict
+    results : dict or None
         ``params``, ``mean_test_score``, ``std_test_score`` and ``split{i}_test_score``, as in
-        scikit-learn's ``cv_results_``; std is the spread over folds, not a standard error.
+        scikit-learn's ``cv_results_``; std is the spread over folds, not a standard error. None
+        without a scorer.
     best : int
         Index of the best setting (the first of equals).
     oof_scores : ndarray of shape (n, k)
@@ -46,7 +47,7 @@ class FreeCV:
         are in no test fold.
     """
 
-    results: dict[str, Any]
+    results: dict[str, Any] | None
     best: int
     oof_scores: np.ndarray
 
@@ -73,30 +74,29 @@ def free_cross_validation(
     fold_models : callable
         ``fold_models(fold)`` returns the scoring function of the model fitted on the training
         rows of that fold; it is kept for as long as the settings are compared.
-    scorer : callable
-        ``scorer(estimator, X, y)``, greater is better; y is the indicator, also of a 1-D y.
+    scorer : callable or None
+        ``scorer(estimator, X, y)``, greater is better; y is the indicator, also of a 1-D y. None
+        keeps the out-of-fold scores of the one setting without judging them.
     """
-    layout = _as_indicator(layout)
     models = [fold_models(fold) for fold in range(len(tests))]
-    table = np.empty((len(settings), len(tests)))
+    best, results = 0, None
+    if scorer is not None:
+        layout = _as_indicator(layout)
+        table = np.empty((len(settings), len(tests)))
+        for fold, test in enumerate(tests):
+            truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
+            for row, setting in enumerate(settings):
+                known = KnownScores(models[fold](X[test], setting), layout)
+                table[row, fold] = scorer(known, X[test], truth)
+        best = int(np.argmax(table.mean(axis=1)))
+        results = {
+            "params": list(settings),
+            "mean_test_score": table.mean(axis=1),
+            "std_test_score": table.std(axis=1),
+        } | {f"split{fold}_test_score": table[:, fold] for fold in range(len(tests))}
     oof = np.full(Y.shape, np.nan)
-    for fold, test in enumerate(tests):
-        truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
-        for row, setting in enumerate(settings):
-            scores = models[fold](X[test], setting)
-            table[row, fold] = scorer(KnownScores(scores, layout), X[test], truth)
-            if len(settings) == 1:
-                oof[test] = scores
-    best = int(np.argmax(table.mean(axis=1)))
-    if len(settings) > 1:
-        for test, model in zip(tests, models, strict=True):
-            oof[test] = model(X[test], settings[best])
-    results: dict[str, Any] = {
-        "params": list(settings),
-        "mean_test_score": table.mean(axis=1),
-        "std_test_score": table.std(axis=1),
-    }
-    results |= {f"split{fold}_test_score": table[:, fold] for fold in range(len(tests))}
+    for test, model in zip(tests, models, strict=True):
+        oof[test] = model(X[test], settings[best])
     return FreeCV(results, best, oof)
 
 

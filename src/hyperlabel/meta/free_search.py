@@ -106,6 +106,7 @@ class FreeSearchCV(MultiLabelClassifier):
         settings = list(ParameterGrid(self.param_grid))
         self._check_grid(settings)
         found = self._search(X, Y, settings, groups)
+        assert found.results is not None
         self.best_params_ = settings[found.best]
         self.best_score_ = float(found.results["mean_test_score"][found.best])
         self.cv_results_ = found.results
