@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from benchmarks._timing import median_seconds, show
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
+from benchmarks._timing import median_seconds, show
 from hyperlabel import BinaryRelevance
 
 
