@@ -22,9 +22,11 @@ from hyperlabel import (
     LabelSpaceClassifier,
     LabelTopicModel,
     MLkNN,
+    MultiLabelCalibrator,
     PartialBinaryRelevance,
     ProjectionClassifier,
     RankSVM,
+    ThresholdTuner,
 )
 
 CLASSIFIERS: list[Any] = [
@@ -51,6 +53,10 @@ CLASSIFIERS: list[Any] = [
     KernelDependencyEstimation(),
     KernelDependencyEstimation(label_kernel="linear", decoder="round", kernel="rbf"),
     MLkNN(),
+    ThresholdTuner(BinaryRelevance()),
+    ThresholdTuner(BinaryRelevance(LogisticRegression()), strategy="precision_at_least", precision=0.5, cv=2),
+    MultiLabelCalibrator(BinaryRelevance()),
+    MultiLabelCalibrator(BinaryRelevance(), method="isotonic", cv=3),
 ]
 
 TRANSFORMERS: list[Any] = [
@@ -70,10 +76,16 @@ LOOSER: dict[str, float] = {
 NOT_LABEL_EQUIVARIANT: dict[str, str] = {
     "CompressedSensing": "each label gets a random code",
     "LabelTopicModel": "latent Dirichlet allocation starts at random",
+    "MultiLabelCalibrator": "its folds are dealt label by label",
 }
 NOT_ROW_EQUIVARIANT: dict[str, str] = {
     "DecisionTreeClassifier": "equal splits are broken by row order",
     "FreeSearchCV": "the setting is chosen on folds of the rows",
     "LabelTopicModel": "latent Dirichlet allocation starts at random",
     "PLST": "its default number of components is chosen on folds of the rows",
+    "MultiLabelCalibrator": "its folds are dealt in the order of the rows",
+}
+# Estimators whose `predict` is not `decision_function > 0`.
+PREDICTS_BY_CUTS: dict[str, str] = {
+    "ThresholdTuner": "scores pass through unchanged; the cuts are tuned",
 }

@@ -37,8 +37,9 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "ProjectionClassifier",
         "hypergraph_spectral_path",
     ),
-    "meta": ("FreeSearchCV",),
     "neighbors": ("MLkNN",),
+    "decision": ("LabelSetSize", "label_quality"),
+    "meta": ("ThresholdTuner", "MultiLabelCalibrator", "out_of_fold_scores", "FreeSearchCV"),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore", "distributed")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hyperlabel._topk import top_k
 from hyperlabel._validation import TargetLayout, check_features, check_fit
@@ -71,7 +71,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             fit with 1-D binary y.
         """
         X = self._check_predict(X)
-        scores = np.empty((X.shape[0], self._layout.n_columns))
+        scores = np.empty((_num_samples(X), self._layout.n_columns))
         for rows, block in self._score_blocks(X):
             scores[rows] = block
         return scores[:, 0] if self._layout.kind == "binary" else scores

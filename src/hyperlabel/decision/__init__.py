@@ -1,5 +1,33 @@
 """Pure decision rules: scores in, label sets out."""
 
+from hyperlabel.decision.calibration import Isotonic, Sigmoid, expected_f1_sets
+from hyperlabel.decision.cuts import (
+    Cuts,
+    SafeCuts,
+    best_k,
+    decide,
+    global_cut,
+    per_label_cuts,
+    precision_cuts,
+    proportional_cuts,
+)
 from hyperlabel.decision.label_set_size import LabelSetSize, set_size_targets
+from hyperlabel.decision.quality import LabelQuality, label_quality
 
-__all__ = ["LabelSetSize", "set_size_targets"]
+__all__ = [
+    "Cuts",
+    "SafeCuts",
+    "per_label_cuts",
+    "global_cut",
+    "proportional_cuts",
+    "precision_cuts",
+    "best_k",
+    "decide",
+    "Sigmoid",
+    "Isotonic",
+    "expected_f1_sets",
+    "LabelSetSize",
+    "set_size_targets",
+    "LabelQuality",
+    "label_quality",
+]

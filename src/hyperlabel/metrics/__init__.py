@@ -12,6 +12,7 @@ from hyperlabel.metrics.bipartition import (
     recall_score,
     subset_accuracy,
 )
+from hyperlabel.metrics.calibration import Reliability, reliability
 from hyperlabel.metrics.probability import brier_score, log_loss
 from hyperlabel.metrics.ranking import (
     coverage_error,
@@ -40,6 +41,8 @@ __all__ = [
     "propensities",
     "log_loss",
     "brier_score",
+    "reliability",
+    "Reliability",
     "get_scorer",
     "get_scorer_names",
 ]

@@ -1,0 +1,224 @@
+"""Every cut worth trying, of every label at once, with what it would find.
+
+A cut is worth trying just below the score of a positive row: anywhere between two of them only
+false positives are added. So a label with P positives has P candidates however many rows there
+are, and all of them come from one sort of its column.
+
+Notation
+--------
+====================  ==================================================  ==========
+code                  meaning                                             shape
+====================  ==================================================  ==========
+scores                scores of all rows and labels                       n×k
+right                 weight of positives above the cut, tp               (m,)
+found                 weight of rows above the cut, tp + fp               (m,)
+positives             weight of all positives of the label, tp + fn       (k,)
+grid                  cuts shared by all labels                           (t,)
+====================  ==================================================  ==========
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+# Columns are sorted in blocks of about this many entries.
+BLOCK_ENTRIES = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Cuts just below the positive scores, by label, the highest first (see the module).
+
+    `above` is a cut higher than every score of the label; `grid_right` and `grid_found` are what
+    the shared cuts of `grid` find, k×t.
+    """
+
+    label: np.ndarray
+    cut: np.ndarray
+    right: np.ndarray
+    found: np.ndarray
+    positives: np.ndarray
+    above: np.ndarray
+    grid: np.ndarray
+    grid_right: np.ndarray
+    grid_found: np.ndarray
+
+    def best(self, value: np.ndarray, *, none: float) -> tuple[np.ndarray, np.ndarray]:
+        """Pick the candidate of greatest value of each label.
+
+        Of equals the highest; none of them (cut `above`) where `none` is worth as much.
+
+        Returns
+        -------
+        index : ndarray of shape (n_labels,)
+            Into the candidates, -1 for none.
+        cut : ndarray of shape (n_labels,)
+        """
+        index = np.full(len(self.positives), -1)
+        order = np.lexsort((-np.arange(len(value)), value, self.label))
+        order = order[value[order] > none]
+        index[self.label[order]] = order  # the last one written stays
+        if len(value) == 0:
+            return index, self.above
+        return index, np.where(index >= 0, self.cut[index], self.above)
+
+
+def find_candidates(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    sample_weight: np.ndarray | None = None,
+    *,
+    n_grid: int = 0,
+) -> Candidates:
+    """Collect the candidates of every label.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels as ones.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+    n_grid : int, default=0
+        Number of shared cuts to count as well: quantiles of the positive scores of all labels.
+
+    Returns
+    -------
+    candidates : Candidates
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision.candidates import find_candidates
+    >>> c = find_candidates(np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[1.0], [0.0], [1.0]]))
+    >>> c.right, c.found
+    (array([1., 2.]), array([1., 3.]))
+    """
+    n, k = scores.shape
+    columns = Y.tocsc()
+    grid = _grid(scores, columns, n_grid)
+    width = max(1, BLOCK_ENTRIES // max(1, n))
+    parts = [
+        _block(scores, columns, start, min(start + width, k), sample_weight, grid)
+        for start in range(0, k, width)
+    ]
+    label, cut, right, found, above, grid_right, grid_found = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    positives = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
+    return Candidates(label, cut, right, found, positives, above, grid, grid_right, grid_found)
+
+
+def _grid(scores: np.ndarray, Y: sparse.csc_array, size: int) -> np.ndarray:
+    if size == 0 or Y.nnz == 0:
+        return np.zeros(0)
+    entries = Y.tocoo()
+    values = scores[entries.row, entries.col]
+    steps = np.linspace(0.0, 1.0, size)
+    if len(values) > size:
+        values = np.quantile(values, steps, method="lower")
+    return np.nextafter(np.unique(values), -np.inf)  # just below the positive itself
+
+
+def _block(
+    scores: np.ndarray,
+    Y: sparse.csc_array,
+    start: int,
+    stop: int,
+    sample_weight: np.ndarray | None,
+    grid: np.ndarray,
+) -> tuple[np.ndarray, ...]:
+    n = scores.shape[0]
+    entries = slice(Y.indptr[start], Y.indptr[stop])
+    rows = Y.indices[entries]
+    label = np.repeat(np.arange(stop - start), np.diff(Y.indptr[start : stop + 1]))
+    value = scores[rows, label + start]
+    weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+    ranked, tail, spread = sort_columns(scores[:, start:stop], sample_weight)
+    grid_right, grid_found = _count_grid(ranked, tail, label, value, weight, grid)
+
+    order = np.lexsort((-value, label))
+    label, value, weight = label[order], value[order], weight[order]
+    right = np.cumsum(weight)
+    first = np.searchsorted(label, label)  # where the label begins
+    right = right - right[first] + weight[first]
+    is_last = np.ones(len(label), dtype=bool)  # of its ties
+    is_last[:-1] = (label[1:] != label[:-1]) | (value[1:] != value[:-1])
+    label, value, right = label[is_last], value[is_last], right[is_last]
+    at = search_rows(ranked, label, value)
+    lower = np.where(at > 0, ranked[label, np.maximum(at - 1, 0)], value - spread[label])
+    cut = lower + (value - lower) / 2
+    cut = np.where(cut < value, cut, lower)  # neighbouring floats have no middle
+    above = ranked[:, -1] + spread
+    return label + start, cut, right, _at_or_above(tail, label, at, n), above, grid_right, grid_found
+
+
+def sort_columns(
+    scores: np.ndarray, sample_weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Sort each column upwards (given back as rows).
+
+    Returns
+    -------
+    ranked : ndarray of shape (k, n)
+    tail : ndarray of shape (k, n) or None
+        Weight from each position to the end; None without weights (then it is a count).
+    spread : ndarray of shape (k,)
+        Mean distance of neighbours, 1 where all scores are equal.
+    """
+    ranked, tail = np.ascontiguousarray(scores.T), None
+    if sample_weight is None:
+        ranked.sort(axis=1)  # several times faster than sorting indices
+    else:
+        ascending = np.argsort(ranked, axis=1)
+        ranked = np.take_along_axis(ranked, ascending, axis=1)
+        tail = _tail(sample_weight[ascending])
+    spread = (ranked[:, -1] - ranked[:, 0]) / len(scores)
+    return ranked, tail, np.where(spread > 0, spread, 1.0)
+
+
+def _count_grid(
+    ranked: np.ndarray,
+    tail: np.ndarray | None,
+    label: np.ndarray,
+    value: np.ndarray,
+    weight: np.ndarray,
+    grid: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count what the shared cuts find in each label: right and found, k×t."""
+    k, t = len(ranked), len(grid)
+    if t == 0:
+        return np.zeros((k, 0)), np.zeros((k, 0))
+    place = np.searchsorted(grid, value)  # number of cuts below the positive
+    right = np.bincount(label * (t + 1) + place, weight, k * (t + 1)).reshape(k, t + 1)
+    right = _tail(right)[:, 1:]
+    every = np.repeat(np.arange(k), t)
+    at = search_rows(ranked, every, np.tile(np.nextafter(grid, np.inf), k))
+    return right, _at_or_above(tail, every, at, ranked.shape[1]).reshape(k, t)
+
+
+def _tail(values: np.ndarray) -> np.ndarray:
+    """Sum each row from every position to its end."""
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+
+
+def _at_or_above(tail: np.ndarray | None, row: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+    if tail is None:
+        return (n - at).astype(np.float64)
+    return np.where(at < n, tail[row, np.minimum(at, n - 1)], 0.0)
+
+
+def search_rows(ranked: np.ndarray, row: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Return the first position not below each value in its sorted row: binary search, all at once."""
+    low, high = np.zeros(len(row), dtype=np.int64), np.full(len(row), ranked.shape[1])
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        is_below = ranked[row, np.minimum(middle, ranked.shape[1] - 1)] < value
+        low = np.where(is_open & is_below, middle + 1, low)
+        high = np.where(is_open & ~is_below, middle, high)
+    return low

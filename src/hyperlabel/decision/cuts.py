@@ -1,0 +1,458 @@
+"""Cuts fitted on given scores, and the label sets they give.
+
+A label is predicted where its score is greater than its cut. Scores should be out-of-fold: on the
+rows a model was fitted on, its scores are too sure and the cuts too high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.decision.candidates import (
+    BLOCK_ENTRIES,
+    Candidates,
+    find_candidates,
+    search_rows,
+    sort_columns,
+)
+from hyperlabel.metrics._inputs import Truth
+from hyperlabel.metrics.ranking import ranked_blocks
+
+GRID = 256
+PER_LABEL = ("f1_macro", "f1_micro", "hamming_loss")
+SHARED = ("f1_macro", "f1_micro", "f1_samples", "hamming_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Fitted cuts.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (n_labels,)
+        Predict where score > cut.
+    value : float
+        The measure they reach on the scores they were fitted on, before shrinking.
+    shared : float
+        The shared cut that labels with few positives are drawn to (the cut itself if global).
+    """
+
+    cuts: np.ndarray
+    value: float
+    shared: float
+
+
+def per_label_cuts(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    scoring: str = "f1_macro",
+    shrinkage: float = 10.0,
+    sample_weight: np.ndarray | None = None,
+) -> Cuts:
+    """Fit one cut for each label; labels with few positives are drawn to a shared cut.
+
+    cut_j = (P_j ĉ_j + m c₀) / (P_j + m)
+
+    where:
+
+    * ĉ_j is the best cut of label j on its own and P_j its number of positives;
+    * c₀ is the best shared cut (`global_cut`), m the `shrinkage`.
+
+    ``"f1_macro"`` maximises the F1 of each label, ``"hamming_loss"`` the entries right, and
+    ``"f1_micro"`` the F1 of the pooled counts, by Dinkelbach's iteration: for a guess F the labels
+    part and each maximises 2tp − F·found; F = 2Σtp/(Σfound + ΣP) is the next guess, and the fixed
+    point is the optimum.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels.
+    scoring : {"f1_macro", "f1_micro", "hamming_loss"}, default="f1_macro"
+        What the cuts maximise.
+    shrinkage : float, default=10.0
+        m, in positives; 0 leaves every label to itself.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    cuts : Cuts
+        Labels without positives get the shared cut (with no shrinkage: a cut above their scores).
+
+    References
+    ----------
+    W. Dinkelbach, *On nonlinear fractional programming*, Management Science, 1967.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import per_label_cuts
+    >>> scores = np.array([[0.9, 0.1], [0.5, 0.3], [0.1, 0.2]])
+    >>> Y = sparse.csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> per_label_cuts(scores, Y, shrinkage=0.0).cuts
+    array([0.3 , 0.15])
+    """
+    _choose(scoring, PER_LABEL, "per_label")
+    c = find_candidates(scores, Y, sample_weight, n_grid=GRID if scoring == "f1_macro" else 0)
+    P = c.positives
+    if scoring == "f1_macro":
+        f1 = 2 * c.right / (c.found + P[c.label])
+        index, cuts = c.best(f1, none=0.0)
+        value = float(np.where(index >= 0, f1[index], 0.0).mean()) if len(f1) else 0.0
+        shared = _best_on_grid(c, None)[0]
+    elif scoring == "hamming_loss":
+        gain = 2 * c.right - c.found
+        index, cuts = c.best(gain, none=0.0)
+        value = _hamming(float(gain[index[index >= 0]].sum()), Y, sample_weight)
+        shared = _pooled(scores, Y, scoring, sample_weight).shared
+    else:
+        cuts, value = _dinkelbach(c)
+        shared = _pooled(scores, Y, scoring, sample_weight).shared
+    if shrinkage > 0:
+        share = P / (P + shrinkage)
+        cuts = share * cuts + (1.0 - share) * shared
+    return Cuts(cuts, value, shared)
+
+
+def global_cut(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    scoring: str = "f1_micro",
+    sample_weight: np.ndarray | None = None,
+) -> Cuts:
+    """Fit one cut for all labels.
+
+    Exact for ``"f1_micro"`` and ``"hamming_loss"``, whose counts pool; for ``"f1_macro"`` and
+    ``"f1_samples"`` the best of 256 quantiles of the positive scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels.
+    scoring : {"f1_micro", "f1_macro", "f1_samples", "hamming_loss"}, default="f1_micro"
+        What the cut maximises.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    cuts : Cuts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import global_cut
+    >>> scores = np.array([[0.9, 0.1], [0.5, 0.3], [0.1, 0.2]])
+    >>> Y = sparse.csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> global_cut(scores, Y).cuts
+    array([0.15, 0.15])
+    """
+    _choose(scoring, SHARED, "global")
+    k = scores.shape[1]
+    if scoring in ("f1_micro", "hamming_loss"):
+        return _pooled(scores, Y, scoring, sample_weight)
+    if scoring == "f1_macro":
+        cut, value = _best_on_grid(find_candidates(scores, Y, sample_weight, n_grid=GRID), None)
+    else:  # the F1 of rows is the F1 of labels of the transposed problem
+        rows = find_candidates(np.ascontiguousarray(scores.T), sparse.csr_array(Y.T), n_grid=GRID)
+        cut, value = _best_on_grid(rows, sample_weight, empty=1.0)
+    return Cuts(np.full(k, cut), value, cut)
+
+
+def proportional_cuts(
+    scores: np.ndarray, Y: sparse.csr_array, *, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Fit cuts that predict each label as often as it is true.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    cuts : ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import proportional_cuts
+    >>> proportional_cuts(np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[0.0], [1.0], [0.0]]))
+    array([0.7])
+    """
+    n, k = scores.shape
+    wanted = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
+    cuts = np.empty(k)
+    width = max(1, BLOCK_ENTRIES // max(1, n))
+    for start in range(0, k, width):
+        columns = slice(start, start + width)
+        ranked, tail, spread = sort_columns(scores[:, columns], sample_weight)
+        here = np.arange(len(ranked))
+        if tail is None:
+            at = n - wanted[columns].astype(np.int64)
+        else:  # the first tail that weighs no more than wanted, rounding aside
+            at = search_rows(-tail, here, -wanted[columns] - 1e-9 * tail[:, 0])
+        upper = np.where(at < n, ranked[here, np.minimum(at, n - 1)], ranked[:, -1] + 2 * spread)
+        lower = np.where(at > 0, ranked[here, np.maximum(at - 1, 0)], ranked[:, 0] - spread)
+        cuts[columns] = lower + (upper - lower) / 2
+    return cuts
+
+
+@dataclass(frozen=True, eq=False)
+class SafeCuts:
+    """Cuts that keep a promised precision, and how much they cover.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (n_labels,)
+        inf where no cut keeps the promise.
+    recall : ndarray of shape (n_labels,)
+        Share of each label's positives that is found; 0 where none is, or where there are none.
+    coverage : float
+        Share of all true entries found: what can be applied without a person looking.
+    precision : float
+        Precision of all entries found, on the scores the cuts were fitted on (NaN if none is).
+    """
+
+    cuts: np.ndarray
+    recall: np.ndarray
+    coverage: float
+    precision: float
+
+
+def precision_cuts(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    precision: float,
+    *,
+    caution: float = 1.0,
+    sample_weight: np.ndarray | None = None,
+) -> SafeCuts:
+    """Fit for each label the lowest cut whose precision is at least what was asked for.
+
+    The precision of a cut is estimated as (tp + c·π_j) / (found + c): c rows of the label's base rate
+    π_j are added, so that one lucky row at the top promises nothing.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels.
+    precision : float
+        In (0, 1].
+    caution : float, default=1.0
+        c; 0 takes the observed precision at its word.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    cuts : SafeCuts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import precision_cuts
+    >>> scores, Y = np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[1.0], [0.0], [1.0]])
+    >>> safe = precision_cuts(scores, Y, 0.9, caution=0.0)
+    >>> safe.cuts, safe.coverage
+    (array([0.7]), 0.5)
+    """
+    if not 0 < precision <= 1:
+        raise ValueError(f"precision must lie in (0, 1], got {precision}.")
+    c = find_candidates(scores, Y, sample_weight)
+    total = float(scores.shape[0] if sample_weight is None else sample_weight.sum())
+    estimate = (c.right + caution * c.positives[c.label] / total) / (c.found + caution)
+    index, _ = c.best(np.where(estimate >= precision, c.right, 0.0), none=0.0)
+    if len(c.label) == 0:
+        index_or_zero, right, found = index, np.zeros(len(index)), np.zeros(len(index))
+        cuts = np.full(len(index), np.inf)
+    else:
+        index_or_zero = np.maximum(index, 0)
+        right = np.where(index >= 0, c.right[index_or_zero], 0.0)
+        found = np.where(index >= 0, c.found[index_or_zero], 0.0)
+        cuts = np.where(index >= 0, c.cut[index_or_zero], np.inf)
+    return SafeCuts(
+        cuts,
+        np.divide(right, c.positives, out=np.zeros(len(right)), where=c.positives > 0),
+        float(right.sum() / max(c.positives.sum(), np.finfo(float).tiny)),
+        float(right.sum() / found.sum()) if found.any() else float("nan"),
+    )
+
+
+def best_k(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    scoring: str = "f1_micro",
+    max_k: int | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> tuple[int, float]:
+    """Find how many labels to predict for every row.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels.
+    scoring : {"f1_micro", "f1_macro", "f1_samples", "hamming_loss"}, default="f1_micro"
+        What is maximised.
+    max_k : int, default=None
+        The most that is tried; None: the largest label set in Y.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    best, value : int, float
+        The number, and the measure it reaches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import best_k
+    >>> best_k(np.array([[3.0, 2.0, 1.0]]), sparse.csr_array([[1.0, 1.0, 0.0]]))
+    (2, 1.0)
+    """
+    _choose(scoring, SHARED, "top_k")
+    n, n_labels = scores.shape
+    sizes = np.diff(Y.indptr)
+    depth = min(n_labels, max(1, int(sizes.max(initial=1)) if max_k is None else max_k))
+    w = np.ones(n) if sample_weight is None else sample_weight
+    ks = np.arange(1, depth + 1)
+    right, found = np.zeros((n_labels, depth)), np.zeros((n_labels, depth))
+    by_row, start = np.zeros(depth), 0
+    for block in ranked_blocks(Truth(Y), scores, depth=depth):
+        rows = slice(start, start := start + len(block.hits))
+        weight = np.broadcast_to(w[rows, None], block.hits.shape)
+        cell = (block.indices * depth + ks - 1).ravel()
+        found += np.bincount(cell, weight.ravel(), n_labels * depth).reshape(n_labels, depth)
+        hits = weight * block.hits
+        right += np.bincount(cell, hits.ravel(), n_labels * depth).reshape(n_labels, depth)
+        by_row += w[rows] @ (2 * np.cumsum(block.hits, axis=1) / (ks + block.n_relevant[:, None]))
+    right, found = np.cumsum(right, axis=1), np.cumsum(found, axis=1)
+    positives = Y.T @ w
+    if scoring == "f1_micro":
+        value = 2 * right.sum(axis=0) / (found.sum(axis=0) + positives.sum())
+    elif scoring == "f1_macro":
+        whole = found + positives[:, None]
+        value = np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0).mean(axis=0)
+    elif scoring == "f1_samples":
+        value = by_row / w.sum()
+    else:
+        gain = 2 * right.sum(axis=0) - found.sum(axis=0)
+        value = np.array([_hamming(g, Y, sample_weight) for g in gain])
+    best = int(value.argmax())
+    return best + 1, float(value[best])
+
+
+def _choose(scoring: str, known: tuple[str, ...], strategy: str) -> None:
+    if scoring not in known:
+        raise ValueError(
+            f"The strategy {strategy!r} can maximise {', '.join(known)}; got scoring={scoring!r}."
+        )
+
+
+def _hamming(gain: float, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> float:
+    """Negative Hamming loss, so that greater is better: the loss of predicting nothing less the gain."""
+    w = np.ones(Y.shape[0]) if sample_weight is None else sample_weight
+    return (gain - float((Y.T @ w).sum())) / (float(w.sum()) * Y.shape[1])
+
+
+def _best_on_grid(c: Candidates, weights: np.ndarray | None, *, empty: float = 0.0) -> tuple[float, float]:
+    """Return the shared cut of greatest mean F1 over labels, and that mean."""
+    if len(c.grid) == 0:
+        return float(c.above.max(initial=0.0)), empty
+    whole = c.grid_found + c.positives[:, None]
+    f1 = np.divide(2 * c.grid_right, whole, out=np.full_like(whole, empty), where=whole > 0)
+    mean = np.average(f1, axis=0, weights=weights)
+    return float(c.grid[mean.argmax()]), float(mean.max())
+
+
+def _dinkelbach(c: Candidates) -> tuple[np.ndarray, float]:
+    total = c.positives.sum()
+    guess = 0.0
+    while True:
+        index, cuts = c.best(2 * c.right - guess * c.found, none=0.0)
+        kept = index[index >= 0]
+        reached = 2 * c.right[kept].sum() / max(c.found[kept].sum() + total, np.finfo(float).tiny)
+        if reached <= guess * (1 + 1e-12):  # it grows until it is the optimum
+            return cuts, float(reached)
+        guess = reached
+
+
+def _pooled(scores: np.ndarray, Y: sparse.csr_array, scoring: str, sample_weight: np.ndarray | None) -> Cuts:
+    """Return the best cut of all entries as one long column."""
+    k = scores.shape[1]
+    entries = Y.tocoo()
+    flat = scores.ravel()
+    positive = scores[entries.row, entries.col]
+    limit = None if sample_weight is not None else _useful(flat, positive, scoring)
+    is_kept = np.ones(flat.size, dtype=bool) if limit is None else flat >= limit
+    hit = np.zeros(flat.size)
+    hit[entries.row * k + entries.col] = 1.0
+    weights = None if sample_weight is None else np.repeat(sample_weight, k)[is_kept]
+    c = find_candidates(flat[is_kept, None], sparse.csr_array(hit[is_kept, None]), weights)
+    total = float((Y.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum())
+    if scoring == "f1_micro":
+        objective = 2 * c.right / (c.found + total)
+        index, cut = c.best(objective, none=0.0)
+        value = float(objective[index[0]]) if index[0] >= 0 else 0.0
+    else:
+        gain = 2 * c.right - c.found
+        index, cut = c.best(gain, none=0.0)
+        value = _hamming(float(gain[index[0]]) if index[0] >= 0 else 0.0, Y, sample_weight)
+    return Cuts(np.full(k, cut[0]), value, float(cut[0]))
+
+
+def _useful(flat: np.ndarray, positive: np.ndarray, scoring: str) -> float | None:
+    """Return a score below which the best cut cannot lie (None: anywhere).
+
+    With P positives no cut that finds r entries has F1 above 2P/(r + P), nor a gain above 2P − r. So r is
+    bounded by what the cut at r = P already reaches, and only the top of the column must be sorted.
+    """
+    N, P = flat.size, len(positive)
+    if P == 0 or P >= N:
+        return None
+    if scoring == "hamming_loss":
+        bound: float = 2 * P
+    else:
+        cut = np.partition(flat, N - P)[N - P]
+        reached = 2 * np.count_nonzero(positive >= cut) / (np.count_nonzero(flat >= cut) + P)
+        bound = P * (2 / reached - 1) if reached > 0 else N
+    rank = int(min(N, np.ceil(bound) + 1))
+    return None if rank >= N else float(np.partition(flat, N - rank)[N - rank])
+
+
+def decide(scores: np.ndarray, cuts: Any) -> np.ndarray:
+    """Label sets as a boolean array: where the score is greater than the cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.decision import decide
+    >>> decide(np.array([[0.5, 0.5]]), np.array([0.4, 0.6]))
+    array([[ True, False]])
+    """
+    return scores > cuts

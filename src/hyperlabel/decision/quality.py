@@ -1,0 +1,132 @@
+"""Which labels of the training data look wrong or missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hyperlabel._validation import check_targets
+from hyperlabel.decision.calibration import Sigmoid
+
+BLOCK_ENTRIES = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class LabelQuality:
+    """Entries of Y, the most suspicious first.
+
+    Parameters
+    ----------
+    row, label : ndarray of int of shape (n_entries,)
+        Where the entry is.
+    is_set : ndarray of bool of shape (n_entries,)
+        True: the label is set and looks wrong. False: it is not set and looks missing.
+    probability : ndarray of shape (n_entries,)
+        What the model, not having seen the row, gives the label.
+    evidence : ndarray of shape (n_entries,)
+        Log-odds that the entry is an error, up to a constant.
+    """
+
+    row: np.ndarray
+    label: np.ndarray
+    is_set: np.ndarray
+    probability: np.ndarray
+    evidence: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self.row)
+
+    def __iter__(self) -> Iterator[tuple[int, int, str, float]]:
+        """Go through (row, label, "wrong" or "missing", probability)."""
+        for row, label, is_set, p in zip(self.row, self.label, self.is_set, self.probability, strict=True):
+            yield int(row), int(label), "wrong" if is_set else "missing", float(p)
+
+
+def label_quality(
+    y: Any, scores: Any, *, proba: bool = False, noise: str = "proportional", n_entries: int | None = 100
+) -> LabelQuality:
+    r"""Rank the (row, label) entries most likely to be wrong or missing.
+
+    With p the probability of the label by a model that has not seen the row, the odds that an entry is
+    an error are, up to a constant,
+
+    .. math:: \text{missing: } \frac{p}{1-p}, \qquad
+              \text{wrong: } \frac{1-p}{p} \cdot \frac{\pi_j}{1-\pi_j} \text{ (proportional) or }
+              \frac{1-p}{p} \text{ (uniform)},
+
+    where:
+
+    - :math:`\pi_j` is the share of rows with label j;
+    - *proportional* noise drops labels at one rate and adds them at a rate proportional to their
+      frequency, as people do; *uniform* noise flips every entry at one rate.
+
+    Parameters
+    ----------
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+        The labels to be checked.
+    scores : array-like of shape (n_samples, n_labels)
+        **Out-of-fold** scores, `oof_scores_` or :func:`hyperlabel.out_of_fold_scores`; rows with NaN are
+        left out. They are turned into probabilities by a sigmoid for each label.
+    proba : bool, default=False
+        The scores are probabilities already.
+    noise : {"proportional", "uniform"}, default="proportional"
+        See above.
+    n_entries : int or None, default=100
+        How many entries to list; None lists all n×k of them.
+
+    Returns
+    -------
+    quality : LabelQuality
+
+    References
+    ----------
+    C. Northcutt, L. Jiang, I. Chuang, *Confident learning: estimating uncertainty in dataset labels*,
+    JAIR 2021 (the idea of ranking by out-of-fold probabilities).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel import label_quality
+    >>> y = np.array([[1, 0], [0, 1], [1, 1]])
+    >>> p = np.array([[0.9, 0.8], [0.2, 0.9], [0.8, 0.7]])
+    >>> next(iter(label_quality(y, p, proba=True)))
+    (0, 1, 'missing', 0.8)
+    """
+    if noise not in ("proportional", "uniform"):
+        raise ValueError(f"noise must be 'proportional' or 'uniform', got {noise!r}.")
+    Y, _ = check_targets(y)
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != Y.shape:
+        raise ValueError(f"scores have shape {scores.shape}, but y has shape {Y.shape}: they must agree.")
+    kept = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    scores, Y = scores[kept], Y[kept]
+    if not proba:
+        sigmoid = Sigmoid.fit(scores, Y)
+    elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
+        raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
+    n, k = Y.shape
+    rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
+    prior = np.log(rate / (1 - rate)) if noise == "proportional" else np.zeros(k)
+    limit = n * k if n_entries is None else min(n_entries, n * k)
+    best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
+    width = max(1, BLOCK_ENTRIES // max(1, k))
+    for start in range(0, n, width):
+        p = scores[start : start + width]
+        p = np.clip(p if proba else sigmoid.probabilities(p), 1e-12, 1 - 1e-12)
+        is_set = Y[start : start + width].toarray() > 0
+        odds = np.log(p) - np.log1p(-p)
+        evidence = np.where(is_set, prior - odds, odds).ravel()
+        place = np.arange(evidence.size) + start * k
+        best = [
+            np.concatenate(pair)
+            for pair in zip(best, (place, evidence, p.ravel(), is_set.ravel()), strict=True)
+        ]
+        if len(best[0]) > limit:  # keep the list short while walking through the rows
+            top = np.argsort(-best[1], kind="stable")[:limit]
+            best = [part[top] for part in best]
+    place, evidence, p, is_set = (part[np.argsort(-best[1], kind="stable")] for part in best)
+    return LabelQuality(kept[place // k], place % k, is_set, p, evidence)

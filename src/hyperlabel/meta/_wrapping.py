@@ -1,0 +1,271 @@
+"""What the estimators that wrap an estimator share: its scores, in and out of fold, and routing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import _safe_indexing, gen_batches, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+
+from hyperlabel._base import SCORE_BLOCK_BYTES, MultiLabelClassifier, place_constant_labels
+from hyperlabel._validation import TargetLayout, check_targets, check_weights
+from hyperlabel.linear import BinaryRelevance
+from hyperlabel.model_selection import resolve_cv
+
+
+def score_rows(estimator: Any, X: Any, layout: TargetLayout) -> np.ndarray:
+    """Scores of a fitted classifier as an n×k array, whatever it calls them.
+
+    `decision_function`, or `predict_proba` where there is none (n×k, or scikit-learn's list of n×2).
+    A class of a 1-D y that the estimator has not seen gets a score below all others.
+    """
+    if hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        scores = scores[:, None] if scores.ndim == 1 else scores
+    elif hasattr(estimator, "predict_proba"):
+        scores = _probabilities(estimator, estimator.predict_proba(X), layout)
+    else:
+        raise ValueError(
+            f"{type(estimator).__name__} has neither decision_function nor predict_proba: "
+            "it gives no scores to work with."
+        )
+    if scores.shape[1] == layout.n_columns:
+        return scores
+    seen = np.searchsorted(layout.classes, estimator.classes_)
+    if layout.kind == "multiclass" and scores.shape[1] == 1 and len(seen) == 2:
+        scores = np.hstack([-scores, scores])
+    if layout.kind != "multiclass" or scores.shape[1] != len(seen):
+        raise ValueError(
+            f"{type(estimator).__name__} gives {scores.shape[1]} scores a row for {layout.n_columns} labels."
+        )
+    aligned = np.full((len(scores), layout.n_columns), scores.min(initial=0.0) - 1.0)
+    aligned[:, seen] = scores
+    return aligned
+
+
+def _probabilities(estimator: Any, p: Any, layout: TargetLayout) -> np.ndarray:
+    if isinstance(p, list):  # one array for each label, a column for each class it has seen
+        columns = [
+            part[:, list(seen).index(1)] if 1 in seen else np.zeros(len(part))
+            for part, seen in zip(p, estimator.classes_, strict=True)
+        ]
+        return np.column_stack(columns)
+    p = np.asarray(p, dtype=np.float64)
+    return p[:, [1]] - 0.5 if layout.kind == "binary" else p
+
+
+def out_of_fold_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = None,
+    groups: Any = None,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Scores of each row by a model that has not seen it.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted for each fold.
+    X : array-like, DataFrame, sparse matrix or list of shape (n_samples, …)
+        Anything the estimator takes.
+    y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+        The labels.
+    cv : None, int, splitter or iterable of (train, test), default=None
+        See :func:`hyperlabel.model_selection.resolve_cv`; None means 5 stratified folds.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of one group stay together.
+    params : dict, default=None
+        Passed to `fit`; values with one entry for each row are cut to the fold.
+    n_jobs : int, default=None
+        Folds fitted in parallel.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_columns)
+        The mean where a row is tested several times; NaN in rows that never are (the first block of a
+        time-ordered split).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance, out_of_fold_scores
+    >>> X, y = make_multilabel_classification(random_state=0)
+    >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
+    (100, 5)
+    """
+    X, y, groups = indexable(X, y, groups)
+    n = _num_samples(X)
+    _, layout = check_targets(y, n_rows=n)
+    splitter = resolve_cv(_folds(cv, n), y, groups)
+    parts = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
+    folds = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_fold)(clone(estimator), X, y, train, test, params or {}, layout) for train, test in parts
+    )
+    total, times = np.zeros((n, layout.n_columns)), np.zeros(n)
+    for (_, test), scores in zip(parts, folds, strict=True):
+        np.add.at(total, test, scores)
+        np.add.at(times, test, 1.0)
+    return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
+
+
+def _fit_fold(
+    model: Any,
+    X: Any,
+    y: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    params: dict[str, Any],
+    layout: TargetLayout,
+) -> np.ndarray:
+    cut = _check_method_params(X, params=params, indices=train)
+    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **cut)
+    return score_rows(model, _safe_indexing(X, test), layout)
+
+
+def brings_scores(estimator: Any) -> bool:
+    """Say whether out-of-fold scores cost this estimator next to nothing."""
+    return isinstance(estimator, BinaryRelevance) and estimator.estimator is None
+
+
+def _folds(cv: Any, n_rows: int) -> Any:
+    """Return five folds by default, and never more than rows."""
+    if cv is None:
+        cv = 5
+    return min(int(cv), n_rows) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else cv
+
+
+class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
+    """Base of the classifiers that fit another one (`estimator_`) and learn from its out-of-fold scores.
+
+    X is passed on as it is: the wrapped estimator (a Pipeline that reads text, say) validates it.
+    """
+
+    estimator: Any
+    cv: Any
+    n_jobs: int | None
+    estimator_: Any
+
+    def _fit_estimator(
+        self, X: Any, y: Any, params: dict[str, Any], *, kinds: tuple[str, ...]
+    ) -> tuple[Any, sparse.csr_array, dict[str, Any]]:
+        """Fit `estimator_` on all rows; return X, Y and the parameters of fit and split.
+
+        `kinds` are the kinds of y that out-of-fold scores will be asked for.
+        """
+        (X,) = indexable(X)
+        Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
+        routed = self._route(params)
+        wants_scores = layout.kind in kinds and not self._is_prefit()
+        if wants_scores and Y.shape[0] == 1:
+            raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
+        if self._is_prefit():
+            check_is_fitted(self.estimator)
+            self.estimator_ = self.estimator
+        else:
+            model = clone(self.estimator)
+            fit_params = dict(routed["fit"])
+            if wants_scores and brings_scores(model) and (self.cv is not None or model.cv is None):
+                # the shared ridge has them almost for free: let it use our folds
+                model.set_params(cv=_folds(self.cv, Y.shape[0]))
+                fit_params |= routed["split"]
+            self.estimator_ = model.fit(X, y, **fit_params)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        return X, Y, routed
+
+    def _honest_scores(
+        self, X: Any, y: Any, Y: sparse.csr_array, routed: dict[str, Any]
+    ) -> tuple[np.ndarray, sparse.csr_array, np.ndarray | None, np.ndarray]:
+        """Return out-of-fold scores, with the labels, weights and numbers of the rows that have them.
+
+        Those the estimator brings along (`oof_scores_`) cost nothing and are taken unless `cv` asks for
+        other folds.
+        """
+        free = getattr(self.estimator_, "oof_scores_", None)
+        if self._is_prefit():
+            scores = score_rows(self.estimator_, X, self._layout)
+        elif free is not None and (self.cv is None or brings_scores(self.estimator_)):
+            scores = np.asarray(free, dtype=np.float64)
+            scores = scores[:, None] if scores.ndim == 1 else scores
+            if getattr(self.estimator, "cv", None) is None:  # we asked for them, not the user
+                self.estimator_.set_params(cv=None)
+                del self.estimator_.oof_scores_
+        else:
+            scores = out_of_fold_scores(
+                self.estimator,
+                X,
+                y,
+                cv=self.cv,
+                groups=routed["split"].get("groups"),
+                params=routed["fit"],
+                n_jobs=self.n_jobs,
+            )
+        weights = check_weights(routed["fit"].get("sample_weight"), Y)
+        rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if len(rows) < len(scores):
+            scores, Y = scores[rows], Y[rows]
+            weights = None if weights is None else weights[rows]
+        return scores, Y, weights, rows
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    def _route(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **params)
+            split = dict(routed.splitter.split) if "splitter" in routed else {}
+            return {"fit": dict(routed.estimator.fit), "split": split}
+        split = {"groups": params["groups"]} if params.get("groups") is not None else {}
+        return {"fit": {name: v for name, v in params.items() if name != "groups"}, "split": split}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""
+        router = MetadataRouter(owner=self).add(
+            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+        if hasattr(self.cv, "split"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+    # -- prediction -----------------------------------------------------------------------------
+
+    def _check_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return indexable(X)[0]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return score_rows(self.estimator_, X, self._layout)
+
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        n = _num_samples(X)
+        size = max(1, SCORE_BLOCK_BYTES // (8 * self._layout.n_columns))
+        if n <= size:  # one block: also the way in for rows the estimator will refuse
+            yield slice(0, n), place_constant_labels(self._scores(X), self._constant)
+            return
+        for batch in gen_batches(n, size):
+            yield batch, place_constant_labels(self._scores(_safe_indexing(X, batch)), self._constant)

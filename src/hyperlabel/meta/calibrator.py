@@ -1,0 +1,137 @@
+"""Honest probabilities for the labels of any classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from hyperlabel._base import shape_probabilities
+from hyperlabel.decision import Isotonic, Sigmoid
+from hyperlabel.meta._wrapping import WrappingClassifier
+
+_METHODS: dict[str, Any] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
+
+
+class MultiLabelCalibrator(WrappingClassifier):
+    r"""Turn scores into probabilities that mean what they say.
+
+    For each label j a rising function :math:`p_j = g_j(f_j(x))` is fitted to out-of-fold scores,
+
+    where:
+
+    - :math:`f_j` is the wrapped estimator's score of label j;
+    - :math:`g_j` is a sigmoid :math:`\sigma(a_j f + b_j), a_j \ge 0` (Platt's, all labels in one call),
+      or an isotonic curve, freer but in need of some hundred positives.
+
+    `predict` says yes where p > ½ and `decision_function` is the log-odds of p. Labels that were constant
+    in training get 1/(n+2) or (n+1)/(n+2): as sure as n rows can make one.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything with `decision_function` or `predict_proba`.
+    method : {"sigmoid", "isotonic"}, default="sigmoid"
+        The form of :math:`g_j`.
+    cv : None, int, splitter, iterable or "prefit", default=None
+        Folds of the out-of-fold scores: None takes the estimator's own (`oof_scores_`) if it has them, or
+        5 stratified folds. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
+    n_jobs : int, default=None
+        Folds fitted in parallel.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows.
+    calibration_ : Sigmoid or Isotonic
+        The fitted functions, of the labels that vary in training.
+    classes_, label_names_ : ndarray
+        As in every classifier of the library.
+
+    See Also
+    --------
+    hyperlabel.metrics.reliability : Are the probabilities honest?
+
+    References
+    ----------
+    J. Platt, *Probabilistic outputs for support vector machines*, 1999. B. Zadrozny, C. Elkan,
+    *Transforming classifier scores into accurate multiclass probability estimates*, KDD 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance, MultiLabelCalibrator
+    >>> X, y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> p = MultiLabelCalibrator(BinaryRelevance()).fit(X, y).predict_proba(X)
+    >>> p.shape, bool(((p > 0) & (p < 1)).all())
+    ((200, 5), True)
+    """
+
+    def __init__(
+        self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, n_jobs: int | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, **params: Any) -> MultiLabelCalibrator:
+        """Fit the estimator on all rows and the calibration on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or anything the estimator takes
+            Training rows.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes (calibrated one against the rest).
+        **params : dict
+            Passed to the estimator's `fit` (a `sample_weight` also weighs in the calibration), `groups`
+            to the splitter; routed as requested when metadata routing is enabled.
+
+        Returns
+        -------
+        self : MultiLabelCalibrator
+        """
+        if self.method not in _METHODS:
+            raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {self.method!r}.")
+        X, Y, routed = self._fit_estimator(X, y, params, kinds=("multilabel", "binary", "multiclass"))
+        self._n_rows = Y.shape[0]
+        varies = self._constant == 0
+        if varies.any():
+            scores, Y, weights, _ = self._honest_scores(X, y, Y, routed)
+            self.calibration_ = _METHODS[self.method].fit(scores[:, varies], Y[:, varies], weights)
+        else:
+            self.calibration_ = None
+        return self
+
+    def _positive(self, X: Any) -> np.ndarray:
+        """P(label on), n×k."""
+        scores = super()._scores(X)
+        unlikely = 1.0 / (self._n_rows + 2.0)
+        p = np.broadcast_to(np.where(self._constant > 0, 1.0 - unlikely, unlikely), scores.shape).copy()
+        if self.calibration_ is not None:
+            varies = self._constant == 0
+            p[:, varies] = self.calibration_.probabilities(scores[:, varies])
+        tiny = np.finfo(np.float32).eps
+        return np.clip(p, tiny, 1.0 - tiny)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return logit(self._positive(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Calibrated probability of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or anything the estimator takes
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_labels)
+            Strictly inside (0, 1); both classes as columns for a 1-D binary y, rows that sum to 1 for a
+            1-D multiclass y.
+        """
+        X = self._check_predict(X)
+        return shape_probabilities(self._layout, self._positive(X))

@@ -1,0 +1,287 @@
+"""Label sets from the scores of any classifier, by cuts tuned on out-of-fold scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
+
+from hyperlabel._base import decode
+from hyperlabel._topk import top_k
+from hyperlabel._validation import check_features
+from hyperlabel.decision import (
+    LabelSetSize,
+    Sigmoid,
+    best_k,
+    decide,
+    expected_f1_sets,
+    global_cut,
+    per_label_cuts,
+    precision_cuts,
+    proportional_cuts,
+)
+from hyperlabel.meta._wrapping import WrappingClassifier
+
+STRATEGIES = (
+    "per_label",
+    "global",
+    "top_k",
+    "proportional",
+    "label_set_size",
+    "expected_f1",
+    "precision_at_least",
+)
+
+
+def _estimator_has(name: str) -> Any:
+    return lambda self: hasattr(getattr(self, "estimator_", self.estimator), name)
+
+
+class ThresholdTuner(WrappingClassifier):
+    r"""Decide which scores are high enough, by a rule tuned on out-of-fold scores.
+
+    Label j of row x is predicted where :math:`f_j(x) > c_j`,
+
+    where:
+
+    - :math:`f_j` is the wrapped estimator's score, passed through unchanged: `decision_function`,
+      `predict_topk` and every ranking stay as they were;
+    - :math:`c_j` (`thresholds_`) is chosen on scores of rows the model had not seen.
+
+    Strategies:
+
+    ``"per_label"``
+        A cut for each label that maximises `scoring`. A label with P positives is drawn to the best
+        shared cut with weight `shrinkage` / (P + `shrinkage`).
+    ``"global"``
+        One cut for all labels that maximises `scoring`.
+    ``"top_k"``
+        The `k` best labels of every row; None: the k that maximises `scoring`.
+    ``"proportional"``
+        Each label as often as in the training labels.
+    ``"label_set_size"``
+        A cut h(x) for each row, regressed on x (:class:`hyperlabel.decision.LabelSetSize`); X must be
+        numeric.
+    ``"expected_f1"``
+        For each row the set of greatest expected F1 under calibrated probabilities.
+    ``"precision_at_least"``
+        For each label the lowest cut whose precision is at least `precision`; `coverage_` says which
+        share of the true labels is found that way, and a label that cannot keep the promise is never
+        predicted.
+
+    Out-of-fold scores that the estimator brings along (`oof_scores_`) are used as they are; otherwise it
+    is cross-validated. A 1-D y asks for one class of each row, not for cuts: it is predicted as the
+    estimator does.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything with `decision_function` or `predict_proba`.
+    strategy : str, default="per_label"
+        See above.
+    scoring : {"f1_macro", "f1_micro", "f1_samples", "hamming_loss"}, default="f1_macro"
+        What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise.
+    cv : None, int, splitter, iterable or "prefit", default=None
+        Folds of the out-of-fold scores: None takes the estimator's own if it has them, or 5 stratified
+        folds. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
+    k : int, default=None
+        Of ``"top_k"``.
+    precision : float, default=0.9
+        Of ``"precision_at_least"``.
+    shrinkage : float, default=10.0
+        Of ``"per_label"``, in positives; 0 leaves every label to itself.
+    n_jobs : int, default=None
+        Folds fitted in parallel.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows.
+    thresholds_ : ndarray of shape (n_labels,)
+        The cuts; inf for labels never predicted, -inf for labels always on in training (of the
+        strategies with a cut for each label).
+    tuned_score_ : float
+        `scoring` on the out-of-fold scores, a loss with a minus sign (where `scoring` is used).
+    k_ : int
+        Of ``"top_k"``.
+    set_size_ : LabelSetSize
+        Of ``"label_set_size"``.
+    calibration_ : Sigmoid
+        Of ``"expected_f1"``.
+    coverage_, recall_ : float, ndarray of shape (n_labels,)
+        Of ``"precision_at_least"``: share of all true labels found, and of each label's, out of fold.
+    classes_, label_names_ : ndarray
+        As in every classifier of the library.
+
+    References
+    ----------
+    Y. Yang, *A study of thresholding strategies for text categorization*, SIGIR 2001. R.-E. Fan,
+    C.-J. Lin, *A study on threshold selection for multi-label classification*, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance, ThresholdTuner
+    >>> X, y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> tuned = ThresholdTuner(BinaryRelevance(), strategy="global", scoring="f1_micro").fit(X, y)
+    >>> tuned.thresholds_.shape
+    (5,)
+    >>> (tuned.decision_function(X) == tuned.estimator_.decision_function(X)).all()
+    np.True_
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        strategy: str = "per_label",
+        scoring: str = "f1_macro",
+        cv: Any = None,
+        k: int | None = None,
+        precision: float = 0.9,
+        shrinkage: float = 10.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.strategy = strategy
+        self.scoring = scoring
+        self.cv = cv
+        self.k = k
+        self.precision = precision
+        self.shrinkage = shrinkage
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, **params: Any) -> ThresholdTuner:
+        """Fit the estimator on all rows and the rule on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or anything the estimator takes
+            Training rows.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, or classes.
+        **params : dict
+            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning), `groups` to the
+            splitter; routed as requested when metadata routing is enabled.
+
+        Returns
+        -------
+        self : ThresholdTuner
+        """
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {self.strategy!r}.")
+        X, Y, routed = self._fit_estimator(X, y, params, kinds=("multilabel",))
+        self._forget_rule()
+        if self._layout.kind != "multilabel":
+            return self
+        if self._constant.all():
+            self.thresholds_ = self._constant_cuts()
+            return self
+        scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
+        # labels that were constant in training need no cut and would only blur the shared ones
+        varies = self._constant == 0
+        if not varies.all():
+            scores, Y = np.ascontiguousarray(scores[:, varies]), Y[:, varies]
+        if self.strategy == "label_set_size":
+            Z = check_features(self, X, reset=True)
+            self.set_size_ = LabelSetSize().fit(Z[rows], scores, Y, sample_weight=weights)
+        elif self.strategy == "expected_f1":
+            self.calibration_ = Sigmoid.fit(scores, Y, weights)
+        elif self.strategy == "top_k":
+            self._fit_top_k(scores, Y, weights)
+        else:
+            self._fit_cuts(scores, Y, weights)
+        return self
+
+    def _forget_rule(self) -> None:
+        fitted = ("thresholds_", "tuned_score_", "k_", "set_size_", "calibration_", "coverage_", "recall_")
+        for name in fitted:
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _fit_top_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+        if self.k is not None and not 1 <= self.k <= len(self.classes_):
+            raise ValueError(
+                f"k must be between 1 and the number of labels ({len(self.classes_)}), got {self.k}."
+            )
+        self.k_ = self.k
+        if self.k is None:
+            self.k_, self.tuned_score_ = best_k(scores, Y, scoring=self.scoring, sample_weight=weights)
+
+    def _constant_cuts(self) -> np.ndarray:
+        """Return cuts that always predict the labels always on in training, and no other."""
+        return np.where(self._constant > 0, -np.inf, np.inf)
+
+    def _fit_cuts(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+        self.thresholds_ = self._constant_cuts()
+        varies = self._constant == 0
+        if self.strategy == "precision_at_least":
+            safe = precision_cuts(scores, Y, self.precision, sample_weight=weights)
+            cuts, self.coverage_ = safe.cuts, safe.coverage
+            self.recall_ = np.where(self._constant > 0, 1.0, 0.0)
+            self.recall_[varies] = safe.recall
+        elif self.strategy == "proportional":
+            cuts = proportional_cuts(scores, Y, sample_weight=weights)
+        else:
+            if self.strategy == "global":
+                found = global_cut(scores, Y, scoring=self.scoring, sample_weight=weights)
+            else:
+                found = per_label_cuts(
+                    scores, Y, scoring=self.scoring, shrinkage=self.shrinkage, sample_weight=weights
+                )
+            cuts, self.tuned_score_ = found.cuts, found.value
+        self.thresholds_[varies] = cuts
+
+    def predict(self, X: Any) -> Any:
+        """Label sets of each row, in the form y had in `fit`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or anything the estimator takes
+            The rows to label.
+
+        Returns
+        -------
+        y : ndarray or csr_array of shape (n_samples, n_labels), or ndarray of shape (n_samples,)
+            Indicator with the dtype of the training y; sparse if that was sparse.
+        """
+        X = self._check_predict(X)
+        if self._layout.kind != "multilabel":
+            return decode(self._layout, (block for _, block in self._score_blocks(X)))
+        signs = (np.where(self._sets(X, rows, block), 1.0, -1.0) for rows, block in self._score_blocks(X))
+        return decode(self._layout, signs)
+
+    def _sets(self, X: Any, rows: slice, scores: np.ndarray) -> np.ndarray:
+        """Apply the rule to a block of scores."""
+        if hasattr(self, "thresholds_"):
+            return decide(scores, self.thresholds_)
+        sets = np.broadcast_to(self._constant > 0, scores.shape).copy()
+        varies = self._constant == 0
+        if self.strategy == "top_k":
+            np.put_along_axis(sets, top_k(scores, min(self.k_, scores.shape[1]))[0], True, axis=1)
+            sets[:, self._constant < 0] = False
+        elif self.strategy == "label_set_size":
+            Z = check_features(self, _safe_indexing(X, rows))
+            sets[:, varies] = self.set_size_.decide(Z, scores[:, varies])
+        else:
+            sets[:, varies] = expected_f1_sets(self.calibration_.probabilities(scores[:, varies]))
+        return sets
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the wrapped estimator, passed through.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or anything the estimator takes
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_labels)
+        """
+        X = self._check_predict(X)
+        return self.estimator_.predict_proba(X)

@@ -1,0 +1,118 @@
+"""Predicted probabilities against what came true: the data of reliability diagrams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hyperlabel.metrics._inputs import TopK, blocks, read_truth, read_weights
+from hyperlabel.metrics.probability import read_probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Predicted against observed, bin by bin.
+
+    Parameters
+    ----------
+    predicted, observed : ndarray of shape (n_bins,) or (n_labels, n_bins)
+        Mean probability of the entries in the bin, and the share of them that is true; NaN in an empty bin.
+    weight : ndarray of the same shape
+        Number (or weight) of entries in the bin.
+    edges : ndarray of shape (n_bins + 1,)
+        The bins: from edge b up to, but not including, edge b + 1 (the last one includes it).
+    """
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    weight: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def calibration_error(self) -> Any:
+        """Mean distance of predicted and observed, weighted by the entries: 0 is honest."""
+        gap = np.where(self.weight > 0, np.abs(self.predicted - self.observed), 0.0)
+        return (gap * self.weight).sum(axis=-1) / self.weight.sum(axis=-1)
+
+
+def reliability(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    n_bins: int = 10,
+    strategy: Literal["quantile", "uniform"] = "quantile",
+    average: Literal["micro"] | None = "micro",
+    sample_weight: Any = None,
+) -> Reliability:
+    """Compare probabilities with what came true, in bins: the data of a reliability diagram.
+
+    Like :func:`sklearn.calibration.calibration_curve`, for all labels at once, with the weight of each bin
+    and sparse y. Bins are shared by all labels.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        True indicator of 0 and 1; NaN where unknown (such entries are left out).
+    y_proba : array-like of shape (n_samples, n_labels)
+        Probability of each label.
+    n_bins : int, default=10
+        Number of bins (fewer if quantiles coincide).
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins with equal numbers of entries, or of equal width.
+    average : "micro" or None, default="micro"
+        All entries together, or one line for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    result : Reliability
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import reliability
+    >>> y, p = [[1], [0], [1], [1]], [[0.25], [0.25], [0.75], [0.75]]
+    >>> result = reliability(y, p, n_bins=2, strategy="uniform")
+    >>> result.predicted, result.observed
+    (array([0.25, 0.75]), array([0.5, 1. ]))
+    >>> float(result.calibration_error)
+    0.25
+    """
+    truth = read_truth(y_true)
+    p = read_probabilities(y_proba, truth.shape)
+    if isinstance(p, TopK):
+        raise ValueError("reliability needs the probability of every label, not a list of the best.")
+    weights = read_weights(sample_weight, truth)
+    if strategy not in ("quantile", "uniform"):
+        raise ValueError(f"strategy must be 'quantile' or 'uniform', got {strategy!r}.")
+    steps = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = steps if strategy == "uniform" else np.unique(np.quantile(p, steps))
+    if len(edges) < 2:
+        edges = np.array([edges[0], edges[0]])
+    n, n_labels = truth.shape
+    bins = len(edges) - 1
+    w = np.ones(n) if weights is None else weights
+    sums = np.zeros((3, n_labels * bins))  # weight, probability, truth
+    for rows in blocks(n, n_labels):
+        place = np.clip(np.searchsorted(edges, p[rows], side="right") - 1, 0, bins - 1)
+        cell = (place + np.arange(n_labels) * bins).ravel()
+        mass = np.repeat(w[rows, None], n_labels, axis=1)
+        if truth.unknown is not None:
+            mass[truth.unknown[rows].toarray() > 0] = 0.0
+        parts = (mass, mass * p[rows], mass * truth.Y[rows].toarray())
+        sums += [np.bincount(cell, part.ravel(), n_labels * bins) for part in parts]
+    table = sums.reshape(3, n_labels, bins)
+    if average == "micro":
+        table = table.sum(axis=1)
+    elif average is not None:
+        raise ValueError(f"average must be 'micro' or None, got {average!r}.")
+    weight, predicted, observed = table
+    empty = np.full_like(weight, np.nan)
+    return Reliability(
+        np.divide(predicted, weight, out=empty.copy(), where=weight > 0),
+        np.divide(observed, weight, out=empty, where=weight > 0),
+        weight,
+        edges,
+    )

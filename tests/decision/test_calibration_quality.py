@@ -1,0 +1,99 @@
+"""Sigmoid against scipy, isotonic against scikit-learn, the quality list against planted errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.datasets import make_multilabel_classification
+from sklearn.isotonic import IsotonicRegression
+
+from hyperlabel import BinaryRelevance, label_quality
+from hyperlabel.decision import Isotonic, Sigmoid
+from hyperlabel.solvers.platt import solve_platt
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((150, 4)) < [0.5, 0.1, 0.02, 0.4]).astype(float)
+    scores = 3 * Y + rng.normal(size=Y.shape) + 100
+    scores[:, 3] = -Y[:, 3] + rng.normal(size=150)  # runs against its label
+    return scores, Y, rng.random(150)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sigmoid_is_the_constrained_optimum(problem, weighted):
+    scores, Y, w = problem
+    w = w if weighted else np.ones(150)
+    found = solve_platt(scores, sparse.csr_array(Y), sample_weight=w)
+    assert found.converged
+    for j in range(4):
+        positive = w @ Y[:, j]
+        t = np.where(Y[:, j] > 0, (positive + 1) / (positive + 2), 1 / (w.sum() - positive + 2))
+        s = scores[:, j] - scores[:, j].mean()
+
+        def loss(ab, s=s, t=t):
+            u = ab[0] * s + ab[1]
+            return w @ (np.logaddexp(0, u) - t * u)
+
+        best = minimize(loss, [0.1, 0.0], bounds=[(0, None), (None, None)], method="L-BFGS-B", tol=1e-14)
+        ours = loss([found.slope[j], found.intercept[j] + found.slope[j] * scores[:, j].mean()])
+        assert ours <= best.fun + 1e-7
+    assert found.slope[3] == 0.0
+
+
+def test_sigmoid_survives_separation_and_constant_scores():
+    Y = sparse.csr_array(np.repeat([[1.0], [0.0]], 50, axis=0))
+    separated = np.repeat([[1e6], [-1e6]], 50, axis=0)
+    p = Sigmoid.fit(separated, Y).probabilities(separated)
+    assert 0.97 < p[0, 0] < 1
+    assert 0 < p[-1, 0] < 0.03
+    constant = Sigmoid.fit(np.ones((100, 1)), Y).probabilities(np.ones((100, 1)))
+    np.testing.assert_allclose(constant, 0.5, atol=1e-6)
+
+
+def test_isotonic_equals_sklearn_within_its_bounds(problem):
+    scores, Y, w = problem
+    found = Isotonic.fit(scores, sparse.csr_array(Y), w).probabilities(scores + 0.1)
+    low = 1 / (w.sum() + 2)
+    for j in range(4):
+        curve = IsotonicRegression(y_min=low, y_max=1 - low, out_of_bounds="clip")
+        expected = curve.fit(scores[:, j], Y[:, j], w).predict(scores[:, j] + 0.1)
+        np.testing.assert_allclose(found[:, j], expected)
+    assert ((found > 0) & (found < 1)).all()
+
+
+@pytest.mark.parametrize("noise", ["uniform", "proportional"])
+def test_quality_list_finds_planted_errors(noise):
+    X, Y = make_multilabel_classification(n_samples=800, n_classes=6, random_state=1, allow_unlabeled=True)
+    rng = np.random.default_rng(0)
+    rate = 0.03 if noise == "uniform" else np.where(Y == 1, 0.06, 0.06 * Y.mean(axis=0))
+    flipped = rng.random(Y.shape) < rate
+    dirty = np.where(flipped, 1 - Y, Y)
+    scores = BinaryRelevance(cv=5).fit(X, dirty).oof_scores_
+    n = int(flipped.sum())
+    listed = label_quality(sparse.csr_array(dirty), scores, noise=noise, n_entries=n // 2)
+    assert len(listed) == n // 2
+    hits = flipped[listed.row, listed.label].mean()
+    assert hits > 4 * flipped.mean()
+    np.testing.assert_array_equal(listed.is_set, dirty[listed.row, listed.label] == 1)
+    assert (np.diff(listed.evidence) <= 0).all()
+    whole = label_quality(dirty, scores, noise=noise, n_entries=None)
+    assert len(whole) == dirty.size
+    np.testing.assert_array_equal(whole.row[: n // 2], listed.row)
+
+
+def test_quality_list_by_hand_and_rows_without_scores():
+    y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    p = np.array([[0.9, 0.8], [0.2, 0.9], [0.1, 0.7], [np.nan, np.nan]])
+    listed = list(label_quality(y, p, proba=True, noise="uniform", n_entries=2))
+    assert [entry[:3] for entry in listed] == [(2, 0, "wrong"), (0, 1, "missing")]
+    assert listed[0][3] == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="noise must be"):
+        label_quality(y, p, noise="none")
+    with pytest.raises(ValueError, match="shape"):
+        label_quality(y, p[:, :1])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        label_quality(y, p * 3, proba=True)

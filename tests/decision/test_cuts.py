@@ -1,0 +1,217 @@
+"""Cuts against brute force: every cut of small problems tried, ties and weights included."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from hyperlabel import metrics as hm
+from hyperlabel.decision import (
+    best_k,
+    decide,
+    expected_f1_sets,
+    global_cut,
+    per_label_cuts,
+    precision_cuts,
+    proportional_cuts,
+)
+from hyperlabel.decision.candidates import find_candidates
+
+
+def problem(seed, n=25, k=4, ties=True):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 8, (n, k)).astype(float) if ties else rng.normal(size=(n, k))
+    Y = (rng.random((n, k)) < 0.3).astype(float)
+    Y[:, 0] = 0
+    Y[0, 0] = 1
+    return scores, sparse.csr_array(Y)
+
+
+def every_cut(column):
+    values = np.unique(column)
+    return np.concatenate([[values[0] - 1], (values[1:] + values[:-1]) / 2, [values[-1] + 1]])
+
+
+def signed(name, Y, P, sample_weight=None):
+    """The measures in plain numpy, a loss with a minus sign (ours validate too slowly here)."""
+    Y, P = np.asarray(Y.todense()) > 0, np.asarray(P) > 0
+    w = np.ones((len(Y), 1)) if sample_weight is None else sample_weight[:, None]
+    if name == "hamming_loss":
+        return -np.sum(w * (Y != P)) / (w.sum() * Y.shape[1])
+    axis = {"f1_micro": (0, 1), "f1_macro": 0, "f1_samples": 1}[name]
+    weight = np.ones_like(w) if name == "f1_samples" else w
+    right, whole = (weight * (Y & P)).sum(axis=axis), (weight * (1 * Y + P)).sum(axis=axis)
+    f1 = np.where(whole > 0, 2 * right / np.maximum(whole, 1e-300), float(name == "f1_samples"))
+    return float(np.average(f1, weights=w[:, 0]) if name == "f1_samples" else np.mean(f1))
+
+
+def test_plain_measures_are_ours():
+    scores, Y = problem(5)
+    w = np.random.default_rng(5).random(len(scores))
+    values = hm.evaluate(Y, scores > 4, sample_weight=w)
+    for name in ("f1_micro", "f1_macro", "f1_samples"):
+        assert signed(name, Y, scores > 4, w) == pytest.approx(values[name])
+    assert -signed("hamming_loss", Y, scores > 4, w) == pytest.approx(values["hamming_loss"])
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), ties=st.booleans(), weighted=st.booleans())
+def test_per_label_cuts_are_the_best(seed, ties, weighted):
+    scores, Y = problem(seed, ties=ties)
+    w = np.random.default_rng(seed).integers(1, 4, len(scores)).astype(float) if weighted else None
+    for name in ("f1_macro", "hamming_loss"):
+        found = per_label_cuts(scores, Y, scoring=name, shrinkage=0.0, sample_weight=w)
+        best = [
+            max(signed(name, Y[:, [j]], scores[:, [j]] > c, sample_weight=w) for c in every_cut(scores[:, j]))
+            for j in range(Y.shape[1])
+        ]
+        assert found.value == pytest.approx(np.mean(best))
+        assert signed(name, Y, decide(scores, found.cuts), sample_weight=w) == pytest.approx(np.mean(best))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_micro_f1_over_all_combinations_of_cuts(seed):
+    scores, Y = problem(seed, n=12, k=3)
+    options = itertools.product(*(every_cut(scores[:, j]) for j in range(3)))
+    best = max(signed("f1_micro", Y, scores > np.array(cuts)) for cuts in options)
+    found = per_label_cuts(scores, Y, scoring="f1_micro", shrinkage=0.0)
+    assert found.value == pytest.approx(best)
+    assert hm.f1_score(Y, decide(scores, found.cuts), average="micro") == pytest.approx(best)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), ties=st.booleans(), weighted=st.booleans())
+def test_global_cut_is_the_best(seed, ties, weighted):
+    scores, Y = problem(seed, ties=ties)
+    w = np.random.default_rng(seed).integers(1, 4, len(scores)).astype(float) if weighted else None
+    for name in ("f1_micro", "hamming_loss", "f1_macro", "f1_samples"):
+        found = global_cut(scores, Y, scoring=name, sample_weight=w)
+        best = max(signed(name, Y, scores > c, sample_weight=w) for c in every_cut(scores))
+        reached = signed(name, Y, decide(scores, found.cuts), sample_weight=w)
+        assert found.value == pytest.approx(reached), name
+        # with at most 256 positives the quantiles are the positive scores themselves; only the cut that
+        # predicts nothing is not among them
+        empty = signed(name, Y, np.zeros(Y.shape), sample_weight=w)
+        assert reached == pytest.approx(best) or best == pytest.approx(empty), name
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), weighted=st.booleans())
+def test_best_k(seed, weighted):
+    scores, Y = problem(seed)
+    w = np.random.default_rng(seed).integers(1, 4, len(scores)).astype(float) if weighted else None
+    order = np.argsort(-scores, axis=1, kind="stable")
+    for name in ("f1_micro", "hamming_loss", "f1_macro", "f1_samples"):
+        values = []
+        for k in range(1, Y.shape[1] + 1):
+            P = np.zeros(Y.shape)
+            np.put_along_axis(P, order[:, :k], 1, axis=1)
+            values.append(signed(name, Y, P, sample_weight=w))
+        k, value = best_k(scores, Y, scoring=name, max_k=Y.shape[1], sample_weight=w)
+        assert value == pytest.approx(max(values)), name
+        assert k == int(np.argmax(np.round(values, 12))) + 1
+
+
+def test_proportional_cuts_predict_as_often_as_true():
+    scores, Y = problem(1, n=60, ties=False)
+    counts = Y.sum(axis=0)
+    np.testing.assert_array_equal(decide(scores, proportional_cuts(scores, Y)).sum(axis=0), counts)
+    w = np.random.default_rng(0).integers(1, 3, 60).astype(float)
+    weighted = proportional_cuts(scores, Y, sample_weight=w)
+    reached, wanted = w @ decide(scores, weighted), Y.T @ w
+    assert (reached <= wanted + 1e-6).all()
+    assert (reached > wanted - 2).all()  # one more row, of weight 1 or 2, would be too much
+    all_on = proportional_cuts(scores, sparse.csr_array(np.ones(Y.shape)))
+    none = proportional_cuts(scores, sparse.csr_array(Y.shape))
+    assert decide(scores, all_on).all()
+    assert not decide(scores, none).any()
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), target=st.sampled_from([0.4, 0.7, 1.0]))
+def test_precision_cuts_find_most_at_the_promised_precision(seed, target):
+    scores, Y = problem(seed)
+    found = precision_cuts(scores, Y, target, caution=0.0)
+    dense = Y.toarray()
+    right = 0.0
+    for j in range(Y.shape[1]):
+        most = 0.0
+        for cut in every_cut(scores[:, j]):
+            is_on = scores[:, j] > cut
+            if is_on.any() and dense[is_on, j].mean() >= target:
+                most = max(most, dense[is_on, j].sum())
+        assert found.recall[j] * dense[:, j].sum() == pytest.approx(most)
+        assert (found.cuts[j] == np.inf) == (most == 0)
+        right += most
+    assert found.coverage == pytest.approx(right / dense.sum())
+    if right:
+        assert found.precision == pytest.approx(
+            hm.precision_score(Y, decide(scores, found.cuts), average="micro")
+        )
+
+
+def test_caution_distrusts_a_single_lucky_row():
+    scores, Y = np.array([[5.0], [1.0], [0.5]]), sparse.csr_array([[1.0], [0.0], [0.0]])
+    assert precision_cuts(scores, Y, 0.9, caution=0.0).coverage == 1.0
+    assert precision_cuts(scores, Y, 0.9).cuts[0] == np.inf
+
+
+def test_few_positives_shrink_to_the_shared_cut():
+    rng = np.random.default_rng(0)
+    Y = np.column_stack([rng.random(400) < 0.5, np.arange(400) < 2]).astype(float)
+    scores = np.column_stack([Y[:, 0] + rng.normal(size=400), rng.normal(size=400)])
+    alone = per_label_cuts(scores, sparse.csr_array(Y), shrinkage=0.0)
+    drawn = per_label_cuts(scores, sparse.csr_array(Y), shrinkage=10.0)
+    P = Y.sum(axis=0)
+    np.testing.assert_allclose(drawn.cuts, (P * alone.cuts + 10 * alone.shared) / (P + 10))
+    assert abs(drawn.cuts[1] - drawn.shared) < 0.2 * abs(alone.cuts[1] - drawn.shared)
+
+
+def test_weights_are_repetitions():
+    scores, Y = problem(3)
+    w = np.random.default_rng(3).integers(1, 4, len(scores))
+    rows = np.repeat(np.arange(len(scores)), w)
+    for fit in (per_label_cuts, global_cut):
+        weighted = fit(scores, Y, sample_weight=w.astype(float))
+        np.testing.assert_allclose(weighted.value, fit(scores[rows], Y[rows]).value)
+        np.testing.assert_array_equal(
+            decide(scores, weighted.cuts), decide(scores, fit(scores[rows], Y[rows]).cuts)
+        )
+
+
+def test_labels_without_positives_and_neighbouring_floats():
+    scores = np.array([[1.0, 3.0], [np.nextafter(1.0, 0), 2.0], [0.0, 1.0]])
+    Y = sparse.csr_array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    found = per_label_cuts(scores, Y, shrinkage=0.0)
+    np.testing.assert_array_equal(decide(scores, found.cuts), Y.toarray() > 0)
+    empty = sparse.csr_array(Y.shape)
+    for name in ("f1_macro", "f1_micro", "hamming_loss"):
+        assert not decide(scores, per_label_cuts(scores, empty, scoring=name).cuts).any()
+        assert not decide(scores, global_cut(scores, empty, scoring=name).cuts).any()
+    assert precision_cuts(scores, empty, 0.5).coverage == 0.0
+    assert len(find_candidates(scores, empty).cut) == 0
+
+
+def test_expected_f1_is_the_best_prefix():
+    rng = np.random.default_rng(0)
+    p = rng.random((50, 5)) * rng.random((50, 1))
+    for row, found in zip(p, expected_f1_sets(p), strict=True):
+        order = np.argsort(-row)
+        values = [np.prod(1 - row)]
+        values += [2 * row[order[:k]].sum() / (k + row.sum()) for k in range(1, 6)]
+        expected = np.zeros(5, dtype=bool)
+        expected[order[: int(np.argmax(values))]] = True
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_refusals():
+    scores, Y = problem(0)
+    with pytest.raises(ValueError, match="'per_label' can maximise f1_macro"):
+        per_label_cuts(scores, Y, scoring="f1_samples")
+    with pytest.raises(ValueError, match="precision must lie in"):
+        precision_cuts(scores, Y, 1.5)

@@ -1,0 +1,191 @@
+"""ThresholdTuner: every strategy, honest scores from wherever they come, metadata, real data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.datasets import make_multilabel_classification
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from hyperlabel import BinaryRelevance, ThresholdTuner, metrics, out_of_fold_scores
+from hyperlabel.decision import LabelSetSize, decide, global_cut, per_label_cuts
+from hyperlabel.meta.threshold import STRATEGIES
+from hyperlabel.model_selection import TimeOrderedSplit
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, Y = make_multilabel_classification(
+        n_samples=300, n_classes=6, n_labels=2, length=15, random_state=0, allow_unlabeled=True
+    )
+    return X[:200], Y[:200], X[200:], Y[200:]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_keeps_the_scores_and_gives_label_sets(data, strategy):
+    X, Y, X_new, Y_new = data
+    plain = BinaryRelevance(alpha=100.0).fit(X, Y)
+    tuned = ThresholdTuner(BinaryRelevance(alpha=100.0), strategy=strategy).fit(X, sparse.csr_array(Y))
+    np.testing.assert_allclose(tuned.decision_function(X_new), plain.decision_function(X_new))
+    np.testing.assert_array_equal(tuned.predict_topk(X_new, 2)[0], plain.predict_topk(X_new, 2)[0])
+    found = tuned.predict(X_new)
+    assert sparse.issparse(found)
+    if strategy != "precision_at_least":
+        before = metrics.f1_score(Y_new, plain.predict(X_new), average="micro")
+        assert metrics.f1_score(Y_new, found, average="micro") > before - 0.03
+    if hasattr(tuned, "thresholds_"):
+        np.testing.assert_array_equal(found.toarray(), tuned.decision_function(X_new) > tuned.thresholds_)
+
+
+def test_free_scores_are_taken_and_equal_a_cross_validation(data):
+    X, Y, _, _ = data
+    free = ThresholdTuner(BinaryRelevance(), cv=KFold(4)).fit(X, Y)
+    slow = per_label_cuts(out_of_fold_scores(BinaryRelevance(), X, Y, cv=KFold(4)), sparse.csr_array(Y * 1.0))
+    np.testing.assert_allclose(free.thresholds_, slow.cuts, rtol=1e-6)
+    assert free.tuned_score_ == pytest.approx(slow.value)
+    assert not hasattr(free.estimator_, "oof_scores_")  # asked for by the tuner: not kept
+    own = ThresholdTuner(BinaryRelevance(cv=KFold(4))).fit(X, Y)
+    np.testing.assert_allclose(own.thresholds_, slow.cuts, rtol=1e-6)
+    assert own.estimator_.oof_scores_.shape == Y.shape  # asked for by the user: kept
+
+
+def test_other_scores_come_from_cross_validation(data):
+    X, Y, X_new, _ = data
+    for model in (RidgeClassifier(), KNeighborsClassifier(5)):
+        tuned = ThresholdTuner(model, strategy="global", scoring="f1_micro", cv=3, n_jobs=1).fit(X, Y)
+        scores = out_of_fold_scores(model, X, Y, cv=3)
+        expected = global_cut(scores, sparse.csr_array(Y * 1.0), scoring="f1_micro")
+        np.testing.assert_allclose(tuned.thresholds_, expected.cuts)
+        assert tuned.predict(X_new).shape == (100, 6)
+    assert hasattr(tuned, "predict_proba")
+    assert not hasattr(ThresholdTuner(RidgeClassifier()), "predict_proba")
+
+
+def test_prefit_tunes_on_the_rows_given(data):
+    X, Y, X_new, Y_new = data
+    model = RidgeClassifier().fit(X, Y)
+    tuned = ThresholdTuner(model, cv="prefit", shrinkage=0.0).fit(X_new, Y_new)
+    assert tuned.estimator_ is model
+    expected = per_label_cuts(model.decision_function(X_new), sparse.csr_array(Y_new * 1.0), shrinkage=0.0)
+    np.testing.assert_array_equal(tuned.thresholds_, expected.cuts)
+
+
+def test_text_goes_through_a_pipeline():
+    texts = ["sun and sea", "sun", "rain on sea", "rain"] * 10
+    Y = np.array([[1, 1], [1, 0], [0, 1], [0, 0]] * 10)
+    tuned = ThresholdTuner(make_pipeline(CountVectorizer(), BinaryRelevance()), cv=4).fit(texts, Y)
+    np.testing.assert_array_equal(tuned.predict(["sea", "sun sun"]), [[0, 1], [1, 0]])
+
+
+def test_rows_never_tested_are_left_out_of_the_tuning(data):
+    X, Y, _, _ = data
+    cv = TimeOrderedSplit(n_splits=4)
+    scores = out_of_fold_scores(RidgeClassifier(), X, Y, cv=cv, groups=np.arange(200))
+    seen = ~np.isnan(scores).any(axis=1)
+    assert 0 < seen.sum() < 200
+    tuned = ThresholdTuner(RidgeClassifier(), cv=cv).fit(X, Y, groups=np.arange(200))
+    expected = per_label_cuts(scores[seen], sparse.csr_array(Y[seen] * 1.0))
+    np.testing.assert_allclose(tuned.thresholds_, expected.cuts)
+
+
+def test_weights_reach_the_fit_and_the_cuts(data):
+    X, Y, _, _ = data
+    w = np.where(np.arange(200) < 100, 1.0, 1e-9)
+    for model in (BinaryRelevance(), RidgeClassifier()):
+        tuned = ThresholdTuner(model, cv=KFold(5), strategy="global", scoring="f1_micro")
+        tuned.fit(X, Y, sample_weight=w)
+        scores = out_of_fold_scores(model, X, Y, cv=KFold(5), params={"sample_weight": w})
+        expected = global_cut(scores, sparse.csr_array(Y * 1.0), scoring="f1_micro", sample_weight=w)
+        np.testing.assert_allclose(tuned.thresholds_, expected.cuts, rtol=1e-6)
+
+
+def test_metadata_routing(data):
+    X, Y, _, _ = data
+    w, groups = np.random.default_rng(0).random(200), np.arange(200) // 7
+    direct = ThresholdTuner(RidgeClassifier(), cv=GroupKFold(4)).fit(X, Y, sample_weight=w, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        model = RidgeClassifier().set_fit_request(sample_weight=True)
+        routed = ThresholdTuner(model, cv=GroupKFold(4)).fit(X, Y, sample_weight=w, groups=groups)
+        with pytest.raises(TypeError, match="unexpected argument"):
+            ThresholdTuner(model).fit(X, Y, groups=groups)
+    np.testing.assert_array_equal(routed.thresholds_, direct.thresholds_)
+
+
+def test_constant_labels_are_left_out_of_the_shared_cut(data):
+    X, Y, X_new, _ = data
+    wide = np.column_stack([np.zeros(200, int), Y, np.ones(200, int)])
+    for strategy in STRATEGIES:
+        inner = ThresholdTuner(BinaryRelevance(), strategy=strategy, cv=KFold(4)).fit(X, Y)
+        outer = ThresholdTuner(BinaryRelevance(), strategy=strategy, cv=KFold(4)).fit(X, wide)
+        found = outer.predict(X_new)
+        assert not found[:, 0].any()
+        assert found[:, -1].all()
+        if hasattr(inner, "thresholds_"):
+            np.testing.assert_allclose(outer.thresholds_[1:-1], inner.thresholds_, rtol=1e-6)
+            np.testing.assert_array_equal(outer.thresholds_[[0, -1]], [np.inf, -np.inf])
+        elif strategy != "top_k":
+            np.testing.assert_array_equal(found[:, 1:-1], inner.predict(X_new))
+
+
+def test_label_set_size_is_the_rule_on_out_of_fold_scores(data):
+    X, Y, X_new, _ = data
+    tuned = ThresholdTuner(RidgeClassifier(), strategy="label_set_size", cv=KFold(5)).fit(X, Y)
+    scores = out_of_fold_scores(RidgeClassifier(), X, Y, cv=KFold(5))
+    rule = LabelSetSize().fit(X, scores, Y)
+    expected = rule.decide(X_new, RidgeClassifier().fit(X, Y).decision_function(X_new))
+    np.testing.assert_array_equal(tuned.predict(X_new), expected)
+
+
+def test_precision_promise_and_coverage(data):
+    X, Y, _, _ = data
+    tuned = ThresholdTuner(RidgeClassifier(), strategy="precision_at_least", precision=0.8, cv=KFold(5))
+    tuned.fit(X, Y)
+    found = decide(out_of_fold_scores(RidgeClassifier(), X, Y, cv=KFold(5)), tuned.thresholds_)
+    assert metrics.precision_score(Y, found, average="micro") >= 0.8
+    assert tuned.coverage_ == pytest.approx(metrics.recall_score(Y, found, average="micro"))
+    np.testing.assert_allclose(tuned.recall_, metrics.recall_score(Y, found, average=None))
+
+
+def test_one_dimensional_y_is_left_to_the_estimator(data):
+    X, Y, X_new, _ = data
+    for y in (Y[:, 0], np.array(["a", "b", "c"])[Y[:, 0] + Y[:, 1]]):
+        tuned = ThresholdTuner(LogisticRegression()).fit(X, y)
+        np.testing.assert_array_equal(tuned.predict(X_new), LogisticRegression().fit(X, y).predict(X_new))
+
+
+def test_strategies_can_be_searched(data):
+    X, Y, _, _ = data
+    grid = {"strategy": ["per_label", "global"], "estimator__alpha": [1.0, 100.0]}
+    search = GridSearchCV(
+        ThresholdTuner(BinaryRelevance()), grid, cv=2, scoring=metrics.get_scorer("f1_macro")
+    )
+    assert 0 < search.fit(X, Y).best_score_ < 1
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"strategy": "magic"}, "strategy must be one of per_label"),
+        ({"scoring": "roc_auc"}, "can maximise"),
+        ({"strategy": "top_k", "k": 7}, "k must be between 1 and the number of labels"),
+        ({"strategy": "precision_at_least", "precision": 2}, "precision must lie in"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(data, params, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ThresholdTuner(BinaryRelevance(), **params).fit(*data[:2])
+
+
+@pytest.mark.real_data
+def test_medical_cuts_lift_macro_f1(load_real):
+    train, test = load_real("medical", "train"), load_real("medical", "test")
+    plain = BinaryRelevance().fit(train.X, train.Y)
+    tuned = ThresholdTuner(BinaryRelevance()).fit(train.X, train.Y)
+    before = metrics.f1_score(test.Y, plain.predict(test.X))
+    assert metrics.f1_score(test.Y, tuned.predict(test.X)) > before + 0.03
