@@ -30,6 +30,7 @@ def _methods() -> list[tuple[str, Callable[[], Any]]]:
         ("one-vs-rest LinearSVC (scikit-learn)", lambda: OneVsRestClassifier(LinearSVC())),
         ("BinaryRelevance (shared ridge)", lambda: hl.BinaryRelevance(alpha=3.0)),
         ("MLkNN, cosine", lambda: hl.MLkNN(metric="cosine")),
+        ("BinaryRelevance, tuned cuts", lambda: hl.ThresholdTuner(hl.BinaryRelevance(alpha=3.0))),
     ]
 
 
