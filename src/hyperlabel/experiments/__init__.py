@@ -2,7 +2,8 @@
 
 from hyperlabel.experiments.protocol import Method, Protocol, Splits
 from hyperlabel.experiments.runner import Cell, Outcome, Progress, Value, run
-from hyperlabel.experiments.statistics import (
+from hyperlabel.experiments.store import Store
+from hyperlabel.metrics.statistics import (
     bayesian_correlated_t,
     corrected_resampled_t,
     critical_difference,
@@ -11,7 +12,6 @@ from hyperlabel.experiments.statistics import (
     indistinguishable_groups,
     wilcoxon_holm,
 )
-from hyperlabel.experiments.store import Store
 
 __all__ = [
     "Protocol",

@@ -104,7 +104,7 @@ def _prior(data: Dataset) -> tuple[Any, dict[str, list[Any]]]:
 
 
 def _chains() -> Any:
-    from hyperlabel.experiments.baselines import ChainEnsemble
+    from hyperlabel import ChainEnsemble
 
     return ChainEnsemble(n_chains=3)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.experiments import statistics
 from hyperlabel.experiments.protocol import LOWER_IS_BETTER
 from hyperlabel.experiments.store import Store
+from hyperlabel.metrics import statistics
 
 FEW_DATASETS = 8
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.experiments import statistics
 from hyperlabel.experiments.comparison import Comparison
+from hyperlabel.metrics import statistics
 from hyperlabel.report.svg import MISSING
 
 

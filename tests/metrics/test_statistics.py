@@ -14,7 +14,7 @@ from hyperlabel.experiments import (
     indistinguishable_groups,
     wilcoxon_holm,
 )
-from hyperlabel.experiments.statistics import average_ranks, spread
+from hyperlabel.metrics.statistics import average_ranks, spread
 
 
 @pytest.fixture(scope="module")
