@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 from benchmarks.measure import in_process, peak_gb
 
 COLUMNS, LABELS, ROWS = 1000, 50, 16_384
