@@ -13,14 +13,14 @@ import time
 import warnings
 
 import numpy as np
-from benchmarks._data import real
-from benchmarks._timing import median_seconds, show
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from benchmarks._data import real
+from benchmarks._timing import median_seconds, show
 from hyperlabel import CalibratedLabelRanking, RankSVM, rank_svm_path
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe

@@ -17,7 +17,6 @@ import time
 import warnings
 
 import numpy as np
-from benchmarks._data import real
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -25,6 +24,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
+from benchmarks._data import real
 from hyperlabel import BinaryRelevance, rank_svm_path
 from hyperlabel.decision import LabelSetSize, best_k, global_cut, per_label_cuts
 from hyperlabel.metrics import ranking_loss
