@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import numpy as np
-from benchmarks._timing import data_folder, median_seconds, show
 from sklearn.linear_model import RidgeClassifier
 
+from benchmarks._timing import data_folder, median_seconds, show
 from hyperlabel import BinaryRelevance
 from hyperlabel.datasets import read_arff
 

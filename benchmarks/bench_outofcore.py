@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.measure import in_process, peak_gb
 
 COLUMNS, LABELS, ROWS = 1000, 50, 16_384

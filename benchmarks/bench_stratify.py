@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from benchmarks._timing import data_folder, median_seconds, show
 from scipy import sparse
 
+from benchmarks._timing import data_folder, median_seconds, show
 from hyperlabel.datasets import read_arff, stack
 from hyperlabel.model_selection import IterativeStratifiedKFold
 

@@ -9,6 +9,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hyperlabel import (
     CPLST,
+    HOPLS,
+    LPP,
+    MDDM,
+    MLSI,
+    OPLS,
     PLST,
     BinaryRelevance,
     CalibratedLabelRanking,
@@ -64,7 +69,16 @@ TRANSFORMERS: list[Any] = [
     HypergraphSpectral(expansion="cca", form="least_squares"),
     HypergraphSpectral(expansion="zhou", edge_weights="compactness"),
     HypergraphSpectralCV(alphas=(1.0, 100.0)),
+    OPLS(),
+    HOPLS(),
+    MDDM(),
+    MDDM(variant="feature"),
+    MLSI(),
+    MLSI(reading="projection"),
 ]
+
+# Transformers that take y and ignore it: scikit-learn's checks only.
+UNSUPERVISED: list[Any] = [LPP()]
 
 # How far results may move when the same problem is posed in another order: the default is the
 # rounding of a direct solve; iterative solvers state their own tolerance, with the reason.

@@ -1,7 +1,7 @@
 """scikit-learn's own checks, for every estimator in the table, with one reasoned exception."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.estimators import CLASSIFIERS, PREDICTS_BY_CUTS, TRANSFORMERS
+from tests.estimators import CLASSIFIERS, PREDICTS_BY_CUTS, TRANSFORMERS, UNSUPERVISED
 
 
 def expected_to_fail(estimator):
@@ -10,6 +10,8 @@ def expected_to_fail(estimator):
     return {} if reason is None else {"check_classifier_multioutput": reason}
 
 
-@parametrize_with_checks([*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_to_fail)
+@parametrize_with_checks(
+    [*CLASSIFIERS, *TRANSFORMERS, *UNSUPERVISED], expected_failed_checks=expected_to_fail
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -2,6 +2,10 @@
 
 from hyperlabel.projection.cv import HypergraphSpectralCV
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
+from hyperlabel.projection.lpp import LPP
+from hyperlabel.projection.mddm import MDDM
+from hyperlabel.projection.mlsi import MLSI
+from hyperlabel.projection.opls import HOPLS, OPLS
 from hyperlabel.projection.path import SpectralModel, SpectralPath, hypergraph_spectral_path
 from hyperlabel.projection.readout import ProjectionClassifier
 
@@ -10,6 +14,11 @@ __all__ = [
     "HypergraphSpectralCV",
     "ProjectionClassifier",
     "hypergraph_spectral_path",
+    "OPLS",
+    "HOPLS",
+    "MDDM",
+    "MLSI",
+    "LPP",
     "SpectralPath",
     "SpectralModel",
 ]

@@ -105,7 +105,7 @@ class LabelProjection(MomentsModel, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         X, Y = self._check_fit(X, y, min_samples=2)
         self._drop_sums()
-        if self._one_pass and self._route(X) == "gram" and X.shape[1] <= KEEP_SUMS:
+        if self._one_pass and self._route(X) in ("gram", "none") and X.shape[1] <= min(KEEP_SUMS, X.shape[0]):
             self.moments_ = self._sum_rows(X, Y)
             self._solve()
         else:
@@ -235,10 +235,16 @@ class LabelProjection(MomentsModel, ClassNamePrefixFeaturesOutMixin, Transformer
         """Fit on validated rows; `moments` are sums of these rows over any factor, if known."""
         edges = self._edges(X, Y)
         base = self._label_base(Y, edges)
-        path = ridge_path(X, base, moments, alphas=self._alphas(), **self._solver_options())
+        path = self._path(X, base, moments)
         gram = centered_gram(base)
         values, W = self._read(path, gram, self._label_mix(edges, gram))
         self._store(W, values, path)
+
+    def _path(self, X: Any, base: sparse.csr_array, moments: Moments | None) -> Path:
+        return ridge_path(X, base, moments, alphas=self._alphas(), **self._solver_options())
+
+    def _path_of_sums(self, sums: Any) -> Path:
+        return RidgePath(sums, once=True)
 
     def _edges(self, X: Any, Y: sparse.csr_array) -> Edges:
         return self._edges_from(EdgeSums.from_rows(Y, X if self._needs_rows else None))
@@ -339,7 +345,7 @@ class LabelProjection(MomentsModel, ClassNamePrefixFeaturesOutMixin, Transformer
                 sums = first_columns(sums, sums.xf.shape[1] - k)
         gram = np.array(sums.ff)  # kept, since _keeps_ff
         gram = clear_constant(gram, np.diag(np.asarray(self.moments_.ff))[: len(gram)])
-        path = RidgePath(sums, once=True)
+        path = self._path_of_sums(sums)
         values, W = self._read(path, gram, self._label_mix(edges, gram))
         self._store(W, values, path)
 

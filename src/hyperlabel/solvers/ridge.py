@@ -344,6 +344,32 @@ class SamplePath(_EigenPath):
         return dual if self.rows is None else self.rows.rmatmat(dual)
 
 
+class CrossPath:
+    """No constraint to solve for: W = B = XcᵀFc, the limit of λ·(ridge coefficients) for large λ."""
+
+    solver = "none"
+    n_iter = 1
+
+    def __init__(self, B: np.ndarray, *, x_mean: np.ndarray, f_mean: np.ndarray) -> None:
+        self.B, self.x_mean, self.f_mean = B, x_mean, f_mean
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Return B itself."""
+        return RidgeResult(self.B, self.f_mean - self.x_mean @ self.B, 0.0)
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀB."""
+        return self.B.T @ self.B
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return B·right."""
+        return self.B @ right
+
+    def residual(self, alpha: float) -> float:
+        """Nothing is solved, nothing is left."""
+        return 0.0
+
+
 def krylov_memory(n: int, d: int, nnz: int, m: int, blocks: int, *, itemsize: int = 8) -> int:
     """Estimate the peak bytes of the Krylov route: O(nnz + (n + d)·m + min(n, d)·m·blocks).
 

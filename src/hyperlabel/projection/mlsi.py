@@ -1,0 +1,182 @@
+"""Multi-label informed latent semantic indexing (Yu, Yu & Tresp 2005).
+
+Notation
+--------
+======  ==========================================================  =====
+code    meaning                                                     shape
+======  ==========================================================  =====
+s       S², non-zero eigenvalues of XcᵀXc (Xc = U S Pᵀ)             r
+t       UᵀYc, the labels seen from the span of the features         r×k
+E       Yc − U t, what of the labels lies outside that span         n×k
+beta    β, weight of the labels                                     —
+alpha   γ, ridge                                                    —
+======  ==========================================================  =====
+
+Everything happens in the r×r coordinates of P, so sparse X is not densified; r ≤ min(n, d), and
+the r×r eigenproblem is what MLSI costs: its factor has as many columns as X and no low-rank
+shortcut exists.
+
+What the default reading amounts to: with K = (1 − β)XcXcᵀ + βYcYcᵀ one finds (Schur complement over the
+part of the labels outside the span)
+
+    Pᵀ Xcᵀ K⁺ Xc P = ((1 − β)I + β M Mᵀ)⁻¹,   M = S⁻¹ t Z,   Z a basis of the null space of E,
+
+so the labels count only through combinations that are *exactly* linear in the features. When
+there are more rows than features and labels together, generically none is, and the result is
+principal component analysis whatever β.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from hyperlabel.projection._base import LabelProjection
+from hyperlabel.projection._solve import check_n_components
+from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_ridge
+
+
+class MLSI(LabelProjection):
+    r"""Latent semantic indexing informed by the labels.
+
+    Two readings of the method exist; with :math:`K = (1 - \beta) X_c X_c^T + \beta Y_c Y_c^T`,
+
+    - ``"latent"`` (default): :math:`X_c^T X_c w = \lambda (X_c^T K^+ X_c + \gamma I) w`, the features being
+      :math:`\sqrt{\lambda_j} w_j^T x`;
+    - ``"projection"``: :math:`\max_W \operatorname{tr}(W^T X_c^T K X_c W)` subject to
+      :math:`W^T (X_c^T X_c + \gamma I) W = I`.
+
+    The latent reading sees the labels only through combinations of them that are exactly linear in
+    the features: with more rows than features and labels together it is principal component
+    analysis, whatever β (the module's notes have the formula).
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of directions; None means all (the rank of the features).
+    beta : float, default=0.5
+        β, weight of the labels, from 0 to 1.
+    alpha : float, default=1.0
+        The ridge γ.
+    reading : {"latent", "projection"}, default="latent"
+        Which of the two.
+    solver : {"auto", "gram", "samples"}, default="auto"
+        Factor the d×d or the n×n Gram; sparse rows are not densified, but the smaller Gram is dense.
+    cross_fit, cv
+        As in `OPLS`.
+
+    Attributes
+    ----------
+    components_, eigenvalues_, mean_, solver_, residual_, n_iter_
+        As in `OPLS`; in the latent reading `components_` carries the factor √λ.
+
+    References
+    ----------
+    .. [1] K. Yu, S. Yu, V. Tresp, "Multi-label Informed Latent Semantic Indexing", SIGIR 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import MLSI
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> MLSI(n_components=3, reading="projection").fit_transform(X, Y).shape
+    (200, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        beta: float = 0.5,
+        alpha: float = 1.0,
+        reading: str = "latent",
+        solver: str = "auto",
+        cross_fit: bool = False,
+        cv: Any = 5,
+    ) -> None:
+        self.n_components = n_components
+        self.beta = beta
+        self.alpha = alpha
+        self.reading = reading
+        self.solver = solver
+        self.cross_fit = cross_fit
+        self.cv = cv
+
+    def _route(self, X: Any) -> str:
+        if self.solver == "auto":
+            return "gram" if X.shape[1] <= X.shape[0] else "samples"
+        if self.solver not in ("gram", "samples"):
+            raise ValueError(f"Unknown solver {self.solver!r}: MLSI factors a Gram, 'gram' or 'samples'.")
+        return self.solver
+
+    def _path(self, X: Any, base: sparse.csr_array, moments: Moments | None) -> Any:
+        if moments is not None:
+            return super()._path(X, base, moments)
+        options: Any = {"solver": self._route(X)}
+        return solve_ridge(X, base, **options)
+
+    def _read(self, path: Any, gram: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.reading not in ("latent", "projection"):
+            raise ValueError(f"Unknown reading {self.reading!r}: choose 'latent' or 'projection'.")
+        if not 0 <= self.beta <= 1:
+            raise ValueError(f"beta must lie between 0 and 1, got {self.beta}.")
+        s, t, basis = spectrum(path)
+        solve = solve_latent if self.reading == "latent" else solve_projection
+        values, M = solve(s, t, gram, self.beta, self._checked_alpha())
+        kept = len(values) if self.n_components is None else check_n_components(self.n_components)
+        return values[:kept], basis(M[:, :kept])
+
+
+def spectrum(path: RidgePath | SamplePath) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Return S² (r), t = UᵀYc (r×k) and the map M → P M (d×c), from either Gram."""
+    s, Q, target = path._eigen
+    kept = s > path.rank_tolerance
+    s, Q, target = s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
+    if isinstance(path, RidgePath):  # Q = P, target = PᵀXcᵀYc = S t
+        return s, target / np.sqrt(s)[:, None], lambda M: Q @ M
+    rows: Any = path.rows  # Q = U, target = t
+    return s, target, lambda M: rows.rmatmat(Q @ (M / np.sqrt(s)[:, None]))
+
+
+def solve_projection(
+    s: np.ndarray, t: np.ndarray, gram: np.ndarray, beta: float, gamma: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Maximise Mᵀ((1−β)S⁴ + βS t tᵀS)M subject to Mᵀ(S² + γI)M = I."""
+    scale = 1.0 / np.sqrt(s + gamma)
+    B = (np.sqrt(s) * scale)[:, None] * t
+    A = beta * B @ B.T
+    A[np.diag_indices_from(A)] += (1 - beta) * (s * scale) ** 2
+    values, V = linalg.eigh(A)
+    return _positive(values[::-1], scale[:, None] * V[:, ::-1])
+
+
+def solve_latent(
+    s: np.ndarray, t: np.ndarray, gram: np.ndarray, beta: float, gamma: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve S²m = λ(N + γI)m with N = PᵀXcᵀK⁺XcP, the columns multiplied by √λ."""
+    if beta < 1:
+        e, V = linalg.eigh(gram - t.T @ t)  # EᵀE; its null space holds what is linear in the features
+        Z = V[:, e <= 1e-10 * max(float(np.trace(gram)), 1e-300)]
+        M = (t @ Z) / np.sqrt(s)[:, None]
+        inverse = beta * M @ M.T
+        inverse[np.diag_indices_from(inverse)] += 1 - beta
+        N = linalg.inv(inverse)
+    else:
+        half = np.sqrt(s)[:, None] * (t @ linalg.pinvh(gram, rtol=1e-10))
+        N = half @ half.T
+    N[np.diag_indices_from(N)] += gamma
+    # (N + γI)^(1/2)-free form: the reciprocal problem S⁻¹(N + γI)S⁻¹ u = λ⁻¹u, m = S⁻¹u·√λ.
+    root = 1.0 / np.sqrt(s)
+    reciprocal, U = linalg.eigh(root[:, None] * ((N + N.T) / 2) * root)
+    found = reciprocal > 10 * len(s) * np.finfo(np.float64).eps * reciprocal.max(initial=0.0)
+    values = 1.0 / reciprocal[found]
+    # mᵀ(N + γI)m = 1 fixes m = √λ S⁻¹u; the features carry another √λ.
+    return values, (root[:, None] * U[:, found]) * values
+
+
+def _positive(values: np.ndarray, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kept = values > 10 * len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    return values[kept], M[:, kept]
