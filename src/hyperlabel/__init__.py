@@ -45,8 +45,9 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "neighbors": ("MLkNN",),
     "decision": ("LabelSetSize", "label_quality"),
     "meta": ("ThresholdTuner", "MultiLabelCalibrator", "out_of_fold_scores", "FreeSearchCV"),
+    "persistence": ("save", "load"),
 }
-_MODULES = ("datasets", "metrics", "model_selection", "outofcore", "distributed")
+_MODULES = ("datasets", "metrics", "model_selection", "outofcore", "distributed", "persistence")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_MODULES, *_HOME]

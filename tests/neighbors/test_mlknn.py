@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from hyperlabel import MLkNN
 from hyperlabel.metrics import ranking_loss
 from hyperlabel.solvers.nearest import solve_nearest
+from hyperlabel.solvers.neighbor_counts import look_up
 
 
 def direct(X, Y, X_new, k=10, s=1.0, metric="euclidean"):
@@ -134,6 +135,14 @@ def test_constant_labels_rank_last_and_first_with_honest_probabilities(small):
     assert (proba > 0).all()
     assert (proba < 1).all()
     assert model.predict(X_new)[:, 5:].tolist() == [[0, 1]] * 40
+
+
+def test_tables_that_do_not_fit_are_refused():
+    Y = sparse.csr_array(np.eye(3))
+    with pytest.raises(ValueError, match="labels × counts"):
+        look_up(np.array([[0, 1]]), Y, np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="labels × counts"):
+        look_up(np.array([[0, 3]]), Y, np.zeros((3, 3)))
 
 
 def test_fewer_rows_than_neighbours():

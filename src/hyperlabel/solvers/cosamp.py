@@ -116,6 +116,8 @@ def solve_sparse_codes(
         raise ValueError(f"Sparse decoding holds a K×K matrix and takes at most {GRAM_MAX} labels, got {K}.")
     s = max(1, min(sparsity, K))
     G = np.ascontiguousarray(P.T @ P if gram is None else gram)
+    if G.shape != (K, K):  # compiled code trusts it
+        raise ValueError(f"gram must be {K}×{K}, got shape {G.shape}.")
     indices = np.full((n, s), -1, dtype=np.int64)
     values, residual = np.zeros((n, s)), np.zeros(n)
     n_iter = np.zeros(n, dtype=np.int64)

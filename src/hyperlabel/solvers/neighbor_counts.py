@@ -50,6 +50,9 @@ def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float
 
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
     """Return table[l, count of l among the neighbours] for every row and label, m×K."""
+    n_counts = neighbors.shape[1] + 1
+    if table.shape != (Y.shape[1], n_counts) or neighbors.max(initial=0) >= Y.shape[0]:
+        raise ValueError(f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {table.shape}.")
     scores = np.empty((len(neighbors), Y.shape[1]))
     scores[:] = table[:, 0]
     _look_up(

@@ -34,6 +34,8 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
     (array([[0.7, 0.7]]), array([[-inf,  0.2]]))
     """
     n, K = len(S), vertices.shape[1]
+    if S.shape[1] != vertices.shape[0]:  # compiled code trusts it
+        raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
     on, off = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
     S = np.ascontiguousarray(S, dtype=np.float64)
     _best(S, vertices.indptr.astype(np.int64), vertices.indices.astype(np.int64), on, off)

@@ -1,0 +1,193 @@
+"""Save and load: the doors of the room."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+import hyperlabel
+from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer, written_whole
+from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._nodes import Decoder, Encoder
+from hyperlabel.persistence._probe import answers, probe_rows, same
+
+# What building objects from a description that makes no sense can raise.
+_NONSENSE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, MemoryError)
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    X: Any = None,
+    metadata: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted model to a file: no pickle, nothing that could run, all or nothing.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any hyperlabel estimator, or a Pipeline of them with listed scikit-learn parts
+        (docs/model-files.md).
+    path : str or path-like
+        The file; an old one is replaced only once the new one is complete.
+    X : array-like, DataFrame, sparse matrix or list of texts, default=None
+        Rows the model can take: the predictions for the first few are stored and repeated
+        at load. None makes rows up where it can (numbers, or words of the vocabulary).
+    metadata : dict, default=None
+        Anything JSON can hold, given back by `describe`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import hyperlabel
+    >>> X, Y = np.eye(4), np.eye(4, 2, dtype=int)
+    >>> model = hyperlabel.BinaryRelevance().fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hyperlabel.save(model, Path(folder, "model.hyper"))
+    ...     again = hyperlabel.load(Path(folder, "model.hyper"))
+    >>> np.array_equal(again.decision_function(X), model.decision_function(X))
+    True
+    """
+    path = Path(path)
+    check_is_fitted(model)
+    try:
+        json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(
+            "metadata must be what JSON can hold: text, numbers, lists and dicts."
+        ) from error
+    rows = probe_rows(model, X)
+    told = {} if rows is None else answers(model, rows)
+    with written_whole(path) as file, Writer(file) as writer:
+        encoder = Encoder(writer.store)
+        name = type(model).__name__
+        manifest = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "versions": versions(),
+            "model_type": name,
+            "metadata": metadata,
+            "model": encoder.node(model, name),
+            "check": {
+                "rows": encoder.node(rows, "the rows to check by"),
+                "answers": encoder.node(told, "the answers to check by"),
+            }
+            if told
+            else None,
+        }
+        writer.finish(manifest)
+
+
+def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
+    """Read a model back; only known parts are built, and it must repeat its stored predictions.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by `save`.
+    check : bool, default=True
+        Repeat the stored predictions.
+
+    Returns
+    -------
+    model : estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, cut short, tampered with, from a newer version, holds an
+        unknown part, or no longer predicts what it did.
+
+    Examples
+    --------
+    See `save`.
+    """
+    path = Path(path)
+    with Reader(path) as reader:
+        manifest = reader.manifest
+        written_by = _written_by(manifest)
+        decoder = Decoder(reader.fetch, written_by)
+        try:
+            model = decoder.value(manifest["model"])
+            stored = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
+            rows = decoder.value(manifest["check"]["rows"]) if stored else None
+        except ModelFileError:
+            raise
+        except _NONSENSE as error:
+            raise ModelFileError(
+                f"The description in {path} does not describe a model: it was damaged or tampered with."
+            ) from error
+    if check and stored:
+        _check(model, rows, stored, path, written_by)
+    return model
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a model file says about itself, without building the model.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by `save`.
+
+    Returns
+    -------
+    description : dict
+        ``model_type``, ``format_version``, ``versions`` (of the libraries that wrote it) and
+        ``metadata``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import hyperlabel
+    >>> from hyperlabel.persistence import describe
+    >>> model = hyperlabel.BinaryRelevance().fit(np.eye(4), np.eye(4, 2, dtype=int))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hyperlabel.save(model, Path(folder, "model.hyper"), metadata={"trained": "2026-11-15"})
+    ...     describe(Path(folder, "model.hyper"))["metadata"]
+    {'trained': '2026-11-15'}
+    """
+    with Reader(Path(path)) as reader:
+        keys = ("model_type", "format_version", "versions", "metadata")
+        return {key: reader.manifest.get(key) for key in keys}
+
+
+def versions() -> dict[str, str]:
+    """Versions of what takes part in a prediction."""
+    return {
+        "hyperlabel": hyperlabel.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def _written_by(manifest: dict[str, Any]) -> str:
+    told = manifest.get("versions")
+    told = told if isinstance(told, dict) else {}
+    return ", ".join(f"{name} {told.get(name)}" for name in ("hyperlabel", "scikit-learn", "numpy"))
+
+
+def _check(model: Any, rows: Any, stored: dict[str, Any], path: Path, written_by: str) -> None:
+    now = answers(model, rows)
+    for method, answer in stored.items():
+        if method not in now or not same(answer, now[method]):
+            here = _written_by({"versions": versions()})
+            raise ModelFileError(
+                f"The model in {path} does not repeat its stored {method}: it was written by {written_by}, "
+                f"here are {here}; install those versions, or fit and save the model again."
+            )

@@ -1,0 +1,277 @@
+"""Objects to JSON nodes and back; arrays go to a store beside the JSON.
+
+A node is a JSON value. None, true/false, integers, finite floats, strings and lists stand for
+themselves; everything else is an object with a ``kind`` (the table is in docs/model-files.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from hyperlabel.persistence import _registry
+from hyperlabel.persistence._errors import ModelFileError
+
+_SPARSE = {
+    name: getattr(sparse, name)
+    for name in ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
+}
+# Dtypes an array may have: numbers, truth values, text and dates; never objects or records.
+_ARRAY_KINDS = "biufcUSmM"
+
+
+class Encoder:
+    """Writes objects as nodes; arrays are handed to `store(array) -> name`."""
+
+    def __init__(self, store: Callable[[np.ndarray], str]) -> None:
+        self._store = store
+        self._arrays: dict[int, str] = {}
+        self._parts: dict[int, int] = {}
+        self._kept: list[Any] = []  # keeps ids valid while encoding
+
+    def node(self, value: Any, path: str) -> Any:
+        """Return the node of a value; `path` says where it is, for messages."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"kind": "float", "value": repr(value)}
+        for known, write in self._writers():
+            if known(value):
+                return write(value, path)
+        return self._part(value, path)
+
+    def _writers(self) -> list[tuple[Callable[[Any], bool], Callable[[Any, str], Any]]]:
+        return [
+            (lambda v: type(v) is list, self._items),
+            (lambda v: type(v) in (tuple, set, frozenset), self._collection),
+            (lambda v: type(v) is dict, self._dict),
+            (lambda v: type(v) is np.ndarray, self._array),
+            (lambda v: isinstance(v, np.generic), self._scalar),
+            (lambda v: isinstance(v, np.dtype), lambda v, path: {"kind": "dtype", "value": v.str}),
+            (sparse.issparse, self._sparse),
+            (lambda v: isinstance(v, np.random.RandomState), self._random_state),
+            (lambda v: type(v) is slice, self._slice),
+            (lambda v: isinstance(v, type), self._type),
+            (lambda v: _registry.function_name(v) is not None, self._function),
+            (_is_frame, self._frame),
+            (lambda v: isinstance(v, MetadataRequest), self._metadata_request),
+        ]
+
+    def _items(self, value: Any, path: str) -> list[Any]:
+        return [self.node(item, f"{path}[{i}]") for i, item in enumerate(value)]
+
+    def _collection(self, value: Any, path: str) -> dict[str, Any]:
+        items = value if type(value) is tuple else sorted(value, key=repr)
+        return {"kind": type(value).__name__, "items": self._items(items, path)}
+
+    def _dict(self, value: dict[Any, Any], path: str) -> dict[str, Any]:
+        items = [[self.node(k, path), self.node(v, f"{path}[{k!r}]")] for k, v in value.items()]
+        return {"kind": "dict", "items": items}
+
+    def _array(self, value: np.ndarray, path: str) -> dict[str, Any]:
+        if value.dtype == object:
+            items = self._items(value.ravel().tolist(), path)
+            return {"kind": "objects", "shape": list(value.shape), "items": items}
+        if value.dtype.kind not in _ARRAY_KINDS:
+            raise ModelFileError(f"{path} is an array of {value.dtype}, which model files do not hold.")
+        if id(value) not in self._arrays:
+            self._kept.append(value)
+            self._arrays[id(value)] = self._store(value)
+        return {"kind": "array", "name": self._arrays[id(value)]}
+
+    def _scalar(self, value: np.generic, path: str) -> dict[str, Any]:
+        return {"kind": "scalar", "array": self._array(np.asarray(value), path)}
+
+    def _sparse(self, value: Any, path: str) -> dict[str, Any]:
+        kind = type(value).__name__
+        if kind not in _SPARSE:
+            raise ModelFileError(f"{path} is a {kind}: convert it to csr_array before saving.")
+        if kind.startswith("coo"):
+            fields = {"row": value.row, "col": value.col, "data": value.data}
+        else:
+            fields = {"indptr": value.indptr, "indices": value.indices, "data": value.data}
+        arrays = {name: self._array(field, f"{path}.{name}") for name, field in fields.items()}
+        return {"kind": "sparse", "type": kind, "shape": list(value.shape), **arrays}
+
+    def _random_state(self, value: np.random.RandomState, path: str) -> dict[str, Any]:
+        name, keys, *rest = value.get_state(legacy=True)
+        stored = self._array(np.array(keys), path)
+        return {"kind": "random_state", "state": [name, stored, *map(float, rest)]}
+
+    def _slice(self, value: slice, path: str) -> dict[str, Any]:
+        return {"kind": "slice", "items": self._items([value.start, value.stop, value.step], path)}
+
+    def _type(self, value: type, path: str) -> dict[str, Any]:
+        name = _registry.scalar_type_name(value)
+        if name is None:
+            raise ModelFileError(f"{path} is the class {value.__qualname__}, which model files do not hold.")
+        return {"kind": "scalar_type", "name": name}
+
+    def _function(self, value: Any, path: str) -> dict[str, Any]:
+        return {"kind": "function", "name": _registry.function_name(value)}
+
+    def _frame(self, value: Any, path: str) -> dict[str, Any]:
+        columns = [self.node(str(column), path) for column in value.columns]
+        arrays = [self.node(value[column].to_numpy(), f"{path}[{column!r}]") for column in value.columns]
+        return {"kind": "frame", "columns": columns, "arrays": arrays}
+
+    def _metadata_request(self, value: MetadataRequest, path: str) -> dict[str, Any]:
+        methods = {name: asked.requests for name, asked in vars(value).items() if name != "owner"}
+        wanted = {name: requests for name, requests in methods.items() if requests}
+        return {"kind": "metadata_request", "requests": self.node(wanted, path)}
+
+    def _part(self, value: Any, path: str) -> dict[str, Any]:
+        if id(value) in self._parts:
+            return {"kind": "same", "id": self._parts[id(value)]}
+        name = _registry.name_of(type(value))
+        if name is None:
+            raise ModelFileError(_unknown_to_save(value, path))
+        _registry.check_part(value, path)
+        number = self._parts[id(value)] = len(self._parts)
+        self._kept.append(value)
+        kept = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
+        state = {key: self.node(item, f"{path}.{key}") for key, item in kept.items()}
+        return {"kind": "part", "type": name, "id": number, "state": state}
+
+
+class Decoder:
+    """Builds objects from nodes; arrays come from `fetch(name)`. Calls nothing a file could choose."""
+
+    def __init__(self, fetch: Callable[[str], np.ndarray], written_by: str) -> None:
+        self._fetch = fetch
+        self._written_by = written_by
+        self._arrays: dict[str, np.ndarray] = {}
+        self._parts: dict[int, Any] = {}
+
+    def value(self, node: Any) -> Any:
+        """Return the object a node stands for."""
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return node
+        if isinstance(node, list):
+            return [self.value(item) for item in node]
+        read = getattr(self, f"_read_{node['kind']}", None) if node["kind"] in _KINDS else None
+        if read is None:
+            raise ModelFileError(
+                f"The file holds a value of kind {str(node['kind'])!r}, which this hyperlabel does not "
+                f"know: it was written by {self._written_by}; install that version."
+            )
+        return read(node)
+
+    def _read_float(self, node: dict[str, Any]) -> float:
+        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[node["value"]]
+
+    def _read_tuple(self, node: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(self.value(node["items"]))
+
+    def _read_set(self, node: dict[str, Any]) -> set[Any]:
+        return set(self.value(node["items"]))
+
+    def _read_frozenset(self, node: dict[str, Any]) -> frozenset[Any]:
+        return frozenset(self.value(node["items"]))
+
+    def _read_dict(self, node: dict[str, Any]) -> dict[Any, Any]:
+        return {self.value(key): self.value(value) for key, value in node["items"]}
+
+    def _read_array(self, node: dict[str, Any]) -> np.ndarray:
+        name = str(node["name"])
+        if name not in self._arrays:
+            self._arrays[name] = self._fetch(name)
+        return self._arrays[name]
+
+    def _read_objects(self, node: dict[str, Any]) -> np.ndarray:
+        items = self.value(node["items"])
+        found = np.empty(len(items), dtype=object)
+        found[:] = items
+        return found.reshape([int(size) for size in node["shape"]])
+
+    def _read_scalar(self, node: dict[str, Any]) -> Any:
+        return self._read_array(node["array"])[()]
+
+    def _read_dtype(self, node: dict[str, Any]) -> np.dtype:
+        return np.dtype(str(node["value"]))
+
+    def _read_sparse(self, node: dict[str, Any]) -> Any:
+        cls = _SPARSE[node["type"]]
+        shape = tuple(int(size) for size in node["shape"])
+        if node["type"].startswith("coo"):
+            data, row, col = (self._read_array(node[name]) for name in ("data", "row", "col"))
+            return cls((data, (row, col)), shape=shape)
+        arrays = tuple(self._read_array(node[name]) for name in ("data", "indices", "indptr"))
+        found = cls(arrays, shape=shape)
+        found.check_format(full_check=True)  # compiled code trusts these indices
+        return found
+
+    def _read_random_state(self, node: dict[str, Any]) -> np.random.RandomState:
+        name, keys, position, has_gauss, cached = node["state"]
+        found = np.random.RandomState()
+        found.set_state((str(name), self._read_array(keys), int(position), int(has_gauss), float(cached)))
+        return found
+
+    def _read_slice(self, node: dict[str, Any]) -> slice:
+        return slice(*self.value(node["items"]))
+
+    def _read_scalar_type(self, node: dict[str, Any]) -> Any:
+        return self._known(_registry.scalar_type(str(node["name"])), node["name"])
+
+    def _read_function(self, node: dict[str, Any]) -> Any:
+        return self._known(_registry.function_of(str(node["name"])), node["name"])
+
+    def _read_frame(self, node: dict[str, Any]) -> Any:
+        import pandas as pd
+
+        columns = [str(column) for column in node["columns"]]
+        return pd.DataFrame(dict(zip(columns, map(self.value, node["arrays"]), strict=True)))
+
+    def _read_metadata_request(self, node: dict[str, Any]) -> MetadataRequest:
+        found = MetadataRequest(owner="a loaded model")
+        for method, requests in self.value(node["requests"]).items():
+            for param, alias in requests.items():
+                vars(found)[method].add_request(param=param, alias=alias)
+        return found
+
+    def _read_same(self, node: dict[str, Any]) -> Any:
+        return self._parts[node["id"]]
+
+    def _read_part(self, node: dict[str, Any]) -> Any:
+        cls = self._known(_registry.class_of(str(node["type"])), node["type"])
+        part = cls.__new__(cls)
+        self._parts[node["id"]] = part  # before its state, which may point back at it
+        for key, item in node["state"].items():
+            if not key.isidentifier() or key.startswith("__"):
+                raise ModelFileError(
+                    f"The file gives a part an attribute named {key!r}: it was tampered with."
+                )
+            part.__dict__[key] = self.value(item)
+        _registry.check_part(part, str(node["type"]))
+        return part
+
+    def _known(self, found: Any, name: Any) -> Any:
+        if found is None:
+            raise ModelFileError(
+                f"The file holds {name!s:.80}, which is not on the list of parts this hyperlabel loads: it "
+                f"was written by {self._written_by}; install that version, or register your own class first "
+                "(hyperlabel.persistence.register)."
+            )
+        return found
+
+
+_KINDS = frozenset(name.removeprefix("_read_") for name in vars(Decoder) if name.startswith("_read_"))
+
+
+def _is_frame(value: Any) -> bool:
+    return type(value).__name__ == "DataFrame" and type(value).__module__.startswith("pandas")
+
+
+def _unknown_to_save(value: Any, path: str) -> str:
+    cls = type(value)
+    what = f"the function {value.__name__}" if hasattr(value, "__name__") else f"a {cls.__name__}"
+    return (
+        f"{path} is {what} ({cls.__module__}), which is not on the list of parts model files hold: use a "
+        "part of hyperlabel or a listed one of scikit-learn (docs/model-files.md), or register your class "
+        "(hyperlabel.persistence.register)."
+    )

@@ -1,0 +1,68 @@
+"""A few rows and what the model said about them: stored when saving, repeated when loading."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+_ROWS = 4
+_WIDE = 2000  # beyond this many features made-up rows are sparse
+_METHODS = ("decision_function", "predict_proba", "transform", "predict")
+
+
+def probe_rows(model: Any, X: Any = None) -> Any:
+    """Return a few rows to ask the model about: the first of X, or made up; None if that is impossible."""
+    if X is not None:
+        return _safe_indexing(X, np.arange(min(_ROWS, X.shape[0] if hasattr(X, "shape") else len(X))))
+    first = model
+    while isinstance(first, Pipeline) and first.steps:
+        first = first.steps[0][1]
+    if type(first).__module__ == "sklearn.feature_extraction.text" and hasattr(first, "build_analyzer"):
+        words = sorted(getattr(first, "vocabulary_", {})) or ["alpha", "beta", "gamma", "delta"]
+        step = max(1, len(words) // 20)
+        return [" ".join(words[i :: step * _ROWS][:10]) for i in range(_ROWS)]
+    width = getattr(model, "n_features_in_", None)
+    if width is None:
+        return None
+    rng = np.random.default_rng(0)
+    if width <= _WIDE:
+        return np.abs(rng.normal(size=(_ROWS, width)))  # counts and distances are never negative
+    return sparse.random_array((_ROWS, width), density=min(1.0, 50 / width), format="csr", rng=rng)
+
+
+def answers(model: Any, rows: Any) -> dict[str, Any]:
+    """Return what the model says about the rows, by method; a method that refuses them is left out."""
+    found: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for method in _METHODS:
+            if hasattr(model, method):
+                try:
+                    found[method] = getattr(model, method)(rows)
+                except Exception:  # made-up rows may not suit the model, e.g. unknown categories
+                    continue
+    return found
+
+
+def same(stored: Any, now: Any) -> bool:
+    """Say whether two answers agree: exactly, or up to the rounding of another machine."""
+    if isinstance(stored, list) and isinstance(now, list):
+        return len(stored) == len(now) and all(map(same, stored, now))
+    if sparse.issparse(stored) and sparse.issparse(now):
+        stored, now = stored.toarray(), now.toarray()
+    if sparse.issparse(stored) or sparse.issparse(now):
+        return False
+    stored, now = np.asarray(stored), np.asarray(now)
+    if stored.shape != now.shape or stored.dtype.kind != now.dtype.kind:
+        return False
+    if np.array_equal(stored, now, equal_nan=stored.dtype.kind in "fc"):
+        return True
+    if stored.dtype.kind not in "fc":
+        return False
+    scale = float(np.abs(stored[np.isfinite(stored)]).max(initial=0.0))
+    return bool(np.allclose(stored, now, rtol=1e-6, atol=1e-8 * scale, equal_nan=True))

@@ -1,0 +1,238 @@
+"""Damaged, cut, forged and future files: one clear error, no code run, nothing huge allocated."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import hyperlabel
+from hyperlabel.persistence import ModelFileError
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((40, 8), density=0.4, format="csr", rng=rng)
+    Y = sparse.csr_array((rng.random((40, 3)) < 0.4).astype(int))
+    path = tmp_path_factory.mktemp("good") / "m.hyper"
+    hyperlabel.save(hyperlabel.MLkNN(3).fit(X, Y), path)
+    return path
+
+
+def forge(good, path, change=None, members=None, digest=True):
+    """Write the file again with another manifest and other members, digests made to fit."""
+    with zipfile.ZipFile(good) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    content.update(members or {})
+    manifest = json.loads(content["model.json"])
+    for name, value in (members or {}).items():
+        if name in manifest["arrays"]:
+            manifest["arrays"][name] = hashlib.sha256(value).hexdigest()
+    if change is not None:
+        manifest = change(manifest) or manifest
+    content["model.json"] = json.dumps(manifest).encode()
+    if digest:
+        content["model.sha256"] = hashlib.sha256(content["model.json"]).hexdigest().encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in content.items():
+            archive.writestr(name, value)
+    return path
+
+
+def npy(array, **kwargs):
+    buffer = io.BytesIO()
+    np.save(buffer, array, **kwargs)
+    return buffer.getvalue()
+
+
+def refused(path, message):
+    with pytest.raises(ModelFileError, match=message) as caught:
+        hyperlabel.load(path)
+    assert len(str(caught.value)) < 500
+
+
+def state(manifest):
+    return manifest["model"]["state"]
+
+
+def array_name(good, *keys):
+    with zipfile.ZipFile(good) as archive:
+        node = state(json.loads(archive.read("model.json")))
+    for key in keys:
+        node = node[key]
+    return node["name"]
+
+
+def test_forging_without_change_still_loads(good, tmp_path):
+    assert hyperlabel.load(forge(good, tmp_path / "m")).n_neighbors == 3
+
+
+def test_cut_anywhere(good, tmp_path):
+    whole = good.read_bytes()
+    for size in np.linspace(0, len(whole) - 1, 40).astype(int):
+        (tmp_path / "m").write_bytes(whole[:size])
+        refused(tmp_path / "m", "cut short|not a hyperlabel model|damaged")
+
+
+def test_any_flipped_byte_is_noticed_or_harmless(good, tmp_path):
+    whole = bytearray(good.read_bytes())
+    rng = np.random.default_rng(1)
+    expected = hyperlabel.load(good).decision_function(np.eye(8))
+    caught = 0
+    for place in rng.choice(len(whole), size=150, replace=False):
+        broken = bytearray(whole)
+        broken[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "m").write_bytes(broken)
+        try:
+            model = hyperlabel.load(tmp_path / "m")
+        except ModelFileError:
+            caught += 1
+        else:  # bytes of the zip's own bookkeeping (dates, flags for other systems) carry no data
+            np.testing.assert_array_equal(model.decision_function(np.eye(8)), expected)
+    assert caught > 75
+
+
+def test_tampering_without_the_digests(good, tmp_path):
+    refused(
+        forge(good, tmp_path / "m", lambda m: state(m).update(n_neighbors=4), digest=False),
+        "checksum differs",
+    )
+    with zipfile.ZipFile(good) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    name = array_name(good, "log_odds_")
+    content[name] = content[name][:-1] + bytes([content[name][-1] ^ 1])
+    with zipfile.ZipFile(tmp_path / "m", "w") as archive:
+        for member, value in content.items():
+            archive.writestr(member, value)
+    refused(tmp_path / "m", "checksum differs")
+
+
+def test_another_answer_is_noticed(good, tmp_path):
+    name = array_name(good, "log_odds_")
+    with zipfile.ZipFile(good) as archive:
+        table = np.load(io.BytesIO(archive.read(name)))
+    forge(good, tmp_path / "m", members={name: npy(table + 0.01)})
+    refused(tmp_path / "m", "does not repeat its stored .* install those versions, or fit")
+    assert hyperlabel.load(tmp_path / "m", check=False).n_neighbors == 3
+
+
+def test_the_future_and_the_unknown(good, tmp_path):
+    refused(forge(good, tmp_path / "a", lambda m: m.update(format_version=2)), "upgrade hyperlabel")
+    refused(forge(good, tmp_path / "b", lambda m: m.update(format="other")), "not a hyperlabel model file")
+    for name in ("os.system", "hyperlabel.cli.main", "sklearn.tree.DecisionTreeClassifier"):
+        refused(forge(good, tmp_path / "c", lambda m, n=name: m["model"].update(type=n)), "not on the list")
+    refused(forge(good, tmp_path / "f", lambda m: state(m).update(metric={"kind": "new"})), "does not know")
+    function = {"kind": "function", "name": "builtins.eval"}
+    refused(forge(good, tmp_path / "g", lambda m: state(m).update(metric=function)), "not on the list")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.pop("model"),
+        lambda m: m.pop("arrays"),
+        lambda m: m.update(model=None, check={"rows": None}),
+        lambda m: m["model"].pop("state"),
+        lambda m: state(m).update({"__class__": 1}),
+        lambda m: state(m).update(_rows={"kind": "array", "name": "../../etc/passwd"}),
+        lambda m: state(m).update(_rows={"kind": "same", "id": 99}),
+        lambda m: state(m).update(_rows={"kind": "dtype", "value": "no such"}),
+        lambda m: state(m)["_labels"].update(shape=[40, 1]),
+        lambda m: state(m)["_labels"].update(shape=[-1, 3]),
+        lambda m: state(m)["_labels"].update(type="list"),
+        lambda m: ["not", "a", "dict"],
+    ],
+)
+def test_descriptions_that_make_no_sense(good, tmp_path, change):
+    def changed(manifest):
+        answer = change(manifest)
+        return answer if isinstance(answer, list) and answer else None
+
+    refused(forge(good, tmp_path / "m", changed), "tampered|not a hyperlabel|trust|know")
+
+
+def test_nesting_without_end(good, tmp_path):
+    with zipfile.ZipFile(good) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    deep = content["model.json"].replace(b'"metadata": null', b'"metadata": ' + b"[" * 200000 + b"]" * 200000)
+    content["model.json"] = deep
+    content["model.sha256"] = hashlib.sha256(deep).hexdigest().encode()
+    with zipfile.ZipFile(tmp_path / "m", "w") as archive:
+        for name, value in content.items():
+            archive.writestr(name, value)
+    refused(tmp_path / "m", "damaged or tampered")
+
+
+def test_zip_bombs(good, tmp_path):
+    path = tmp_path / "m"
+    shutil.copy(good, path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("arrays/99.npy", bytes(10**7))
+    refused(path, "zip bomb")
+    raw = bytearray(good.read_bytes())  # a central directory that claims more than there is
+    place = raw.rfind(b"PK\x01\x02")
+    raw[place + 20 : place + 28] = (2**31).to_bytes(4, "little") * 2
+    path.write_bytes(raw)
+    refused(path, "more than its size|damaged|cut short")
+    shutil.copy(good, path)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("model.json", b"{}")
+    refused(path, "two members")
+
+
+def test_arrays_that_lie_about_their_size(good, tmp_path):
+    name = array_name(good, "log_odds_")
+    huge = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        huge, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
+    )
+    refused(
+        forge(good, tmp_path / "a", members={name: huge.getvalue() + bytes(64)}), "does not match its size"
+    )
+    refused(forge(good, tmp_path / "b", members={name: b"not an array"}), "not a readable array")
+
+
+def test_indices_out_of_range_never_reach_compiled_code(good, tmp_path):
+    name = array_name(good, "_labels", "indices")
+    with zipfile.ZipFile(good) as archive:
+        indices = np.load(io.BytesIO(archive.read(name)))
+    indices[0] = 10**6
+    refused(forge(good, tmp_path / "a", members={name: npy(indices)}), "damaged or tampered")
+    table = array_name(good, "log_odds_")
+    refused(forge(good, tmp_path / "b", members={table: npy(np.zeros((1, 1)))}), "does not repeat")
+
+
+class Bomb:
+    def __reduce__(self):
+        return print, ("code ran",)
+
+
+def test_no_code_is_run(good, tmp_path, monkeypatch, capsys):
+    def forbidden(*args, **kwargs):
+        raise AssertionError("pickle was used")
+
+    objects = npy(np.array([Bomb()], dtype=object), allow_pickle=True)
+    name = array_name(good, "log_odds_")
+    for function in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, function, forbidden)
+    refused(forge(good, tmp_path / "a", members={name: objects}), "do not trust|not a readable")
+    hyperlabel.load(good)
+    (tmp_path / "b").write_bytes(pickle.dumps(Bomb()))
+    refused(tmp_path / "b", "not a hyperlabel model file")
+    assert "code ran" not in capsys.readouterr().out
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        hyperlabel.load(tmp_path / "nothing.hyper")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("a.txt", "hello")
+    refused(tmp_path / "other.zip", "not a hyperlabel model file")
