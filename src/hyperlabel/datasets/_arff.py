@@ -23,7 +23,7 @@ from hyperlabel.datasets._arff_header import Attribute, Header, read_header, spl
 from hyperlabel.datasets._dataset import Dataset, rebatch
 from hyperlabel.datasets._lines import LineReader, decode
 from hyperlabel.datasets._mulan import label_columns
-from hyperlabel.datasets._numbers import find_words, read_numbers
+from hyperlabel.datasets._numbers import find_words, read_digits, read_numbers
 
 Labels = Sequence[str] | str | os.PathLike[str] | int | None
 
@@ -181,11 +181,11 @@ class _Columns:
         """Split a block of raw columns into features and labels."""
         if sparse.issparse(raw):
             raw = self._fill_omitted(raw)
-        X, names = raw[:, self.features], [self.attributes[j].name for j in self.features]
+        X, names = raw[:, _span(self.features)], [self.attributes[j].name for j in self.features]
         if not all(self.attributes[j].is_number for j in self.features):
             X, names = self._one_hot(X)
         return Dataset(
-            X, raw[:, self.labels], names, [self.attributes[j].name for j in self.labels], name=name
+            X, raw[:, _span(self.labels)], names, [self.attributes[j].name for j in self.labels], name=name
         )
 
     @cached_property
@@ -203,7 +203,8 @@ class _Columns:
             fill = np.where(written[:, special].toarray() > 0, 0.0, omitted[special])
             rows, columns = np.nonzero(fill)
             raw = raw + sparse.csr_array((fill[rows, columns], (rows, special[columns])), shape=raw.shape)
-        raw.eliminate_zeros()
+        if (raw.data == 0).any():
+            raw.eliminate_zeros()
         return raw
 
     def _one_hot(self, X: Any) -> tuple[Any, list[str]]:
@@ -220,6 +221,13 @@ class _Columns:
             parts.append(sparse.csr_array(hot) if sparse.issparse(X) else hot)
             names += [f"{attribute.name}={value}" for value in attribute.values]
         return (sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)), names
+
+
+def _span(columns: np.ndarray) -> Any:
+    """The columns as a slice where they stand side by side, which is far cheaper to cut out."""
+    if len(columns) and columns[-1] - columns[0] == len(columns) - 1:
+        return slice(int(columns[0]), int(columns[-1]) + 1)
+    return columns
 
 
 def _skip(_: str) -> float:
@@ -378,6 +386,57 @@ def _sparse_block(block: bytes, first: int, columns: _Columns, lines: LineReader
 
 def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_array | None:
     """Parse rows ``{index value, …}`` of plain numbers; None when anything looks odd."""
+    found = _short_pairs(block) or _spaced_pairs(block)
+    if found is None:
+        return None
+    where, values, pairs = found
+    if not ((where >= 0) & (where < width)).all() or (where % 1).any():
+        return None
+    indices = where.astype(np.int32)
+    bound = values if zero_one.all() else values[zero_one[indices]]
+    if not ((bound == 0) | (bound == 1)).all():
+        return None
+    indptr = np.concatenate([[0], np.cumsum(pairs)])
+    raw = sparse.csr_array((values, indices, indptr), shape=(len(pairs), width))
+    if not raw.has_sorted_indices:
+        raw.sort_indices()
+    return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
+
+
+def _short_pairs(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    r"""Parse rows as most programs write them, ``{7 1,12 1}\n``: one blank, values of one digit.
+
+    Indices, values and pairs per row. When every pair ends in a blank and a digit, all blanks and line ends
+    are where they must be and there is nothing but digits besides, the rest of each pair is its index.
+    """
+    if block.translate(None, b"0123456789{}, \n"):
+        return None
+    text = np.frombuffer(block, dtype=np.uint8)
+    at = np.flatnonzero((text == 44) | (text >= 123))
+    marks = text[at]
+    opens, closes = np.flatnonzero(marks == 123), np.flatnonzero(marks == 125)
+    if len(opens) == 0 or len(opens) != len(closes) or at[0] != 0 or len(block) - at[-1] > 2:
+        return None
+    if (opens != np.append(0, closes[:-1] + 1)).any() or marks[-1] != 125:
+        return None
+    between = at[opens[1:]] - at[closes[:-1]]
+    if (between != 2).any() or block.count(b"\n") != len(opens) - (not block.endswith(b"\n")):
+        return None
+    lengths = np.diff(at, prepend=-1) - 3  # digits of the index, were there a pair before the mark
+    pairs = closes - opens
+    pairs[(pairs == 1) & (lengths[closes] == -2)] = 0
+    is_pair = marks != 123
+    is_pair[closes[pairs == 0]] = False
+    ends, lengths = at[is_pair], lengths[is_pair]
+    if block.count(b" ") != len(ends) or not ((lengths >= 1) & (lengths <= 9)).all():
+        return None
+    if (text[ends - 2] != 32).any():
+        return None
+    return read_digits(block, ends - 2, lengths), text[ends - 1] - 48.0, pairs
+
+
+def _spaced_pairs(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Parse rows of any plain numbers and blanks; indices, values and pairs per row."""
     words = find_words(block, b"{},")
     opens, closes = np.flatnonzero(words.marks == 123), np.flatnonzero(words.marks == 125)
     if len(opens) == 0 or len(opens) != len(closes) or words.after or words.marks[-1] != 125:
@@ -390,23 +449,8 @@ def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_
     expected = np.full(len(words.marks), 2)
     expected[opens] = 0
     expected[closes[pairs == 0]] = 0
-    if (words.before != expected).any():
-        return None
-    numbers = read_numbers(words)
-    if numbers is None:
-        return None
-    where, values = numbers[0::2], numbers[1::2].copy()
-    if not ((where >= 0) & (where < width)).all() or (where % 1).any():
-        return None
-    indices = where.astype(np.int32)
-    bound = values if zero_one.all() else values[zero_one[indices]]
-    if not ((bound == 0) | (bound == 1)).all():
-        return None
-    indptr = np.concatenate([[0], np.cumsum(pairs)])
-    raw = sparse.csr_array((values, indices, indptr), shape=(len(opens), width))
-    if not raw.has_sorted_indices:
-        raw.sort_indices()
-    return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
+    numbers = None if (words.before != expected).any() else read_numbers(words)
+    return None if numbers is None else (numbers[0::2], numbers[1::2].copy(), pairs)
 
 
 def _sparse_row(line: str, number: int, columns: _Columns, lines: LineReader) -> list[tuple[int, float]]:

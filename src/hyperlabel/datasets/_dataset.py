@@ -318,7 +318,7 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     if Y.ndim != 2:
         raise ValueError(f"Y must have two dimensions (rows, labels), not {Y.ndim}.")
     values = Y.data if sparse.issparse(Y) else Y
-    if values.dtype.kind not in "buif" or not np.isin(values, (0, 1)).all():
+    if values.dtype.kind not in "buif" or not ((values == 0) | (values == 1)).all():
         raise ValueError("Y must hold only zeros and ones: one column per label, 1 where a row has it.")
     Y = sparse.csr_array(Y)
     Y.sum_duplicates()

@@ -71,7 +71,7 @@ def read_numbers(words: Words) -> np.ndarray | None:
     text = np.frombuffer(words.block, dtype=np.uint8)
     lengths = words.finish - words.begin
     if not words.special.size and lengths.max(initial=0) <= _LONGEST:
-        return _digits(text, words.begin, lengths)
+        return read_digits(words.block, words.finish, lengths)
     return _decimals(words, text, lengths)
 
 
@@ -91,9 +91,7 @@ def _decimals(words: Words, text: np.ndarray, lengths: np.ndarray) -> np.ndarray
     odd = (dots > 1) | (lengths < 1) | (lengths > _LONGEST)
     odd[owner[~is_minus & ~is_dot]] = True
     # Dropping the dots makes every plain word a run of digits.
-    without = np.frombuffer(block.translate(None, b"."), dtype=np.uint8)
-    start = begin + minus - (np.cumsum(dots) - dots)
-    values = _digits(without, start, np.where(odd, 0, lengths))
+    values = read_digits(block.translate(None, b"."), finish - np.cumsum(dots), np.where(odd, 0, lengths))
     values /= _POWERS[np.where(odd, 0, decimals)]
     values[minus] *= -1
     for i in np.flatnonzero(odd):
@@ -107,15 +105,24 @@ def _decimals(words: Words, text: np.ndarray, lengths: np.ndarray) -> np.ndarray
     return values
 
 
-def _digits(text: np.ndarray, start: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Value of runs of digits, place by place; only words that still have digits take part."""
-    if not len(start):
-        return np.zeros(0)
-    value = np.where(lengths > 0, text[np.minimum(start, len(text) - 1)] - 48.0, 0.0)
-    rows = np.flatnonzero(lengths > 1)
-    place = 1
-    while rows.size:
-        value[rows] = value[rows] * 10 + (text[start[rows] + place] - np.uint8(48))
-        place += 1
-        rows = rows[lengths[rows] > place]
-    return value
+def read_digits(block: bytes, finish: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Value of runs of at most 16 digits that end at ``finish``; an empty run is 0."""
+    # Every place of the text as an eight-byte integer that ends there.
+    view = np.ndarray((len(block) + 1,), dtype="<u8", buffer=b"0" * 8 + block, strides=(1,))
+    values = _eight_digits(view[finish], np.clip(lengths, 1, 8))
+    long = np.flatnonzero(lengths > 8)
+    if long.size:
+        values[long] += _eight_digits(view[finish[long] - 8], lengths[long] - 8) * np.uint64(10**8)
+    values[lengths == 0] = 0
+    return values.astype(np.float64)
+
+
+def _eight_digits(run: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Decimal value of the last ``lengths`` (1 to 8) of eight digits, two at a time in one word."""
+    u = np.uint64
+    shift = (u(8) - lengths.astype(np.uint64)) * u(8)
+    run = (run >> shift) << shift  # bytes before the run count as 0
+    run = ((run & u(0x0F0F0F0F0F0F0F0F)) * u(2561)) >> u(8)  # 10·a + b of each pair of bytes
+    run = ((run & u(0x00FF00FF00FF00FF)) * u(6553601)) >> u(16)  # 100·a + b
+    result: np.ndarray = ((run & u(0x0000FFFF0000FFFF)) * u(42949672960001)) >> u(32)  # 10⁴·a + b
+    return result
