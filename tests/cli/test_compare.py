@@ -26,7 +26,14 @@ def invoke(*arguments):
 
 def test_compare_writes_a_report_and_resumes(data_file, tmp_path):
     options = ["--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--store", tmp_path / "s.sqlite"]
-    options += ["--out", tmp_path / "r.html", "--scoring", "f1_micro,hamming_loss"]
+    options += [
+        "--out",
+        tmp_path / "r.html",
+        "--scoring",
+        "f1_micro,hamming_loss",
+        "--no-curves",
+        "--no-tune",
+    ]
     first = invoke("compare", data_file, *options)
     assert first.exit_code == 0, first.output
     assert "Which method should I use here? ridge" in first.output

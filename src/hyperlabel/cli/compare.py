@@ -10,6 +10,9 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._input import input_options
+
+READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 DEFAULT_METRICS = (
     "f1_macro",
     "f1_micro",
@@ -20,12 +23,23 @@ DEFAULT_METRICS = (
 )
 
 
+_SHORT = {
+    "f1_macro": "F1 mac",
+    "f1_micro": "F1 mic",
+    "hamming_loss": "hamming",
+    "ranking_loss": "rank loss",
+    "label_ranking_average_precision": "LRAP",
+    "precision_at_1": "P@1",
+}
+
+
 def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
     return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
 
 
 @click.command()
 @click.argument("files", nargs=-1)
+@input_options
 @click.option("--methods", callback=_names, help="Comma-separated names; --list-methods shows them.")
 @click.option("--list-methods", is_flag=True, help="Show the methods and stop.")
 @click.option("--scoring", callback=_names, default="f1_macro", show_default=True,
@@ -35,6 +49,9 @@ def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
 @click.option("--folds", default=5, show_default=True, help="Folds, or cuts in time.")
 @click.option("--repeats", default=2, show_default=True, help="Times the folds are dealt anew.")
 @click.option("--tune/--no-tune", default=True, show_default=True, help="Search each method's grid inside.")
+@click.option("--thresholds", type=click.Choice(["auto", "none", "per_label", "global", "label_set_size"]),
+              default="auto", show_default=True,
+              help="Cuts tuned inside each training part; auto: per label for f1_….")  # fmt: skip
 @click.option("--rope", default=0.01, show_default=True, help="Differences up to this do not matter.")
 @click.option("--curves/--no-curves", default=True, show_default=True, help="Learning curves and paths.")
 @click.option("--seed", default=0, show_default=True)
@@ -57,7 +74,8 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
     from hyperlabel.experiments.store import Store
     from hyperlabel.report import comparison_report
 
-    datasets = [load_file(source, {}) for source in files]
+    reading = {key: options.pop(key) for key in READING}
+    datasets = [load_file(source, reading) for source in files]
     twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if twice:
         raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")
@@ -94,12 +112,18 @@ def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -
 
     scoring = options["scoring"]
     _check_scoring(scoring)
-    kind = options["splits"] or ("groups" if all(d.groups is not None for d in datasets) else "folds")
+    kind = options["splits"] or _kind(datasets)
     splits = Splits(kind, options["folds"], options["repeats"], seed=options["seed"])
     cells: list[Any] = []
     spec: dict[str, Any] = {}
     for data in datasets:
-        methods = build(options["methods"], data, tune=options["tune"])
+        methods = build(
+            options["methods"],
+            data,
+            tune=options["tune"],
+            thresholds=_thresholds(options),
+            scoring=scoring[0],
+        )
         protocol = Protocol(suite, [data], methods, splits, scoring[0], seed=options["seed"])
         cells += protocol.cells()
         part = protocol.spec()
@@ -132,6 +156,27 @@ def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -
             store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, scoring[0]))
 
 
+def _kind(datasets: list[Any]) -> str:
+    """Groups where the data has them, then time, then stratified folds."""
+    for kind in ("groups", "time"):
+        if all(getattr(d, kind) is not None for d in datasets):
+            return kind
+    return "folds"
+
+
+def _thresholds(options: dict[str, Any]) -> str | None:
+    if options["thresholds"] == "auto":
+        return {"f1_macro": "per_label", "f1_micro": "per_label", "f1_samples": "global"}.get(
+            options["scoring"][0]
+        )
+    return None if options["thresholds"] == "none" else options["thresholds"]
+
+
+def _cut_for(scoring: str) -> str:
+    """What cuts are tuned for: the measure itself where cuts know it."""
+    return scoring if scoring in ("f1_macro", "f1_micro", "f1_samples", "hamming_loss") else "f1_macro"
+
+
 def _check_scoring(names: list[str]) -> None:
     from hyperlabel.metrics import get_scorer
 
@@ -158,7 +203,7 @@ def _say(comparison: Any, out: Path, as_json: bool) -> None:
         table.add_column("method", no_wrap=True)
         table.add_column(f"{first} ±", justify="right", no_wrap=True)
         for metric in comparison.metrics[1:]:
-            table.add_column(metric.replace("label_ranking_average_precision", "lrap"), justify="right")
+            table.add_column(_SHORT.get(metric, metric), justify="right", no_wrap=True)
         table.add_column("fit (s)", justify="right")
         for method in comparison.ranking(data):
             cost = comparison.cost(data, method)

@@ -113,6 +113,14 @@ def _ridge_grid(data: Dataset) -> dict[str, list[Any]]:
     return {"alpha": _alphas(data)}
 
 
+def _hopls(data: Dataset) -> tuple[Any, dict[str, list[Any]]]:
+    """HOPLS and ML-kNN on its components, as in the paper."""
+    from sklearn.pipeline import make_pipeline
+
+    model = make_pipeline(hl.HOPLS(), hl.MLkNN())
+    return _scaled(model, data), {"pipeline__hopls__alpha": _alphas(data)}
+
+
 def catalogue() -> list[Entry]:
     """Return every method, the library's first.
 
@@ -122,25 +130,48 @@ def catalogue() -> list[Entry]:
     >>> [entry.name for entry in catalogue()][:2]
     ['ridge', 'plst']
     """
-    half = {"C": [0.1, 1.0, 10.0]}
+    costs = {"C": [0.1, 1.0, 10.0]}
+
+    def soft(data: Dataset) -> dict[str, list[Any]]:
+        return costs
+
     return [
-        Entry(
-            "ridge",
-            "BinaryRelevance, one shared ridge solve",
-            _plain(lambda: hl.BinaryRelevance(), _ridge_grid),
-        ),
-        Entry("plst", "PLST, automatic dimension", _plain(lambda: hl.PLST(), _ridge_grid)),
-        Entry("cplst", "CPLST, automatic dimension", _plain(lambda: hl.CPLST(), _ridge_grid), default=False),
+        Entry("ridge", "one shared ridge solve for all labels", _plain(hl.BinaryRelevance, _ridge_grid)),
+        Entry("plst", "PLST, automatic dimension", _plain(hl.PLST, _ridge_grid)),
+        Entry("cplst", "CPLST, automatic dimension", _plain(hl.CPLST, _ridge_grid), default=False),
         Entry("spectral", "HypergraphSpectral (star), ridge on it", _spectral),
-        Entry("br-logistic", "scikit-learn logistic regression per label", _per_label(_logistic, half)),
-        Entry("br-linear-svc", "scikit-learn LinearSVC per label", _per_label(_linear_svc, half)),
+        Entry("hopls-mlknn", "HOPLS, ML-kNN on it", _hopls, default=False),
+        Entry("mlknn", "ML-kNN", _plain(hl.MLkNN, lambda data: {"n_neighbors": [5, 10, 20]})),
+        Entry("rank-svm", "Rank-SVM", _plain(lambda: hl.RankSVM(tol=1e-2), soft), pairwise=True),
+        Entry(
+            "hypergraph-rank-svm",
+            "Rank-HLapSVM",
+            _plain(lambda: hl.HypergraphRankSVM(tol=1e-2), soft),
+            default=False,
+            pairwise=True,
+        ),
+        Entry(
+            "calibrated-ranking",
+            "calibrated label ranking on ridge",
+            _plain(hl.CalibratedLabelRanking, _ridge_grid),
+            default=False,
+            pairwise=True,
+        ),
+        Entry("powerset", "each label set seen is a class", _plain(hl.LabelPowerset), default=False),
+        Entry("br-logistic", "scikit-learn logistic regression per label", _per_label(_logistic, costs)),
+        Entry("br-linear-svc", "scikit-learn LinearSVC per label", _per_label(_linear_svc, costs)),
         Entry("chain-ensemble", "scikit-learn classifier chains, averaged", _plain(_chains), pairwise=True),
         Entry("prior", "always the most frequent answer: the floor", _prior),
     ]
 
 
 def build(
-    names: Sequence[str] | None, data: Dataset, *, tune: bool = True, thresholds: str | None = None
+    names: Sequence[str] | None,
+    data: Dataset,
+    *,
+    tune: bool = True,
+    thresholds: str | None = None,
+    scoring: str = "f1_macro",
 ) -> list[Method]:
     """Return the named methods (all defaults when None) for a data set.
 
@@ -154,6 +185,8 @@ def build(
         Keep the grids.
     thresholds : str, default=None
         Strategy of a `ThresholdTuner` around every method with scores; None leaves decisions alone.
+    scoring : str, default="f1_macro"
+        What the cuts are tuned for.
 
     Returns
     -------
@@ -169,6 +202,9 @@ def build(
     methods = []
     for name in dict.fromkeys(names):
         estimator, grid = entries[name].build(data)
+        if thresholds is not None and hasattr(estimator, "decision_function"):
+            estimator = hl.ThresholdTuner(estimator, strategy=thresholds, scoring=scoring, cv=3)
+            grid = _named(grid, "estimator")
         methods.append(Method(name, estimator, grid if tune else {}))
     return methods
 

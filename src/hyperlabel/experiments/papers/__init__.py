@@ -1,1 +1,26 @@
-"""The papers: printed figures, protocols, and what we get."""
+"""The papers: printed figures, protocols, and what we get.
+
+One file per paper. Each lists `Item`s: an id, the data it needs, the cells to compute and how their
+values become a `Result` with the paper's figure beside ours. Items of one paper share cells where
+they show the same runs (a table and five figures of one sweep are computed once).
+"""
+
+from __future__ import annotations
+
+from hyperlabel.experiments.papers import cvpr09, jcp14, kdd08, neco12
+from hyperlabel.experiments.papers.item import Item, Plan, Runs
+from hyperlabel.experiments.papers.result import Curve, Number, Result
+
+__all__ = ["Curve", "Item", "Number", "Plan", "Result", "Runs", "items"]
+
+
+def items() -> list[Item]:
+    """Return everything that can be asked for, tables first within each paper.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments.papers import items
+    >>> items()[0].id
+    'kdd08-table2'
+    """
+    return [*kdd08.ITEMS, *jcp14.ITEMS, *cvpr09.ITEMS, *neco12.ITEMS]

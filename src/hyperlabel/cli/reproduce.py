@@ -1,0 +1,159 @@
+"""``hyperlabel reproduce``: the papers' tables and figures, ours beside theirs."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--list", "as_list", is_flag=True, help="Show what there is and which data it needs.")
+@click.option("--quick", is_flag=True, help="Fewer repeats and smaller grids: all in under 20 minutes.")
+@click.option(
+    "--data", "folder", default=None, help="Folder of the benchmark files. [default: $HYPERLABEL_DATA]"
+)
+@click.option("--n-jobs", default=2, show_default=True, help="Cells computed at the same time.")
+@click.option("--store", "store_path", default="out/reproduce.sqlite", show_default=True,
+              help="Results file; a killed run resumes from it.")  # fmt: skip
+@click.option("--out", "out_path", default="out/reproduce.html", show_default=True, help="The report.")
+@click.option("--markdown", default=None, help="Also write one Markdown file per item into this folder.")
+@click.option("--fresh", is_flag=True, help="Compute everything again.")
+@click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any) -> None:
+    """Reproduce published tables and figures (all, or the given IDs) and write a report."""
+    from hyperlabel.experiments.papers import Plan, items
+    from hyperlabel.experiments.papers.data import data_folder
+
+    known = {item.id: item for item in items()}
+    unknown = [i for i in ids if i not in known]
+    if unknown:
+        raise ValueError(f"There is no {unknown[0]!r}: hyperlabel reproduce --list shows what there is.")
+    plan = Plan(data_folder(options["folder"]), options["quick"])
+    wanted = [known[i] for i in dict.fromkeys(ids or known)]
+    if as_list:
+        _list(wanted, plan, as_json)
+        return
+    if plan.folder is None:
+        raise ValueError("The benchmark files are needed: name their folder with --data or HYPERLABEL_DATA.")
+    results, record = _run(wanted, plan, options)
+    _write(results, record, options)
+    if as_json:
+        click.echo(json.dumps([r.as_dict() for r in results], indent=2))
+    else:
+        for result in results:
+            _print(result)
+        click.echo(f"Report: {options['out_path']}")
+
+
+def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
+    rows = [
+        {"id": item.id, "title": item.title, "data": {name: plan.has(name) for name in item.data}}
+        for item in wanted
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    width = max(len(row["id"]) for row in rows)
+    for row in rows:
+        data = ", ".join(name if there else f"{name} (missing)" for name, there in row["data"].items())
+        state = (
+            "ready  " if all(row["data"].values()) else "partly " if any(row["data"].values()) else "no data"
+        )
+        click.echo(f"{row['id']:{width}}  {state}  {row['title']}  [{data}]")
+
+
+def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    from hyperlabel.cli._progress import cell_progress
+    from hyperlabel.experiments import Store, run
+    from hyperlabel.experiments.papers import Runs
+    from hyperlabel.experiments.papers.item import missing_parts
+
+    command = shlex.join(["hyperlabel", *sys.argv[1:]])
+    results = []
+    record: dict[str, Any] = {"command": command, "environments": []}
+    with Store(options["store_path"]) as store:
+        for item in wanted:
+            start = time.perf_counter()
+            cells = item.cells(plan)
+            suite = f"reproduce {item.id}{' quick' if plan.quick else ''}"
+            with cell_progress(item.id, len(cells)) as progress:
+                run(
+                    cells,
+                    store,
+                    suite,
+                    command=command,
+                    n_jobs=options["n_jobs"],
+                    fresh=options["fresh"],
+                    retry_failed=options["retry_failed"],
+                    progress=progress,
+                )
+            runs = Runs(store.cells(suite), store.values(suite))
+            result = item.collect(plan, runs)
+            result.quick, result.failures = plan.quick, runs.failures()
+            result.missing = [*missing_parts(plan, item.data), *result.missing]
+            result.seconds = time.perf_counter() - start
+            results.append(result)
+            for environment in store.suite(suite)["environments"]:
+                if environment not in record["environments"]:
+                    record["environments"].append(environment)
+    return results, record
+
+
+def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
+    from datetime import UTC, datetime
+
+    from hyperlabel.report import reproduction_report
+
+    out = Path(options["out_path"])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(reproduction_report(results, record), encoding="utf-8")
+    if options["markdown"]:
+        folder = Path(options["markdown"])
+        folder.mkdir(parents=True, exist_ok=True)
+        versions = "; ".join(
+            ", ".join(
+                f"{key} {e[key]}"
+                for key in ("hyperlabel", "python", "numpy", "scipy", "scikit-learn", "code")
+            )
+            for e in record["environments"]
+        )
+        stamp = f"Run {datetime.now(UTC):%Y-%m-%d}; {versions}; one BLAS thread per fit.\n"
+        for result in results:
+            (folder / f"{result.id}.md").write_text(f"{result.markdown()}\n{stamp}", encoding="utf-8")
+
+
+def _print(result: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    quick = " (quick)" if result.quick else ""
+    if result.numbers:
+        table = Table(title=f"{result.id}{quick}: {result.title}")
+        for name in ("", "", "paper", "ours", "± spread", "difference"):
+            table.add_column(name, justify="left" if not name else "right", no_wrap=True)
+        for n in result.numbers:
+            values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
+            cells = [f"{v:.{result.digits}f}" if math.isfinite(v) else "–" for v in values]
+            gap = f"{n.difference:+.{result.digits}f}" if math.isfinite(n.difference) else "–"
+            table.add_row(n.row, n.column, *cells, gap)
+        console.print(table)
+    elif result.curves:
+        console.print(
+            f"[bold]{result.id}{quick}[/bold]: {result.title}: {len(result.curves)} panels in the report"
+        )
+    else:
+        console.print(f"[bold]{result.id}[/bold]: nothing could be computed")
+    for i, note in enumerate([*result.notes, *(f"Not reproduced: {m}" for m in result.missing)], 1):
+        console.print(f"  [{i}] {note}", markup=False, highlight=False, soft_wrap=True)
+    for failure in result.failures:
+        click.echo(f"Failed: {failure}", err=True)

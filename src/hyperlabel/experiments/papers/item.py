@@ -1,0 +1,145 @@
+"""What every paper's items are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.datasets import Dataset
+from hyperlabel.experiments.papers import data
+from hyperlabel.experiments.papers.result import Number, Result
+from hyperlabel.experiments.protocol import fingerprint
+from hyperlabel.experiments.runner import Cell, Outcome
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How far to go: the data folder, and whether to run fewer repeats."""
+
+    folder: Path | None
+    quick: bool = False
+
+    def has(self, name: str) -> bool:
+        """Whether a data set is there."""
+        return data.available(self.folder, name)
+
+    def load(self, name: str) -> Dataset:
+        """Read a data set."""
+        assert self.folder is not None
+        return data.load(self.folder, name)
+
+    def pick(self, full: Any, quick: Any) -> Any:
+        """Return the setting of this plan."""
+        return quick if self.quick else full
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure that can be asked for.
+
+    Parameters
+    ----------
+    id, title : str
+        Its name on the command line, and what it shows.
+    data : tuple of str
+        Data sets it uses; each is left out, and said to be, when missing.
+    cells : callable
+        ``cells(plan)``: the work, for the data sets that are there.
+    collect : callable
+        ``collect(plan, runs)``: the `Result`.
+    """
+
+    id: str
+    title: str
+    data: tuple[str, ...]
+    cells: Callable[[Plan], list[Cell]]
+    collect: Callable[[Plan, Runs], Result]
+
+
+@dataclass
+class Runs:
+    """The finished cells of an item, and their values."""
+
+    cells: list[dict[str, Any]]
+    values: list[dict[str, Any]] = field(repr=False)
+
+    @cached_property
+    def _table(self) -> dict[tuple[str, str, str, float | None], list[float]]:
+        spec = {cell["id"]: cell["spec"] for cell in self.cells}
+        table: dict[tuple[str, str, str, float | None], list[float]] = {}
+        for v in self.values:
+            key = (spec[v["cell"]]["data"], v["series"], v["metric"], v["x"])
+            table.setdefault(key, []).append(v["value"])
+        return table
+
+    def scores(self, name: str, series: str, metric: str, x: float | None = None) -> list[float]:
+        """Return one value per split."""
+        return self._table.get((name, series, metric, None if x is None else float(x)), [])
+
+    def number(self, row: str, column: str, scores: Sequence[float], paper: float | None = None) -> Number:
+        """Return a table entry: mean and spread of the finite scores."""
+        known = [s for s in scores if math.isfinite(s)]
+        mean = float(np.mean(known)) if known else math.nan
+        spread = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
+        return Number(row, column, mean, spread, len(known), paper)
+
+    def path(self, name: str, series: str, metric: str, xs: Iterable[float]) -> list[list[float]] | None:
+        """Return one row per split along x, or None when nothing was computed."""
+        return by_split([self.scores(name, series, metric, x) for x in xs])
+
+    def along(self, field: str, xs: Sequence[float], series: str, metric: str) -> list[list[float]] | None:
+        """Like `path`, with x a field of the cells' specification."""
+        where = {c["id"]: c["spec"][field] for c in self.cells}
+        columns: dict[float, list[float]] = {float(x): [] for x in xs}
+        for v in self.values:
+            if v["series"] == series and v["metric"] == metric:
+                columns[float(where[v["cell"]])].append(v["value"])
+        return by_split(list(columns.values()))
+
+    def timings(self, name: str, key: str) -> list[float]:
+        """Return a timing kept in the details of the cells of a data set."""
+        return [
+            float(cell["details"]["seconds"][key])
+            for cell in self.cells
+            if cell["spec"]["data"] == name and key in cell["details"].get("seconds", {})
+        ]
+
+    def timings_along(self, field: str, xs: Sequence[float], key: str) -> list[list[float]] | None:
+        """Like `along`, for a timing kept in the details."""
+        columns: dict[float, list[float]] = {float(x): [] for x in xs}
+        for c in self.cells:
+            if key in c["details"].get("seconds", {}):
+                columns[float(c["spec"][field])].append(c["details"]["seconds"][key])
+        return by_split(list(columns.values()))
+
+    def failures(self) -> list[str]:
+        """Return the errors of failed cells, each once."""
+        return sorted({f"{c['spec']['data']}: {c['error']}" for c in self.cells if c["status"] == "failed"})
+
+
+def by_split(columns: Sequence[Sequence[float]]) -> list[list[float]] | None:
+    """Turn one list of splits per x into one row per split; None when some x has nothing."""
+    n = min((len(c) for c in columns), default=0)
+    return np.array([c[:n] for c in columns]).T.tolist() if n else None
+
+
+def cell(dataset: Dataset, work: Callable[[], Outcome], **spec: Any) -> Cell:
+    """Return a cell whose specification names the data by content."""
+    return Cell({"data": dataset.name, "content": fingerprint(dataset.X, dataset.Y), **spec}, work)
+
+
+def random_part(n: int, n_train: int, *seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return sorted training and test rows of one random partition."""
+    order = np.random.default_rng(list(seed)).permutation(n)
+    return np.sort(order[:n_train]), np.sort(order[n_train:])
+
+
+def missing_parts(plan: Plan, names: Sequence[str]) -> list[str]:
+    """Say which data sets are not there."""
+    return [f"{name}: its files are not in the data folder" for name in names if not plan.has(name)]
