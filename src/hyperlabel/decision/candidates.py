@@ -58,11 +58,12 @@ class Candidates:
         cut : ndarray of shape (n_labels,)
         """
         index = np.full(len(self.positives), -1)
-        order = np.lexsort((-np.arange(len(value)), value, self.label))
-        order = order[value[order] > none]
-        index[self.label[order]] = order  # the last one written stays
         if len(value) == 0:
             return index, self.above
+        starts = np.flatnonzero(np.r_[True, self.label[1:] != self.label[:-1]])
+        top = np.repeat(np.maximum.reduceat(value, starts), np.diff(np.r_[starts, len(value)]))
+        winners = np.flatnonzero((value == top) & (value > none))[::-1]
+        index[self.label[winners]] = winners  # the last one written stays: the first of equals
         return index, np.where(index >= 0, self.cut[index], self.above)
 
 

@@ -61,7 +61,7 @@ def per_label_cuts(
     where:
 
     * ĉ_j is the best cut of label j on its own and P_j its number of positives;
-    * c₀ is the best shared cut (`global_cut`), m the `shrinkage`.
+    * c₀ is the best shared cut (of 256 quantiles of the positive scores), m the `shrinkage`.
 
     ``"f1_macro"`` maximises the F1 of each label, ``"hamming_loss"`` the entries right, and
     ``"f1_micro"`` the F1 of the pooled counts, by Dinkelbach's iteration: for a guess F the labels
@@ -101,21 +101,19 @@ def per_label_cuts(
     array([0.3 , 0.15])
     """
     _choose(scoring, PER_LABEL, "per_label")
-    c = find_candidates(scores, Y, sample_weight, n_grid=GRID if scoring == "f1_macro" else 0)
+    c = find_candidates(scores, Y, sample_weight, n_grid=GRID)
     P = c.positives
     if scoring == "f1_macro":
         f1 = 2 * c.right / (c.found + P[c.label])
         index, cuts = c.best(f1, none=0.0)
         value = float(np.where(index >= 0, f1[index], 0.0).mean()) if len(f1) else 0.0
-        shared = _best_on_grid(c, None)[0]
     elif scoring == "hamming_loss":
         gain = 2 * c.right - c.found
         index, cuts = c.best(gain, none=0.0)
         value = _hamming(float(gain[index[index >= 0]].sum()), Y, sample_weight)
-        shared = _pooled(scores, Y, scoring, sample_weight).shared
     else:
         cuts, value = _dinkelbach(c)
-        shared = _pooled(scores, Y, scoring, sample_weight).shared
+    shared = _best_on_grid(c, scoring)[0]
     if shrinkage > 0:
         share = P / (P + shrinkage)
         cuts = share * cuts + (1.0 - share) * shared
@@ -164,10 +162,10 @@ def global_cut(
     if scoring in ("f1_micro", "hamming_loss"):
         return _pooled(scores, Y, scoring, sample_weight)
     if scoring == "f1_macro":
-        cut, value = _best_on_grid(find_candidates(scores, Y, sample_weight, n_grid=GRID), None)
+        cut, value = _best_on_grid(find_candidates(scores, Y, sample_weight, n_grid=GRID), scoring)
     else:  # the F1 of rows is the F1 of labels of the transposed problem
         rows = find_candidates(np.ascontiguousarray(scores.T), sparse.csr_array(Y.T), n_grid=GRID)
-        cut, value = _best_on_grid(rows, sample_weight, empty=1.0)
+        cut, value = _best_on_grid(rows, "f1_macro", sample_weight, empty=1.0)
     return Cuts(np.full(k, cut), value, cut)
 
 
@@ -380,14 +378,20 @@ def _hamming(gain: float, Y: sparse.csr_array, sample_weight: np.ndarray | None)
     return (gain - float((Y.T @ w).sum())) / (float(w.sum()) * Y.shape[1])
 
 
-def _best_on_grid(c: Candidates, weights: np.ndarray | None, *, empty: float = 0.0) -> tuple[float, float]:
-    """Return the shared cut of greatest mean F1 over labels, and that mean."""
+def _best_on_grid(
+    c: Candidates, scoring: str, weights: np.ndarray | None = None, *, empty: float = 0.0
+) -> tuple[float, float]:
+    """Return the shared cut of greatest value (of the mean F1 over labels, or of pooled counts)."""
     if len(c.grid) == 0:
         return float(c.above.max(initial=0.0)), empty
-    whole = c.grid_found + c.positives[:, None]
-    f1 = np.divide(2 * c.grid_right, whole, out=np.full_like(whole, empty), where=whole > 0)
-    mean = np.average(f1, axis=0, weights=weights)
-    return float(c.grid[mean.argmax()]), float(mean.max())
+    if scoring == "f1_macro":
+        whole = c.grid_found + c.positives[:, None]
+        f1 = np.divide(2 * c.grid_right, whole, out=np.full_like(whole, empty), where=whole > 0)
+        value = np.average(f1, axis=0, weights=weights)
+    else:
+        right, found = c.grid_right.sum(axis=0), c.grid_found.sum(axis=0)
+        value = 2 * right / (found + c.positives.sum()) if scoring == "f1_micro" else 2 * right - found
+    return float(c.grid[value.argmax()]), float(value.max())
 
 
 def _dinkelbach(c: Candidates) -> tuple[np.ndarray, float]:
@@ -410,8 +414,8 @@ def _pooled(scores: np.ndarray, Y: sparse.csr_array, scoring: str, sample_weight
     positive = scores[entries.row, entries.col]
     limit = None if sample_weight is not None else _useful(flat, positive, scoring)
     is_kept = np.ones(flat.size, dtype=bool) if limit is None else flat >= limit
-    hit = np.zeros(flat.size)
-    hit[entries.row * k + entries.col] = 1.0
+    hit = np.zeros(flat.size, dtype=bool)
+    hit[entries.row.astype(np.int64) * k + entries.col] = True
     weights = None if sample_weight is None else np.repeat(sample_weight, k)[is_kept]
     c = find_candidates(flat[is_kept, None], sparse.csr_array(hit[is_kept, None]), weights)
     total = float((Y.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum())
