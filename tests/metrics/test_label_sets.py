@@ -80,7 +80,7 @@ def test_many_labels_stay_sparse():
     import tracemalloc
 
     rng = np.random.default_rng(3)
-    n, K = 1000, 100_000
+    n, K = 4000, 25_000
     y, p = (sparse.random_array((n, K), density=2e-5, rng=rng, format="csr") for _ in range(2))
     y.data[:], p.data[:] = 1, 1
     tracemalloc.start()

@@ -74,8 +74,7 @@ def ranked_blocks(
             hits = contains(Y, indices)
             counted = None if counted is None else np.take_along_axis(counted, indices, axis=1)
         else:
-            order = np.argsort(-values, axis=1, kind="stable")
-            values = np.take_along_axis(values, order, axis=1)
+            order, values = _best_first(values)
             counted = None if counted is None else np.take_along_axis(counted, order, axis=1)
             if indices is None:
                 indices = order
@@ -88,49 +87,58 @@ def ranked_blocks(
         yield RankedRows(indices, values, hits, counted, n_relevant[rows], n_known[rows])
 
 
+def _best_first(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sort each row downwards, ties to the lowest index; the stable sort only where there are ties."""
+    order = np.argsort(-values, axis=1)
+    ranked = np.take_along_axis(values, order, axis=1)
+    if (ranked[:, 1:] == ranked[:, :-1]).any():
+        order = np.argsort(-values, axis=1, kind="stable")
+        ranked = np.take_along_axis(values, order, axis=1)
+    return order, ranked
+
+
 def rank_measures(block: RankedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ranking loss (NaN for a row without pairs), coverage and average precision of each row."""
-    first, last = _ties(block.scores)
+    n = len(block.hits)
+    n_relevant, n_labels = block.n_relevant, block.n_labels
+    n_wrong = n_labels - n_relevant
+    row, place = np.nonzero(block.hits)
+    first, last = _ties(block.scores, row, place)
     labels = np.cumsum(block.counted, axis=1, dtype=np.int32)
     relevant = np.cumsum(block.hits, axis=1, dtype=np.int32)
-    n_relevant, n_labels = block.n_relevant, block.n_labels
     listed, found = labels[:, -1], relevant[:, -1]
     missed = n_relevant - found  # relevant labels outside the list, tied below it
-    labels_incl, relevant_incl = labels[last], relevant[last]
-    wrong = labels - relevant
-    wrong_before = wrong[first] - (block.counted & ~block.hits)[first]
+    labels_incl, relevant_incl = labels[row, last], relevant[row, last]
+    # irrelevant labels above the ties of each hit: all up to its first tie, itself left out
+    before = labels[row, first] - relevant[row, first] - (block.counted & ~block.hits)[row, first]
     # a pair counts 1 if the irrelevant label is above, ½ if tied: the mean of "before" and "up to here"
-    pairs = np.sum((wrong_before + wrong[last]) * block.hits, axis=1) / 2
-    n_wrong = n_labels - n_relevant
-    pairs = pairs + missed * (listed - found + n_wrong) / 2
+    pairs = np.bincount(row, before + labels_incl - relevant_incl, n) / 2
+    pairs += missed * (listed - found + n_wrong) / 2
     n_pairs = n_relevant.astype(np.float64) * n_wrong
-    loss = np.divide(pairs, n_pairs, out=np.full(len(pairs), np.nan), where=n_pairs > 0)
+    loss = np.divide(pairs, n_pairs, out=np.full(n, np.nan), where=n_pairs > 0)
 
-    coverage = np.max(labels_incl * block.hits, axis=1, initial=0)
+    coverage = np.zeros(n)
+    np.maximum.at(coverage, row, labels_incl)
     coverage = np.where(missed > 0, n_labels, coverage)
 
-    share = np.sum(np.divide(relevant_incl, np.maximum(labels_incl, 1)) * block.hits, axis=1)
-    share = share + missed * n_relevant / np.maximum(n_labels, 1)
+    share = np.bincount(row, relevant_incl / labels_incl, n) + missed * n_relevant / np.maximum(n_labels, 1)
     trivial = (n_relevant == 0) | (n_wrong == 0)
-    average_precision = np.where(trivial, 1.0, share / np.maximum(n_relevant, 1))
-    return loss, coverage.astype(np.float64), average_precision
+    return loss, coverage, np.where(trivial, 1.0, share / np.maximum(n_relevant, 1))
 
 
-def _ties(scores: np.ndarray) -> tuple[Any, Any]:
-    """Index, for each entry of the sorted rows, the first and the last entry of its group of ties."""
-    n, m = scores.shape
-    is_new = np.ones((n, m), dtype=bool)
+def _ties(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last place of the ties of each entry of the sorted rows."""
+    m = scores.shape[1]
+    is_new = np.ones(scores.shape, dtype=bool)
     is_new[:, 1:] = scores[:, 1:] != scores[:, :-1]
-    here = np.arange(m, dtype=np.int32)
-    rows = np.arange(n)[:, None]
     if is_new.all():
-        same = (rows, here[None, :])
-        return same, same
+        return place, place
+    here = np.arange(m, dtype=np.int32)
     first = np.maximum.accumulate(np.where(is_new, here, 0), axis=1)
-    is_last = np.ones((n, m), dtype=bool)
+    is_last = np.ones(scores.shape, dtype=bool)
     is_last[:, :-1] = is_new[:, 1:]
     last = np.minimum.accumulate(np.where(is_last, here, m - 1)[:, ::-1], axis=1)[:, ::-1]
-    return (rows, first), (rows, last)
+    return first[row, place], last[row, place]
 
 
 def _rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
