@@ -188,3 +188,16 @@ def test_random_damage_never_escapes(tmp_path_factory, data):
     except DataError:
         return
     assert found.Y.shape[0] == found.X.shape[0]
+
+
+def test_streaming_holds_a_chunk_not_the_file(tmp_path):
+    """Four times the rows, the same peak."""
+    row = "1,4 " + " ".join(f"{j}:0.25" for j in range(20)) + "\n"
+    peaks = []
+    for rows in (8000, 32_000):
+        path = write(tmp_path, f"{rows} 99 9\n" + row * rows)
+        tracemalloc.start()
+        assert sum(len(part) for part in iter_xmc(path, chunk_rows=2000)) == rows
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]

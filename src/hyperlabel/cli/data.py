@@ -189,7 +189,7 @@ def _print_parts(folder: Path, by: str, written: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(title=f"split by {by}, written to {folder}")
-    table.add_column("file")
+    table.add_column("file", overflow="fold")
     for title in ("rows", "labels per row", "labels without positives", "mean |share − whole|"):
         table.add_column(title, justify="right")
     for part in written:
