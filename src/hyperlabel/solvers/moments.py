@@ -261,9 +261,12 @@ def _dense_sums(
     kind = np.dtype(np.float32 if single else np.float64)
     origin = shift.astype(kind)
     product = np.empty((d, d), dtype=kind) if single else None
+    buffer: np.ndarray | None = None
     row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
     for rows in row_blocks(X.shape[0], row_bytes):
-        Z = np.subtract(X[rows], origin, dtype=kind)
+        if buffer is None:  # one buffer for all blocks: fresh pages cost more than the subtraction
+            buffer = np.empty((rows.stop - rows.start, d), dtype=kind)
+        Z = np.subtract(X[rows], origin, out=buffer[: rows.stop - rows.start], casting="same_kind")
         part = F[rows]
         if weights is not None:
             root = np.sqrt(weights[rows])
