@@ -13,9 +13,17 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from hyperlabel import BinaryRelevance, HypergraphSpectral, outofcore
+from hyperlabel import (
+    CPLST,
+    PLST,
+    BinaryRelevance,
+    CompressedSensing,
+    HypergraphSpectral,
+    PartialBinaryRelevance,
+    outofcore,
+)
 from hyperlabel.outofcore._progress import Progress
 
 N, D, K = 400, 6, 5
@@ -38,6 +46,10 @@ MODELS = [
     HypergraphSpectral(expansion="star", edge_weights="compactness"),
     HypergraphSpectral(expansion="zhou", form="least_squares"),
     HypergraphSpectral(expansion="cca", n_components=2),
+    PLST(3),
+    PLST(None, reference="origin"),
+    CPLST(2),
+    PartialBinaryRelevance(2, reference="mean"),
 ]
 
 
@@ -116,6 +128,16 @@ def test_bad_input_gets_one_sentence(data, tmp_path):
         outofcore.fit(BinaryRelevance(), outofcore.RowChunks(X))
     with pytest.raises(ValueError, match="all rows at once"):
         outofcore.fit(BinaryRelevance(LogisticRegression()), [(X, Y)])
+    for model, why in (
+        (PLST(), "give the number"),
+        (PLST(2, regressor=LinearRegression()), "regressor=None"),
+        (CompressedSensing(4), "not sums over rows"),
+        (BinaryRelevance(cv=3), "cv=None"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            outofcore.fit(model, [(X, Y)])
+    with pytest.raises(ValueError, match="GB allowed"):
+        outofcore.fit(BinaryRelevance(), [(X, Y)], memory_limit=100)
     with pytest.raises(TypeError, match="not a function of sums"):
         outofcore.fit(LogisticRegression(), [(X, Y)])
     (tmp_path / "rows.xyz").touch()

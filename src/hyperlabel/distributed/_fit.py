@@ -38,6 +38,7 @@ def fit(
     classes: Any = None,
     client: Any = None,
     label_block: int | None = None,
+    memory_limit: float | None = None,
 ) -> Any:
     """Fit an estimator on Dask collections; equal to the fit in memory whatever the chunks.
 
@@ -59,6 +60,8 @@ def fit(
         Where to compute; by default wherever Dask computes at the moment.
     label_block : int, default=None
         Labels per task for ``BinaryRelevance(classifier)``; by default 32 tasks or fewer.
+    memory_limit : float, default=None
+        Bytes the sums may take on one machine, by default what a worker has; more is refused.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def fit(
     if classes is None and getattr(y, "ndim", 2) == 1:
         found = blocks.compute([delayed(np.unique)(delayed(join_rows)(parts)) for parts in blocks.y])
         classes = np.unique(np.concatenate(found))
-    opened = blocks.open(estimator, classes)
+    opened = blocks.open(estimator, classes, memory_limit)
     if opened._scans():
         parts = blocks.map(_scan, opened)
         use_scan(opened, blocks.compute(tree_reduce(parts, _add_scans)))
@@ -117,23 +120,23 @@ class _Blocks:
         parts = zip(self.X, self.y, self.weights, strict=True)
         return [task(shared, pieces, labels, weights) for pieces, labels, weights in parts]
 
-    def open(self, estimator: Any, classes: Any) -> Any:
+    def open(self, estimator: Any, classes: Any, memory_limit: float | None) -> Any:
         """Let the first block that has rows through the gate, on a worker."""
         bare = copy.copy(estimator)
         bare.__dict__ = dict(estimator.get_params(deep=False))
         for pieces, labels in zip(self.X, self.y, strict=True):
-            opened = self.compute(delayed(_open, pure=False)(bare, pieces, labels, classes))
+            opened = self.compute(delayed(_open, pure=False)(bare, pieces, labels, classes, memory_limit))
             if opened is not None:
                 return opened
         raise ValueError("X has no rows.")
 
 
-def _open(model: Any, pieces: list[Any], labels: Any, classes: Any) -> Any:
+def _open(model: Any, pieces: list[Any], labels: Any, classes: Any, memory_limit: float | None) -> Any:
     X = join_columns(pieces)
     if not X.shape[0]:
         return None
     opened = copy.copy(model)
-    open_fit(opened, X, join_rows(labels), classes=classes)
+    open_fit(opened, X, join_rows(labels), classes=classes, memory_limit=memory_limit)
     return opened
 
 

@@ -13,7 +13,7 @@ points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,9 @@ from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.encoders import IdentityEncoder
-from hyperlabel.solvers.moments import dense, row_blocks
-from hyperlabel.solvers.ridge import solve_ridge
+from hyperlabel.linear.moments_model import BlockModel
+from hyperlabel.solvers.moments import Moments, dense, row_blocks
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, solve_ridge
 
 # W and P are multiplied out to one d×K map where that is cheaper per row and the map is below this.
 FOLDED_MAX_BYTES = 512 * 2**20
@@ -53,10 +54,13 @@ class ErrorDecomposition:
     hamming_loss: float
 
 
-class EncodedClassifier(MultiLabelClassifier):
+class EncodedClassifier(BlockModel, MultiLabelClassifier):
     """Fit and predict for every encoder; subclasses say which encoder and which regressor."""
 
     encoder_: Any
+    regressor: Any
+    alpha: float
+    _keeps_ff = True  # fits in blocks choose the flat from YᵀY
 
     def _make_encoder(self, X: Any, Y: sparse.csr_array) -> Any:
         """Return an unfitted encoder for validated data."""
@@ -91,16 +95,49 @@ class EncodedClassifier(MultiLabelClassifier):
             self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
             return
         result = solve_ridge(X, H, alphas=(float(self.alpha),)).solve(float(self.alpha))
-        self.coef_, self.intercept_, self.residual_ = result.coef, result.intercept, result.residual
-        self._fold(X)
+        self._keep(result, X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1])
 
-    def _fold(self, X: Any) -> None:
+    # -- fits in blocks of rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need --------------
+
+    def _encoder_from_sums(self, moments: Moments) -> Any:
+        """Return the encoder of the rows summed in `moments`, or None where sums do not tell."""
+        return None
+
+    def _refuses_blocks(self) -> str | None:
+        if type(self)._encoder_from_sums is EncodedClassifier._encoder_from_sums:
+            return f"{type(self).__name__} needs all rows at once: its codes are not sums over rows."
+        if self.regressor is not None:
+            return "Your own regressor needs all rows at once: leave regressor=None for the shared ridge."
+        if isinstance(getattr(self, "n_components", None), str):
+            return "Choosing n_components needs all rows at once: give the number."
+        return None
+
+    def _solve(self) -> None:
+        moments = self.moments_
+        centered = moments.centered()
+        self.encoder_ = encoder = self._encoder_from_sums(moments)
+        P = encoder.components_
+        encoder.n_components_ = P.shape[0]
+        codes = replace(
+            centered,
+            f_mean=np.asarray(P @ (centered.f_mean - encoder.offset_)),
+            xf=np.asarray((P @ centered.xf.T).T),
+            ff=None,
+        )
+        result = RidgePath(codes, once=True).solve(float(self.alpha))
+        del self.moments_
+        self._keep(result, moments.n_features)
+
+    def _keep(self, result: RidgeResult, per_row: float) -> None:
+        self.coef_, self.intercept_, self.residual_ = result.coef, result.intercept, result.residual
+        self._fold(per_row)
+
+    def _fold(self, per_row: float) -> None:
         """Multiply W and P out where one d×K product is cheaper than two through M."""
         if not _rounds(self.encoder_):
             return
         d, M = self.coef_.shape
         K = len(self.encoder_.offset_)
-        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else d
         if 8 * d * K <= FOLDED_MAX_BYTES and per_row * K <= per_row * M + M * K:
             P, o = self.encoder_.components_, self.encoder_.offset_
             self._map = dense(self.coef_ @ P), dense(self.intercept_ @ P) + o

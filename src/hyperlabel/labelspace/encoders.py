@@ -36,6 +36,7 @@ from hyperlabel.geometry.hypercube import (
 )
 from hyperlabel.solvers.cosamp import solve_sparse_codes
 from hyperlabel.solvers.label_svd import (
+    PrincipalDirections,
     directions_of_gram,
     predictable_directions,
     principal_directions,
@@ -198,7 +199,10 @@ class FrequentLabelsEncoder(LabelEncoder):
         K = Y.shape[1]
         M = check_dimension(self.n_components, K) or K
         self.offset_ = _reference(self.reference, Y)
-        counts = np.asarray(Y.sum(axis=0)).ravel()
+        self._keep_most(np.asarray(Y.sum(axis=0)).ravel(), M)
+
+    def _keep_most(self, counts: np.ndarray, M: int) -> None:
+        K = len(counts)
         kept = np.argsort(-counts, kind="stable")[:M]
         self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), kept)), shape=(M, K))
 
@@ -260,7 +264,9 @@ class PrincipalEncoder(LabelEncoder):
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         M = check_dimension(self.n_components, Y.shape[1])
         self.offset_ = _reference(self.reference, Y)
-        found = principal_directions(Y, M, offset=self.offset_)
+        self._keep(principal_directions(Y, M, offset=self.offset_))
+
+    def _keep(self, found: PrincipalDirections) -> None:
         self.components_ = found.components
         self.singular_values_ = found.singular_values
         self.residual_ = found.residual
@@ -322,6 +328,9 @@ class ConditionalPrincipalEncoder(LabelEncoder):
             found = predictable_directions(Moments.from_rows(X, Y).centered(), alpha, M)
         else:  # the K×K matrix itself, from the n×n or the matrix-free route
             found = directions_of_gram(solve_ridge(X, Y, alphas=(alpha,)).reduced(alpha), M)
+        self._keep(found)
+
+    def _keep(self, found: PrincipalDirections) -> None:
         self.components_ = found.components
         self.eigenvalues_ = found.singular_values**2
         self.residual_ = found.residual

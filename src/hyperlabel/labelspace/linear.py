@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from hyperlabel.labelspace.encoders import (
     FrequentLabelsEncoder,
     HadamardEncoder,
     PrincipalEncoder,
+    check_dimension,
 )
 from hyperlabel.solvers.label_svd import (
     PrincipalDirections,
@@ -42,6 +44,15 @@ class _NestedClassifier(EncodedClassifier):
         self, moments: Moments, centered: CenteredMoments
     ) -> tuple[np.ndarray, PrincipalDirections]:
         raise AttributeError(f"{type(self).__name__} names no directions.")
+
+    def _encoder_from_sums(self, moments: Moments) -> Any:
+        encoder = self._encoder(self.n_components)
+        M = check_dimension(self.n_components, len(moments.f_sum))
+        encoder.offset_, found = self._directions(moments, moments.centered())
+        encoder._keep(
+            replace(found, components=found.components[:M], singular_values=found.singular_values[:M])
+        )
+        return encoder
 
     def _make_encoder(self, X: Any, Y: sparse.csr_array) -> Any:
         self.__dict__.pop("dimension_path_", None)
@@ -280,6 +291,14 @@ class PartialBinaryRelevance(EncodedClassifier):
         self.reference = reference
         self.regressor = regressor
         self.alpha = alpha
+
+    def _encoder_from_sums(self, moments: Moments) -> FrequentLabelsEncoder:
+        encoder, K = FrequentLabelsEncoder(self.n_components, reference=self.reference), len(moments.f_sum)
+        if self.reference not in ("origin", "mean"):
+            raise ValueError(f"reference must be 'mean' or 'origin', got {self.reference!r}.")
+        encoder.offset_ = moments.f_sum / moments.weight if self.reference == "mean" else np.zeros(K)
+        encoder._keep_most(moments.f_sum, check_dimension(self.n_components, K) or K)
+        return encoder
 
     def _make_encoder(self, X: Any, Y: sparse.csr_array) -> FrequentLabelsEncoder:
         return FrequentLabelsEncoder(self.n_components, reference=self.reference)

@@ -1,6 +1,6 @@
 """A fit as a sum over blocks of rows: the steps that out-of-core and Dask share.
 
-A model on moments (`MomentsModel`) is fitted in blocks as ::
+A model on moments (`BlockModel`) is fitted in blocks as ::
 
     open_fit(model, X₁, y₁)                       # the gate, on the first block: features and labels
     use_scan(model, Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
@@ -12,6 +12,7 @@ Every Σ may be taken in any order and anywhere. What a model needs before it ca
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._validation import check_features, check_fit, check_weights, encode_like, layout_of_classes
-from hyperlabel.linear.moments_model import MomentsModel
+from hyperlabel.linear.moments_model import BlockModel
 from hyperlabel.solvers.moments import Moments, first_mean
 
 Scan = dict[str, Any]  # arrays that add
@@ -53,9 +54,17 @@ class BlockSums:
         return cls(Moments(**parts), arrays["counts"])
 
 
-def open_fit(model: Any, X: Any, y: Any, *, classes: Any = None, label_names: Any = None) -> None:
+def open_fit(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    classes: Any = None,
+    label_names: Any = None,
+    memory_limit: float | None = None,
+) -> None:
     """Let the first block through the gate: from here on the model knows its features and labels."""
-    if not isinstance(model, MomentsModel):
+    if not isinstance(model, BlockModel):
         raise TypeError(
             f"{type(model).__name__} cannot be fitted from blocks of rows: it is not a function of sums."
         )
@@ -69,6 +78,7 @@ def open_fit(model: Any, X: Any, y: Any, *, classes: Any = None, label_names: An
         layout = layout_of_classes(classes, np.asarray(y).dtype)
     else:
         X, _, layout = check_fit(model, X, y)
+    _refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
     if label_names is not None:
         layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
     model.__dict__.pop("moments_", None)
@@ -114,6 +124,19 @@ def close_fit(model: Any, total: BlockSums) -> Any:
     model._set_layout(model._layout, counts=total.counts, n_rows=total.moments.weight)
     model._solve()
     return model
+
+
+def _refuse_large(d: int, k: int, with_ff: bool, memory_limit: float | None) -> None:
+    """One sentence before hours of reading, rather than a crash after them."""
+    needed = 8.0 * (2 * d * d + d * k + (k * k if with_ff else 0))  # XᵀX twice: the sum and its factor
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf
+    limit = physical if memory_limit is None else memory_limit
+    if needed > limit:
+        raise ValueError(
+            f"The sums of {d} features and {k} labels take {needed / 1e9:.1f} GB, more than the "
+            f"{limit / 1e9:.1f} GB allowed: fit wide sparse rows in memory (their solver sums nothing), or "
+            "reduce the features."
+        )
 
 
 def _block(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, sparse.csr_array, Any]:

@@ -30,15 +30,13 @@ from hyperlabel.solvers.moments import Moments
 MIN_DIGITS = 8.0
 
 
-class MomentsModel:
-    """Mixin of the models that live on `Moments`; see the module docstring."""
+class BlockModel:
+    """Mixin of the models that can be fitted in blocks of rows (see `linear.blocks`)."""
 
     moments_: Moments
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_ff: ClassVar[bool] = False
-
-    # -- what a model says ----------------------------------------------------------------------
 
     def _factor(self, Y: sparse.csr_array) -> Any:
         """Label factor of a block of rows; it must depend on those rows alone."""
@@ -47,8 +45,6 @@ class MomentsModel:
     def _solve(self) -> None:
         """Set the fitted attributes from `moments_`."""
         raise AttributeError(f"{type(self).__name__} does not say how to solve its moments.")
-
-    # -- what a model may say to be fitted in blocks (see `linear.blocks`) ---------------------
 
     def _refuses_blocks(self) -> str | None:
         """Say in a sentence why these parameters need all rows at once, or None."""
@@ -71,6 +67,10 @@ class MomentsModel:
         remember = getattr(self, "_set_targets", None)
         if remember is not None:
             remember(layout, counts=counts, n_rows=n_rows)
+
+
+class MomentsModel(BlockModel):
+    """Mixin of the models that live on `Moments`; see the module docstring."""
 
     # -- rows come and go ---------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ def fit(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 30.0,
     progress: bool | None = None,
+    memory_limit: float | None = None,
 ) -> Any:
     """Fit an estimator on data that need not fit in memory.
 
@@ -56,6 +57,9 @@ def fit(
         Time between two checkpoints.
     progress : bool, default=None
         Show rows, rate and time left on standard error; None: when that is a terminal.
+    memory_limit : float, default=None
+        Bytes the sums may take, by default what the machine has; more is refused before anything
+        is read.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def fit(
     if precision not in ("auto", "double"):
         raise ValueError(f"precision must be 'auto' or 'double', got {precision!r}.")
     source = as_source(chunks)
-    _open(estimator, source, classes)
+    _open(estimator, source, classes, memory_limit)
     saved = None
     if checkpoint is not None:
         params = sorted(estimator.get_params().items())
@@ -149,12 +153,19 @@ class _Run:
             self.saved.save(self.state)
 
 
-def _open(model: Any, source: Source, classes: Any) -> None:
+def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) -> None:
     for _, chunk in source.read():
         if chunk.X.shape[0]:
             if chunk.y is None:
                 raise ValueError("The chunks hold no y: a fit needs (X, y).")
-            open_fit(model, chunk.X, chunk.y, classes=classes, label_names=chunk.label_names)
+            open_fit(
+                model,
+                chunk.X,
+                chunk.y,
+                classes=classes,
+                label_names=chunk.label_names,
+                memory_limit=memory_limit,
+            )
             return
     raise ValueError("There are no rows in the chunks.")
 
