@@ -15,6 +15,7 @@ from hyperlabel import (
     MLSI,
     OPLS,
     PLST,
+    AutoMultiLabel,
     BinaryRelevance,
     CalibratedLabelRanking,
     CompressedSensing,
@@ -52,6 +53,7 @@ CLASSIFIERS: list[Any] = [
     CalibratedLabelRanking(),
     ProjectionClassifier(HypergraphSpectral(alpha=1e-3)),
     FreeSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3),
+    AutoMultiLabel(methods=("ridge",), cv=3),
     LabelPowerset(),
     LabelPowerset(DecisionTreeClassifier(random_state=0)),
     LabelTopicModel(n_init=1),
@@ -94,6 +96,7 @@ NOT_LABEL_EQUIVARIANT: dict[str, str] = {
 }
 NOT_ROW_EQUIVARIANT: dict[str, str] = {
     "DecisionTreeClassifier": "equal splits are broken by row order",
+    "AutoMultiLabel": "the method is chosen on folds of the rows",
     "FreeSearchCV": "the setting is chosen on folds of the rows",
     "LabelTopicModel": "latent Dirichlet allocation starts at random",
     "PLST": "its default number of components is chosen on folds of the rows",
@@ -102,4 +105,5 @@ NOT_ROW_EQUIVARIANT: dict[str, str] = {
 # Estimators whose `predict` is not `decision_function > 0`.
 PREDICTS_BY_CUTS: dict[str, str] = {
     "ThresholdTuner": "scores pass through unchanged; the cuts are tuned",
+    "AutoMultiLabel": "scores pass through unchanged; the cuts are tuned",
 }

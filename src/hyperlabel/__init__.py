@@ -44,7 +44,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "neighbors": ("MLkNN",),
     "decision": ("LabelSetSize", "label_quality"),
-    "meta": ("ThresholdTuner", "MultiLabelCalibrator", "out_of_fold_scores", "FreeSearchCV"),
+    "meta": (
+        "ThresholdTuner",
+        "MultiLabelCalibrator",
+        "AutoMultiLabel",
+        "FreeSearchCV",
+        "out_of_fold_scores",
+    ),
     "persistence": ("save", "load"),
 }
 _MODULES = ("datasets", "metrics", "model_selection", "outofcore", "distributed", "persistence")

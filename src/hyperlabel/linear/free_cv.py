@@ -81,7 +81,7 @@ def free_cross_validation(
     models = [fold_models(fold) for fold in range(len(tests))]
     best, results = 0, None
     if scorer is not None:
-        layout = _as_indicator(layout)
+        layout = as_indicator(layout)
         table = np.empty((len(settings), len(tests)))
         for fold, test in enumerate(tests):
             truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
@@ -100,7 +100,7 @@ def free_cross_validation(
     return FreeCV(results, best, oof)
 
 
-def _as_indicator(layout: TargetLayout) -> TargetLayout:
+def as_indicator(layout: TargetLayout) -> TargetLayout:
     """Scores are judged label by label: a 1-D y is compared through its indicator."""
     columns = np.arange(layout.n_columns)
     return replace(layout, kind="multilabel", classes=columns, dtype=np.dtype(int))

@@ -1,0 +1,208 @@
+"""The portfolio of `AutoMultiLabel`: what it tries, and how each gets out-of-fold scores.
+
+The ridge family compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `FreeSearchCV`);
+the others are fitted on each training fold, the first fold telling whether the rest fits in
+the time that is left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from hyperlabel._validation import TargetLayout
+from hyperlabel.labelspace import PLST
+from hyperlabel.linear import BinaryRelevance, ChainEnsemble
+from hyperlabel.meta._wrapping import score_rows
+from hyperlabel.meta.free_search import FreeSearchCV
+from hyperlabel.neighbors import MLkNN
+from hyperlabel.projection import HOPLS, HypergraphSpectral, ProjectionClassifier
+from hyperlabel.ranking import RankSVM
+
+# λ of the ridge family, as multiples of the mean diagonal of XᵀX.
+ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
+RANK_SVM_BYTES = 2**30
+KERNEL_COLUMNS = 2000  # above, an RBF kernel of standardised columns says little
+NYSTROEM_ROWS = 600
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The validated problem every candidate gets."""
+
+    X: Any
+    Y: sparse.csr_array
+    layout: TargetLayout
+    splits: list[tuple[np.ndarray, np.ndarray]]
+    criterion: Any  # scorer(estimator, X, y) that grids are compared on
+    n_jobs: int | None
+    random_state: int | None
+
+    @property
+    def alphas(self) -> list[float]:
+        """Ridge λ in proportion to the size of the columns."""
+        squares = self.X.multiply(self.X).sum() if sparse.issparse(self.X) else np.square(self.X).sum()
+        scale = max(float(squares) / self.X.shape[1], 1e-12)
+        return [float(alpha) for alpha in ALPHAS * scale]
+
+    @property
+    def middle_alpha(self) -> float:
+        """A λ that is rarely far off, where no grid is searched."""
+        return self.alphas[len(ALPHAS) // 2]
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A candidate with out-of-fold scores of every row."""
+
+    name: str
+    params: dict[str, Any]
+    model: Any  # unfitted, ready for `fit` on all rows
+    scores: np.ndarray
+    seconds: float
+    refit_seconds: float  # what fitting it on all rows will about cost
+
+
+class OutOfTime(Exception):
+    """The candidate would not finish in the time left; says how long it would take."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"would take about {seconds:.0f} s")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A name and a function from the task (and a deadline) to what was tried."""
+
+    name: str
+    run: Callable[[Task, float], Iterator[Tried]] = field(repr=False)
+
+
+def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
+    start = time.perf_counter()
+    model = BinaryRelevance(alpha=task.alphas, cv=task.splits, scoring=task.criterion)
+    model.fit(task.X, task.Y)
+    spent = time.perf_counter() - start
+    final = BinaryRelevance(alpha=model.alpha_)
+    yield Tried("ridge", {"alpha": model.alpha_}, final, model.oof_scores_, spent, spent / 4)
+
+
+def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
+    n, d = task.X.shape
+    if sparse.issparse(task.X) or d > KERNEL_COLUMNS:
+        return
+    columns = min(NYSTROEM_ROWS, n // 2)
+    for width in (0.3, 1.0):
+        start = time.perf_counter()
+        lift = Nystroem(gamma=width / d, n_components=columns, random_state=task.random_state)
+        Z = lift.fit_transform(task.X)
+        alphas = [float(alpha) for alpha in n * np.array([1e-6, 1e-5, 1e-4, 1e-3])]
+        model = BinaryRelevance(alpha=alphas, cv=task.splits, scoring=task.criterion).fit(Z, task.Y)
+        spent = time.perf_counter() - start
+        final = make_pipeline(clone(lift), BinaryRelevance(alpha=model.alpha_))
+        params = {"gamma": width / d, "alpha": model.alpha_}
+        yield Tried("kernel ridge", params, final, model.oof_scores_, spent, spent / 3)
+        _stop_if_late(deadline, spent)
+
+
+def _searched(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> Tried:
+    start = time.perf_counter()
+    search = FreeSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
+    spent = time.perf_counter() - start
+    final = clone(search.estimator_)
+    return Tried(name, search.best_params_, final, search.oof_scores_, spent, spent / 4)
+
+
+def _plst(task: Task, deadline: float) -> Iterator[Tried]:
+    rank = min(task.Y.shape)
+    sizes = sorted({max(1, round(rank * share)) for share in (0.1, 0.25, 0.5)})
+    yield _searched("PLST", PLST(), {"alpha": task.alphas[::2], "n_components": sizes}, task)
+
+
+def _spectral(task: Task, deadline: float) -> Iterator[Tried]:
+    for expansion in ("clique", "zhou"):
+        start = time.perf_counter()
+        model = ProjectionClassifier(HypergraphSpectral(expansion=expansion))
+        yield _searched(f"hypergraph {expansion}", model, {"alpha": task.alphas[::2]}, task)
+        _stop_if_late(deadline, time.perf_counter() - start)
+
+
+def _stop_if_late(deadline: float, needed: float) -> None:
+    if time.perf_counter() + needed > deadline:
+        raise OutOfTime(needed)
+
+
+def _refitted(name: str, params: dict[str, Any], model: Any, task: Task, deadline: float) -> Tried:
+    """Fit on each training fold; after the first, stop if the others would come too late."""
+    scores = np.full(task.Y.shape, np.nan)
+    start = time.perf_counter()
+    for done, (train, test) in enumerate(task.splits, start=1):
+        fitted = clone(model).fit(task.X[train], task.Y[train])
+        scores[test] = score_rows(fitted, task.X[test], task.layout)
+        each = (time.perf_counter() - start) / done
+        left = len(task.splits) - done + 1.3  # the fit on all rows as well
+        if done < len(task.splits) and time.perf_counter() + left * each > deadline:
+            raise OutOfTime(each * (len(task.splits) + 1.3))
+    spent = time.perf_counter() - start
+    return Tried(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
+
+
+def _grid_of(name: str, make: Callable[..., Any], values: tuple[float, ...]) -> Candidate:
+    """Return a candidate for a per-label model with its C; the first value is the likeliest."""
+
+    def run(task: Task, deadline: float) -> Iterator[Tried]:
+        for C in values:
+            yield _refitted(name, {"C": C}, make(C, task), task, deadline)
+
+    return Candidate(name, run)
+
+
+def _linear_svm(C: float, task: Task) -> Any:
+    return BinaryRelevance(LinearSVC(C=C, random_state=0, max_iter=2000), n_jobs=task.n_jobs)
+
+
+def _logistic(C: float, task: Task) -> Any:
+    return BinaryRelevance(LogisticRegression(C=C, max_iter=500), n_jobs=task.n_jobs)
+
+
+def _rank_svm(task: Task, deadline: float) -> Iterator[Tried]:
+    model = RankSVM(C=1.0, tol=1e-2, random_state=0)
+    if model.estimate_memory(task.X, task.Y) > RANK_SVM_BYTES:
+        return
+    yield _refitted("RankSVM", {"C": 1.0}, model, task, deadline)
+
+
+def _neighbours(task: Task, deadline: float) -> Iterator[Tried]:
+    alpha = task.middle_alpha
+    model = make_pipeline(HOPLS(alpha=alpha), MLkNN(10))
+    yield _refitted("HOPLS + MLkNN", {"alpha": alpha, "n_neighbors": 10}, model, task, deadline)
+
+
+def _chains(task: Task, deadline: float) -> Iterator[Tried]:
+    base = LogisticRegression(C=0.3, max_iter=300)
+    model = ChainEnsemble(base, n_chains=3, random_state=0)
+    yield _refitted("chain ensemble", {"C": 0.3, "n_chains": 3}, model, task, deadline)
+
+
+# Cheapest first: what is tried before the time is up is the most useful part.
+PORTFOLIO = [
+    Candidate("ridge", _ridge),
+    Candidate("kernel ridge", _kernel_ridge),
+    Candidate("PLST", _plst),
+    Candidate("hypergraph", _spectral),
+    Candidate("HOPLS + MLkNN", _neighbours),
+    _grid_of("linear SVM", _linear_svm, (0.1, 1.0, 0.01)),
+    Candidate("RankSVM", _rank_svm),
+    _grid_of("logistic", _logistic, (1.0, 0.1)),
+    Candidate("chain ensemble", _chains),
+]
