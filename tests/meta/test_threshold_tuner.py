@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from hyperlabel import BinaryRelevance, ThresholdTuner, metrics, out_of_fold_scores
+from hyperlabel import PLST, BinaryRelevance, FreeSearchCV, ThresholdTuner, metrics, out_of_fold_scores
 from hyperlabel.decision import LabelSetSize, decide, global_cut, per_label_cuts
 from hyperlabel.meta.threshold import STRATEGIES
 from hyperlabel.model_selection import TimeOrderedSplit
@@ -189,3 +189,12 @@ def test_medical_cuts_lift_macro_f1(load_real):
     tuned = ThresholdTuner(BinaryRelevance()).fit(train.X, train.Y)
     before = metrics.f1_score(test.Y, plain.predict(test.X))
     assert metrics.f1_score(test.Y, tuned.predict(test.X)) > before + 0.03
+
+
+def test_scores_of_a_free_search_are_taken_as_they_are(data):
+    X, Y, X_new, _ = data
+    search = FreeSearchCV(PLST(), {"alpha": [1.0, 100.0], "n_components": [2, 4]}, cv=3)
+    tuned = ThresholdTuner(search).fit(X, Y)
+    expected = per_label_cuts(search.fit(X, Y).oof_scores_, sparse.csr_array(Y * 1.0))
+    np.testing.assert_allclose(tuned.thresholds_, expected.cuts)
+    np.testing.assert_allclose(tuned.decision_function(X_new), search.decision_function(X_new))

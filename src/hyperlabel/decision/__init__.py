@@ -3,15 +3,14 @@
 from hyperlabel.decision.calibration import Isotonic, Sigmoid, expected_f1_sets
 from hyperlabel.decision.cuts import (
     Cuts,
-    SafeCuts,
     best_k,
     decide,
     global_cut,
     per_label_cuts,
-    precision_cuts,
     proportional_cuts,
 )
 from hyperlabel.decision.label_set_size import LabelSetSize, set_size_targets
+from hyperlabel.decision.promise import SafeCuts, precision_cuts
 from hyperlabel.decision.quality import LabelQuality, label_quality
 
 __all__ = [

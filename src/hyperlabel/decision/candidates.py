@@ -66,6 +66,10 @@ class Candidates:
         index[self.label[winners]] = winners  # the last one written stays: the first of equals
         return index, np.where(index >= 0, self.cut[index], self.above)
 
+    def take(self, value: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Return the value of the candidate picked for each label, 0 where none was."""
+        return np.where(index >= 0, value[index], 0.0) if len(value) else np.zeros(len(index))
+
 
 def find_candidates(
     scores: np.ndarray,

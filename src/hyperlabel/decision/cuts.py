@@ -106,11 +106,11 @@ def per_label_cuts(
     if scoring == "f1_macro":
         f1 = 2 * c.right / (c.found + P[c.label])
         index, cuts = c.best(f1, none=0.0)
-        value = float(np.where(index >= 0, f1[index], 0.0).mean()) if len(f1) else 0.0
+        value = float(c.take(f1, index).mean())
     elif scoring == "hamming_loss":
         gain = 2 * c.right - c.found
         index, cuts = c.best(gain, none=0.0)
-        value = _hamming(float(gain[index[index >= 0]].sum()), Y, sample_weight)
+        value = _hamming(float(c.take(gain, index).sum()), Y, sample_weight)
     else:
         cuts, value = _dinkelbach(c)
     shared = _best_on_grid(c, scoring)[0]
@@ -211,90 +211,6 @@ def proportional_cuts(
         lower = np.where(at > 0, ranked[here, np.maximum(at - 1, 0)], ranked[:, 0] - spread)
         cuts[columns] = lower + (upper - lower) / 2
     return cuts
-
-
-@dataclass(frozen=True, eq=False)
-class SafeCuts:
-    """Cuts that keep a promised precision, and how much they cover.
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_labels,)
-        inf where no cut keeps the promise.
-    recall : ndarray of shape (n_labels,)
-        Share of each label's positives that is found; 0 where none is, or where there are none.
-    coverage : float
-        Share of all true entries found: what can be applied without a person looking.
-    precision : float
-        Precision of all entries found, on the scores the cuts were fitted on (NaN if none is).
-    """
-
-    cuts: np.ndarray
-    recall: np.ndarray
-    coverage: float
-    precision: float
-
-
-def precision_cuts(
-    scores: np.ndarray,
-    Y: sparse.csr_array,
-    precision: float,
-    *,
-    caution: float = 1.0,
-    sample_weight: np.ndarray | None = None,
-) -> SafeCuts:
-    """Fit for each label the lowest cut whose precision is at least what was asked for.
-
-    The precision of a cut is estimated as (tp + c·π_j) / (found + c): c rows of the label's base rate
-    π_j are added, so that one lucky row at the top promises nothing.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-        Finite scores.
-    Y : csr_array of shape (n, k)
-        True labels.
-    precision : float
-        In (0, 1].
-    caution : float, default=1.0
-        c; 0 takes the observed precision at its word.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    cuts : SafeCuts
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from hyperlabel.decision import precision_cuts
-    >>> scores, Y = np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[1.0], [0.0], [1.0]])
-    >>> safe = precision_cuts(scores, Y, 0.9, caution=0.0)
-    >>> safe.cuts, safe.coverage
-    (array([0.7]), 0.5)
-    """
-    if not 0 < precision <= 1:
-        raise ValueError(f"precision must lie in (0, 1], got {precision}.")
-    c = find_candidates(scores, Y, sample_weight)
-    total = float(scores.shape[0] if sample_weight is None else sample_weight.sum())
-    estimate = (c.right + caution * c.positives[c.label] / total) / (c.found + caution)
-    index, _ = c.best(np.where(estimate >= precision, c.right, 0.0), none=0.0)
-    if len(c.label) == 0:
-        index_or_zero, right, found = index, np.zeros(len(index)), np.zeros(len(index))
-        cuts = np.full(len(index), np.inf)
-    else:
-        index_or_zero = np.maximum(index, 0)
-        right = np.where(index >= 0, c.right[index_or_zero], 0.0)
-        found = np.where(index >= 0, c.found[index_or_zero], 0.0)
-        cuts = np.where(index >= 0, c.cut[index_or_zero], np.inf)
-    return SafeCuts(
-        cuts,
-        np.divide(right, c.positives, out=np.zeros(len(right)), where=c.positives > 0),
-        float(right.sum() / max(c.positives.sum(), np.finfo(float).tiny)),
-        float(right.sum() / found.sum()) if found.any() else float("nan"),
-    )
 
 
 def best_k(
@@ -399,8 +315,8 @@ def _dinkelbach(c: Candidates) -> tuple[np.ndarray, float]:
     guess = 0.0
     while True:
         index, cuts = c.best(2 * c.right - guess * c.found, none=0.0)
-        kept = index[index >= 0]
-        reached = 2 * c.right[kept].sum() / max(c.found[kept].sum() + total, np.finfo(float).tiny)
+        right, found = c.take(c.right, index).sum(), c.take(c.found, index).sum()
+        reached = 2 * right / max(found + total, np.finfo(float).tiny)
         if reached <= guess * (1 + 1e-12):  # it grows until it is the optimum
             return cuts, float(reached)
         guess = reached
@@ -422,11 +338,11 @@ def _pooled(scores: np.ndarray, Y: sparse.csr_array, scoring: str, sample_weight
     if scoring == "f1_micro":
         objective = 2 * c.right / (c.found + total)
         index, cut = c.best(objective, none=0.0)
-        value = float(objective[index[0]]) if index[0] >= 0 else 0.0
+        value = float(c.take(objective, index)[0])
     else:
         gain = 2 * c.right - c.found
         index, cut = c.best(gain, none=0.0)
-        value = _hamming(float(gain[index[0]]) if index[0] >= 0 else 0.0, Y, sample_weight)
+        value = _hamming(float(c.take(gain, index)[0]), Y, sample_weight)
     return Cuts(np.full(k, cut[0]), value, float(cut[0]))
 
 
