@@ -12,6 +12,7 @@ from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
+from hyperlabel import BinaryRelevance
 from hyperlabel.model_selection import IterativeStratifiedKFold, TimeOrderedSplit, cross_val_scores
 
 
@@ -58,6 +59,17 @@ def test_sparse_y_gives_the_same_scores(data):
     )
     np.testing.assert_array_equal(ours["test_a"], dense["test_a"])
     assert ours["test_n"].tolist() == [40, 40, 40]
+
+
+def test_our_names_on_sparse_labels(data):
+    X, Y = data
+    names = ["ranking_loss", "f1_micro", "accuracy"]  # ours, both have it, scikit-learn's
+    ours, dense = (
+        cross_val_scores(BinaryRelevance(), X, y, scoring=names, cv=3) for y in (sparse.csr_array(Y), Y)
+    )
+    for name in names:
+        np.testing.assert_allclose(ours[f"test_{name}"], dense[f"test_{name}"])
+    assert (ours["test_ranking_loss"] < 0).all()
 
 
 def test_weights_groups_estimators_and_indices(data):

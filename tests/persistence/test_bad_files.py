@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -157,6 +158,40 @@ def test_descriptions_that_make_no_sense(good, tmp_path, change):
         return answer if isinstance(answer, list) and answer else None
 
     refused(forge(good, tmp_path / "m", changed), "tampered|not a hyperlabel|trust|know")
+
+
+def places(node, found):
+    """Every place of a JSON tree, as (container, key)."""
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        found.append((node, key))
+        if isinstance(node[key], (dict, list)):
+            places(node[key], found)
+    return found
+
+
+def test_random_changes_never_get_past_the_one_error(good, tmp_path):
+    rng = np.random.default_rng(2)
+    values = [
+        None,
+        -1,
+        10**12,
+        0.5,
+        "cosine",
+        [],
+        {},
+        {"kind": "same", "id": 0},
+        {"kind": "float", "value": "nan"},
+    ]
+
+    def change(manifest):
+        found = places(manifest, [])
+        node, key = found[rng.integers(len(found))]
+        node[key] = values[rng.integers(len(values))]
+
+    for _ in range(150):
+        forge(good, tmp_path / "m", change)
+        with contextlib.suppress(ModelFileError):
+            hyperlabel.load(tmp_path / "m")
 
 
 def test_nesting_without_end(good, tmp_path):

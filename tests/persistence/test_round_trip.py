@@ -189,6 +189,13 @@ def test_shared_parts_stay_shared_and_requests_are_kept(tmp_path):
         assert str(back(asking, tmp_path).get_metadata_routing()) == str(asking.get_metadata_routing())
 
 
+def test_a_loaded_model_learns_on(tmp_path):
+    X, Y = make_data()
+    first, second = BinaryRelevance().fit(X[:30], Y[:30]), BinaryRelevance().fit(X[30:], Y[30:])
+    merged = back(first, tmp_path).merge(back(second, tmp_path))
+    np.testing.assert_array_equal(merged.decision_function(X), first.merge(second).decision_function(X))
+
+
 def test_another_process_predicts_the_same_bits(tmp_path):
     X, Y = make_data()
     model = make_pipeline(pre.StandardScaler(), BinaryRelevance()).fit(X, Y)

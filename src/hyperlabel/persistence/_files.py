@@ -122,6 +122,8 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             model = decoder.value(manifest["model"])
             stored = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
             rows = decoder.value(manifest["check"]["rows"]) if stored else None
+            if not hasattr(model, "get_params") or not isinstance(stored, dict):
+                raise TypeError("a model is an estimator, its answers are a dict")
         except ModelFileError:
             raise
         except _NONSENSE as error:
