@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_weights
 from hyperlabel.solvers.moments import row_blocks
-from hyperlabel.solvers.pairwise import differing_rows, label_pairs, solve_pairwise_ridge
+from hyperlabel.solvers.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge
 from hyperlabel.solvers.ridge import solve_ridge
 
 
@@ -136,7 +136,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     # -- inside ---------------------------------------------------------------------------------
 
     def _refuse_if_too_large(self, d: int, k: int) -> None:
-        need = 8 * (k * d * d + len(self.pairs_) * d)
+        need = 8 * ((k * d * d if d <= GRAM_FEATURES else 0) + len(self.pairs_) * d)
         if need > self.max_memory:
             raise ValueError(
                 f"CalibratedLabelRanking would need about {need / 2**30:.1f} GiB for {len(self.pairs_)} "
