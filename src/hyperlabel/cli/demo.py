@@ -30,6 +30,10 @@ def _methods() -> list[tuple[str, Callable[[], Any]]]:
         ("one-vs-rest LinearSVC (scikit-learn)", lambda: OneVsRestClassifier(LinearSVC())),
         ("BinaryRelevance (shared ridge)", lambda: hl.BinaryRelevance(alpha=3.0)),
         ("MLkNN, cosine", lambda: hl.MLkNN(metric="cosine")),
+        (
+            "RankSVM, costs balanced",
+            lambda: hl.RankSVM(C=30.0, label_cost="balanced", tol=1e-2, random_state=0),
+        ),
         ("BinaryRelevance, tuned cuts", lambda: hl.ThresholdTuner(hl.BinaryRelevance(alpha=3.0))),
     ]
 
