@@ -10,6 +10,8 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from hyperlabel import (
     CPLST,
+    HOPLS,
+    OPLS,
     PLST,
     BinaryRelevance,
     FreeSearchCV,
@@ -29,6 +31,8 @@ MEMBERS = [
     (CPLST(), {"alpha": ALPHAS, "n_components": [2, 4]}),
     (PartialBinaryRelevance(reference="mean"), {"alpha": ALPHAS, "n_components": [2, 6]}),
     (PartialBinaryRelevance(3), {"alpha": ALPHAS}),
+    (ProjectionClassifier(OPLS()), {"alpha": ALPHAS, "n_components": [2, 4]}),
+    (ProjectionClassifier(HOPLS(tradeoff=0.5)), {"alpha": ALPHAS, "n_components": [2, None]}),
     *[
         (
             ProjectionClassifier(HypergraphSpectral(expansion=expansion, form=form)),
