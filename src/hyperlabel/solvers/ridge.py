@@ -33,7 +33,7 @@ from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 
 Solver = Literal["auto", "gram", "samples", "krylov"]
 
-# Factor exactly up to this many rows or columns, whichever is fewer; iterate beyond.
+# Factor exactly up to this many rows or columns, whichever is fewer; iterate beyond (see choose_route).
 DENSE_LIMIT = 8000
 SPARSE_LIMIT = 2500
 KRYLOV_BYTES = 2**30  # memory of one Krylov basis; more right-hand sides are taken in blocks
@@ -129,7 +129,7 @@ def solve_ridge(
     >>> solve_ridge(X, F).solver
     'samples'
     """
-    route = choose_route(X) if solver == "auto" else solver
+    route = choose_route(X, len(alphas)) if solver == "auto" else solver
     if route == "gram":
         return RidgePath(Moments.from_rows(X, F, sample_weight=sample_weight), once=len(alphas) == 1)
     if route == "samples":
@@ -142,10 +142,16 @@ def solve_ridge(
     raise ValueError(f"Unknown solver {solver!r}: choose 'auto', 'gram', 'samples' or 'krylov'.")
 
 
-def choose_route(X: Any) -> str:
-    """Return the route for rows of this shape and density."""
+def choose_route(X: Any, n_alphas: int = 1) -> str:
+    """Return the route for rows of this shape and density, and this many λ.
+
+    A path by factorisation needs all eigenvectors, ten times the price of one Cholesky solve; a Krylov
+    space serves a path at the price of its smallest λ. So paths over sparse rows iterate earlier.
+    """
     n, d = X.shape
-    limit = SPARSE_LIMIT if sparse.issparse(X) else DENSE_LIMIT
+    limit = DENSE_LIMIT
+    if sparse.issparse(X):
+        limit = SPARSE_LIMIT if n_alphas <= 1 else SPARSE_LIMIT // 4
     if min(n, d) > limit:
         return "krylov"
     return "gram" if d <= n else "samples"
