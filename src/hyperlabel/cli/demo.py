@@ -22,6 +22,7 @@ _SHOWN = {
 def _methods() -> list[tuple[str, Callable[[], Any]]]:
     """Return the rows of the table: a name and how to make the model; a method joins by one line."""
     from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
 
     import hyperlabel as hl
@@ -29,6 +30,11 @@ def _methods() -> list[tuple[str, Callable[[], Any]]]:
     return [
         ("one-vs-rest LinearSVC (scikit-learn)", lambda: OneVsRestClassifier(LinearSVC())),
         ("BinaryRelevance (shared ridge)", lambda: hl.BinaryRelevance(alpha=3.0)),
+        (
+            "HypergraphSpectral + SVM per label (KDD'08)",
+            lambda: make_pipeline(hl.HypergraphSpectral(alpha=3.0), hl.BinaryRelevance(LinearSVC(C=100.0))),
+        ),
+        ("HOPLS + MLkNN", lambda: make_pipeline(hl.HOPLS(alpha=3.0), hl.MLkNN())),
         ("MLkNN, cosine", lambda: hl.MLkNN(metric="cosine")),
         (
             "RankSVM, costs balanced",
