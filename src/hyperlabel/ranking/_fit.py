@@ -25,9 +25,8 @@ from hyperlabel.solvers.moments import BLOCK_BYTES, dense
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
 from hyperlabel.solvers.rank_problem import RankProblem, RankResult, rank_memory
-from hyperlabel.solvers.ridge import SPARSE_LIMIT
 from hyperlabel.solvers.scaling import FeatureScaling
-from hyperlabel.solvers.svr import solve_svr
+from hyperlabel.solvers.svr import GRAM_FEATURES, solve_svr
 
 MAX_ITER = {"dcd": 1000, "frank-wolfe": 20_000}
 
@@ -176,14 +175,16 @@ def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     pairs = pairs if model.solver == "dcd" else 0
     if model.kernel != "linear" or (weight > 0 and d > n):
         rows = 8 * n * (d if model.kernel == "linear" else 0)  # scaled, to form the kernel
-        rows += 8 * n * n * (7 if weight > 0 else 5)  # kernel, eigenvectors, Φ, lift; XᵀLX, G, G⁻¹Φ
+        rows += 8 * n * n * (5 if weight > 0 else 3)  # eigenvectors, Φ, lift; XᵀLX and G
         d = n
     elif sparse.issparse(X) and weight == 0:
-        square = 20 * d * d if min(n, d) <= SPARSE_LIMIT else 0
-        return 20 * X.nnz + square + rank_memory(n, d, labels, pairs, model.dual_dtype)
+        threshold = 12 * X.nnz + 20 * d * d if d <= GRAM_FEATURES else 20 * X.nnz
+        return 8 * X.nnz + threshold + rank_memory(n, d, labels, pairs, model.dual_dtype)
     else:
-        rows = 8 * n * d * (3 if weight > 0 else 1) + 8 * d * d * (4 if weight > 0 else 2)
-    threshold = 8 * n * d + min(8 * n * d, BLOCK_BYTES)  # rows outside the tube, a block of them centred
+        square = 4 if weight > 0 else 2 if d <= GRAM_FEATURES else 0
+        rows = 8 * n * d * (3 if weight > 0 else 1) + 8 * d * d * square
+    threshold = 8 * n * d  # rows outside the tube, and a block of them centred
+    threshold += min(8 * n * d, BLOCK_BYTES) if d <= GRAM_FEATURES else 0
     return rows + rank_memory(n, d, labels, pairs, model.dual_dtype) + threshold
 
 

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers.ridge import choose_route, solve_ridge
+from hyperlabel.solvers.ridge import solve_ridge
+
+GRAM_FEATURES = 500  # beyond, no d×d matrix is formed
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ def _ridge_outside(
     if not len(out):
         return np.zeros_like(w), b
     alpha = 0.5 / C
-    route: Any = choose_route(X)  # one route for all steps, however many rows are outside
+    route: Any = "gram" if X.shape[1] <= GRAM_FEATURES else "krylov"  # the same for all steps
     path = solve_ridge(
         X[out], z[out, None], alphas=(alpha,), solver=route, sample_weight=s[out], tol=1e-10, max_iter=1000
     )
