@@ -9,6 +9,7 @@ import textwrap
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -116,6 +117,29 @@ def test_files_bring_their_label_names(data, tmp_path):
     model = outofcore.fit(BinaryRelevance(), sorted(tmp_path.glob("*.npz")))
     assert list(model.label_names_) == names
     _same(model, BinaryRelevance().fit(X, Y), X)
+
+
+@pytest.mark.parametrize("ending", ["svm", "xmc", "parquet"])
+def test_text_and_table_files_stream(ending, data, tmp_path):
+    X, Y = data
+    sets = [" ".join(map(str, np.flatnonzero(row))) for row in Y]
+    pairs = [" ".join(f"{j}:{value!r}" for j, value in enumerate(row.tolist())) for row in X]
+    if ending == "parquet":
+        frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)])
+        frame[[f"y{j}" for j in range(K)]] = Y
+        frame.to_parquet(tmp_path / "rows.parquet")
+        chunks = outofcore.FileChunks(tmp_path / "rows.parquet", rows=90, labels=[f"y{j}" for j in range(K)])
+    elif ending == "xmc":
+        text = [f"{N} {D} {K}"] + [f"{s.replace(' ', ',')} {p}" for s, p in zip(sets, pairs, strict=True)]
+        (tmp_path / "rows.txt").write_text("\n".join(text) + "\n")
+        chunks = outofcore.FileChunks(tmp_path / "rows.txt", rows=90)
+    else:
+        text = [f"{s.replace(' ', ',')} {p}" for s, p in zip(sets, pairs, strict=True)]
+        (tmp_path / "rows.svm").write_text("\n".join(text) + "\n")
+        chunks = outofcore.FileChunks(
+            tmp_path / "rows.svm", rows=90, n_features=D, n_labels=K, zero_based=True, labels_zero_based=True
+        )
+    _same(outofcore.fit(BinaryRelevance(), chunks), BinaryRelevance().fit(X, Y), X)
 
 
 def test_bad_input_gets_one_sentence(data, tmp_path):

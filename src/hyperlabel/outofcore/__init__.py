@@ -2,6 +2,6 @@
 
 from hyperlabel.outofcore._fit import fit
 from hyperlabel.outofcore._predict import predict, read_predictions
-from hyperlabel.outofcore._sources import RowChunks
+from hyperlabel.outofcore._sources import FileChunks, RowChunks
 
-__all__ = ["fit", "predict", "read_predictions", "RowChunks"]
+__all__ = ["fit", "predict", "read_predictions", "RowChunks", "FileChunks"]

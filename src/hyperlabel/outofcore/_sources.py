@@ -7,7 +7,7 @@ that a fit that was killed can resume without reading again what it has already 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,28 +124,52 @@ class _NpyRows:
         return values.reshape(count, *self.shape[1:])
 
 
-class Files(Source):
-    """Data files in any format the readers stream, or folders of npz shards; options go to the reader."""
+class FileChunks(Source):
+    """Data files in any format that `hyperlabel.datasets.iter_data` streams, chunk by chunk.
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], **options: Any) -> None:
-        self.paths = [Path(path) for path in paths]
-        self.options = options
+    Parameters
+    ----------
+    paths : path or list of paths
+        Files (npz, ARFF, LIBSVM, XMC, CSV, JSON lines, Parquet) or folders of npz shards, all with
+        the same columns.
+    rows : int, default=10000
+        Rows per chunk.
+    **options : dict
+        Passed to the reader, such as ``n_features=`` and ``n_labels=`` for LIBSVM, where a file does
+        not say how wide the others are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from hyperlabel.outofcore import FileChunks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rows.npz")
+    ...     np.savez(path, X=np.eye(5), Y=np.eye(5, dtype=int))
+    ...     [chunk.X.shape for _, chunk in FileChunks(path, rows=3).read()]
+    [(3, 5), (2, 5)]
+    """
+
+    def __init__(self, paths: Any, *, rows: int = 10_000, **options: Any) -> None:
+        self.paths = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+        self.rows, self.options = rows, options
         for path in self.paths:
             if not path.exists():
                 raise FileNotFoundError(f"There is no file {path}: check the path.")
-            datasets.data_format(path)  # an unknown ending is refused here, not in the middle of a fit
+            datasets.data_format(path)
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         """Yield chunks and the place after each; whole files before the place are not opened."""
         for i in range(start[0], len(self.paths)):
             skip = start[1] if i == start[0] else 0
-            for j, data in enumerate(datasets.iter_data(self.paths[i], **self.options)):
+            stream = datasets.iter_data(self.paths[i], chunk_rows=self.rows, **self.options)
+            for j, data in enumerate(stream):
                 if j >= skip:
                     yield (i, j + 1), Chunk(data.X, data.Y, label_names=data.label_names)
 
     def identity(self) -> list[Any]:
         """Return what tells this source from another, for checkpoints."""
-        return [type(self).__name__, *([path.name, path.stat().st_size] for path in self.paths)]
+        return [type(self).__name__, self.rows, *([path.name, path.stat().st_size] for path in self.paths)]
 
 
 class Items(Source):
@@ -175,11 +199,11 @@ def as_source(chunks: Any) -> Source:
     if isinstance(chunks, Source):
         return chunks
     if isinstance(chunks, (str, os.PathLike)):
-        return Files([chunks])
+        return FileChunks(chunks)
     if callable(chunks):
         return Items(chunks)
     if isinstance(chunks, (list, tuple)) and chunks and isinstance(chunks[0], (str, os.PathLike)):
-        return Files(chunks)
+        return FileChunks(chunks)
     if hasattr(chunks, "__len__") and hasattr(chunks, "__getitem__"):
         return Items(chunks)
     raise TypeError(

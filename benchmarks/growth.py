@@ -1,0 +1,74 @@
+"""Growth curves: time and memory of one fit against n, d, k and nonzeros, with log–log slopes.
+
+Run: python -m benchmarks growth
+Slope 1 is linear. The shared ridge sums XᵀX in n·d² (dense) or Σ nnz² (sparse) steps and XᵀY in nnz(Y)·d, and
+factors d³/3: slopes are 1 in n, up to 2–3 in d, and below 1 in k, where the shared part dominates.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.measure import in_process, peak_gb
+
+BASE = {"n": 40_000, "d": 256, "k": 100, "nnz": 0}
+CURVES = {
+    "n": [20_000, 40_000, 80_000, 160_000],
+    "d": [128, 256, 512, 1024],
+    "k": [50, 200, 800, 3200],
+    "nnz": [8, 16, 32, 64],
+}
+
+
+def one(n: int, d: int, k: int, nnz: int) -> None:
+    """Fit once in this process after a small warm-up; nnz > 0 means sparse rows with so many nonzeros."""
+    from hyperlabel import BinaryRelevance
+
+    rng = np.random.default_rng(0)
+    if nnz:
+        indices = rng.integers(0, d, size=n * nnz, dtype=np.int32)
+        X = sparse.csr_array((rng.random(n * nnz), indices, np.arange(0, n * nnz + 1, nnz)), shape=(n, d))
+        X.sum_duplicates()
+    else:
+        X = rng.standard_normal((n, d))
+    Y = sparse.csr_array(
+        (np.ones(3 * n), rng.integers(0, k, size=3 * n, dtype=np.int32), np.arange(0, 3 * n + 1, 3)),
+        shape=(n, k),
+    )
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    BinaryRelevance().fit(X[:500], Y[:500])
+    before = peak_gb()
+    start = time.perf_counter()
+    BinaryRelevance().fit(X, Y)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "gb": max(peak_gb() - before, 0.0)}))
+
+
+def main() -> None:
+    print("BinaryRelevance().fit; base n=40000, d=256 dense, k=100 (3 per row); nnz curve: sparse, d=2000")
+    for axis, values in CURVES.items():
+        seconds, memory = [], []
+        for value in values:
+            size = {**BASE, axis: value} | ({"d": 2000} if axis == "nnz" else {})
+            runs = [in_process(__file__, *size.values()) for _ in range(3)]
+            seconds.append(min(run["seconds"] for run in runs))
+            memory.append(min(run["gb"] for run in runs))
+        slope = np.polyfit(np.log(values), np.log(seconds), 1)[0]
+        grown = np.polyfit(np.log(values), np.log(np.maximum(memory, 1e-3)), 1)[0]
+        cells = "  ".join(
+            f"{v}: {s:.2f} s {1e3 * g:.0f} MB" for v, s, g in zip(values, seconds, memory, strict=True)
+        )
+        print(f"  {axis:>3}  {cells}   log–log slope: time {slope:.2f}, memory {grown:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 5:
+        one(*(int(value) for value in sys.argv[1:]))
+    else:
+        main()
