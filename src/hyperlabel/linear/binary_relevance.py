@@ -14,7 +14,7 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,8 @@ from hyperlabel.linear.free_cv import FoldModel, FreeCV, cross_validate_ridge, f
 from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.label_blocks import keep_largest, solve_label_blocks
+from hyperlabel.solvers.moments import Moments, dense
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route, solve_ridge
 
 
@@ -95,12 +96,18 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     solver : {"auto", "gram", "samples", "krylov"}, default="auto"
         Route of the shared solve (`solver_` names the one taken): "gram" factors the d×d Gram and
         keeps the moments, "samples" the n×n one, "krylov" iterates without either.
+    max_weights : int, default=None
+        Keep only so many weights per label, those of largest magnitude; `coef_` is then a
+        ``csr_array``. What it costs depends on the data: measure it (docs/scaling.md does).
+    memory_limit : float, default=None
+        Bytes the "krylov" route may take besides X (1 GiB by default): labels are solved in blocks
+        that fit.
     n_jobs : int, default=None
         Labels fitted in parallel when `estimator` is given.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_labels, n_features)
+    coef_ : ndarray (csr_array with `max_weights`) of shape (n_labels, n_features)
         Weights of the shared ridge (absent when `estimator` is given).
     intercept_ : ndarray of shape (n_labels,)
         Intercepts of the shared ridge.
@@ -148,6 +155,8 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         cv: Any = None,
         scoring: Any = None,
         solver: Solver = "auto",
+        max_weights: int | None = None,
+        memory_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -155,6 +164,8 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         self.cv = cv
         self.scoring = scoring
         self.solver = solver
+        self.max_weights = max_weights
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
 
     def fit(
@@ -287,8 +298,12 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             self._solve()
         else:
             self._constant = constant_labels(*label_counts(Y, weights))
-            path = solve_ridge(X, Y, alphas=(self.alpha_,), solver=route, sample_weight=weights)
-            self._keep(path.solve(self.alpha_), path.solver)
+            self._keep_blocks(
+                solve_label_blocks(
+                    X, Y, self.alpha_, route=route, sample_weight=weights, memory_limit=self.memory_limit
+                ),
+                route,
+            )
 
     def _scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
@@ -343,10 +358,25 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         self._keep(RidgePath(self.moments_, once=True).solve(self.alpha_), "gram")
 
     def _keep(self, result: RidgeResult, solver: str) -> None:
-        # Targets are ±1 = 2y − 1, so everything doubles and the intercept moves down by one.
-        self.coef_ = np.ascontiguousarray(2.0 * result.coef.T)
-        self.intercept_ = 2.0 * result.intercept - 1.0
-        self.residual_ = result.residual
+        centre = self.moments_.shift + self.moments_.x_sum / self.moments_.weight
+        self._keep_blocks([(result, centre)], solver)
+
+    def _keep_blocks(self, blocks: Iterable[tuple[RidgeResult, np.ndarray]], solver: str) -> None:
+        """Take over the solutions of blocks of labels, in order; few weights per label if asked."""
+        coef, intercept, self.residual_ = [], [], 0.0
+        for result, centre in blocks:
+            # Targets are ±1 = 2y − 1, so everything doubles and the intercept moves down by one.
+            full = np.ascontiguousarray(2.0 * result.coef.T)
+            kept = full if self.max_weights is None else keep_largest(full, self.max_weights)
+            shift = np.asarray((full - kept) @ centre) if kept is not full else 0.0
+            coef.append(kept)
+            intercept.append(2.0 * result.intercept - 1.0 + shift)
+            self.residual_ = max(self.residual_, result.residual)
+        if self.max_weights is not None:
+            self.coef_ = sparse.vstack(coef, format="csr")
+        else:
+            self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
+        self.intercept_ = np.concatenate(intercept)
         self.solver_ = solver
 
     # -- one estimator per label --------------------------------------------------------------------
@@ -415,7 +445,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
 
     def _scores(self, X: Any) -> np.ndarray:
         if self.estimator is None:
-            return np.asarray(X @ self.coef_.T) + self.intercept_
+            return dense(X @ self.coef_.T) + self.intercept_
         scores = np.zeros((X.shape[0], len(self.estimators_)))
         for j, model in enumerate(self.estimators_):
             if model is not None:

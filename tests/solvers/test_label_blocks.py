@@ -1,0 +1,55 @@
+"""Label blocks under a budget equal one solve; few weights keep the largest."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from hyperlabel import BinaryRelevance
+from hyperlabel.solvers.label_blocks import keep_largest
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((120, 60), density=0.2, rng=rng, format="csr")
+    return X, sparse.csr_array(rng.random((120, 7)) < 0.3).astype(int)
+
+
+@pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
+@pytest.mark.parametrize("memory_limit", [1, 2**30])
+def test_label_blocks_equal_one_solve(solver, memory_limit, data):
+    X, Y = data
+    whole = BinaryRelevance(solver="gram").fit(X, Y)
+    got = BinaryRelevance(solver=solver, memory_limit=memory_limit).fit(X, Y)
+    assert_allclose(got.decision_function(X), whole.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["gram", "krylov"])
+def test_few_weights_per_label(solver, data):
+    X, Y = data
+    full = BinaryRelevance(solver=solver).fit(X, Y)
+    few = BinaryRelevance(solver=solver, max_weights=9).fit(X, Y)
+    assert sparse.issparse(few.coef_)
+    assert np.diff(few.coef_.indptr).max() == 9
+    for j in range(Y.shape[1]):
+        kept = np.abs(few.coef_[[j]].data)
+        left = np.setdiff1d(np.abs(full.coef_[j]), kept)
+        assert kept.min() >= left.max()
+    mean = np.asarray(X.mean(axis=0)).ravel()[None, :]  # the mean row keeps its score
+    assert_allclose(few.decision_function(mean), full.decision_function(mean), atol=1e-6)
+    assert few.predict(X).shape == Y.shape
+    every = BinaryRelevance(solver=solver, max_weights=60).fit(X, Y)
+    assert_allclose(every.decision_function(X), full.decision_function(X), atol=1e-8)
+
+
+def test_float32_rows_are_solved_in_float32(data):
+    X, Y = data
+    single = BinaryRelevance(solver="krylov").fit(X.astype(np.float32), Y)
+    whole = BinaryRelevance(solver="gram").fit(X, Y)
+    assert_allclose(single.decision_function(X), whole.decision_function(X), atol=2e-3)
+
+
+def test_no_weights_is_refused():
+    with pytest.raises(ValueError, match="At least one weight"):
+        keep_largest(np.eye(2), 0)
