@@ -1,0 +1,102 @@
+"""Wide text: BR and PLST end to end on 200 000 × 100 000 synthetic TF-IDF rows and 2000 power-law labels.
+
+Run: python -m benchmarks.bench_wide [fraction]   (1: full size; 0.25 shrinks rows, columns and labels alike)
+Rows have 60 terms: half from the topics of their labels, half from a Zipf background; float32, L2-normalised.
+Every method runs in its own process; the time includes everything from validation to the kept model.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.measure import in_process, peak_gb
+
+TERMS, TOPIC = 60, 40
+METHODS = {
+    "BR, 100 weights per label": "BinaryRelevance(max_weights=100, memory_limit=5e8)",
+    "BR, 1000 weights per label": "BinaryRelevance(max_weights=1000, memory_limit=5e8)",
+    "BR, all weights": "BinaryRelevance(memory_limit=5e8)",
+    "PLST, 100 components": "PLST(100)",
+}
+
+
+def make(n: int, d: int, k: int, seed: int = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Text whose labels have topics; label frequencies fall as a power of their rank."""
+    topics = np.random.default_rng(1).integers(0, d, size=(k, TOPIC))
+    rng = np.random.default_rng(seed)
+    weight = np.arange(1, k + 1) ** -0.9
+    carried = rng.choice(k, size=(n, 4), p=weight / weight.sum())
+    told = np.take_along_axis(carried, rng.integers(0, 4, size=(n, TERMS // 2)), axis=1)
+    from_topics = topics[told, rng.integers(0, TOPIC, size=told.shape)]
+    background = np.minimum(rng.zipf(1.3, size=(n, TERMS - TERMS // 2)) - 1, d - 1)
+    columns = np.hstack([from_topics, background]).astype(np.int32)
+    X = sparse.csr_array(
+        (np.ones(n * TERMS, dtype=np.float32), columns.ravel(), np.arange(0, n * TERMS + 1, TERMS)),
+        shape=(n, d),
+    )
+    X.sum_duplicates()
+    idf = np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d))).astype(np.float32) + 1
+    X.data *= idf[X.indices]
+    X.data /= np.repeat(np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()), np.diff(X.indptr))
+    Y = sparse.csr_array((np.ones(n * 4), carried.ravel(), np.arange(0, n * 4 + 1, 4)), shape=(n, k))
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    return X, Y
+
+
+def size_mb(model: object) -> float:
+    """Bytes of the arrays a prediction needs."""
+    total = 0
+    for value in (*vars(model).values(), *vars(getattr(model, "encoder_", object)).values()):
+        parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
+        total += sum(part.nbytes for part in parts if isinstance(part, np.ndarray) and part.dtype != object)
+    return total / 1e6
+
+
+def one(method: str, n: int, d: int, k: int) -> None:
+    from hyperlabel import PLST, BinaryRelevance, metrics
+
+    X, Y = make(n, d, k)
+    n_test = min(5_000, n // 10)
+    model = eval(METHODS[method], {"PLST": PLST, "BinaryRelevance": BinaryRelevance})  # our own strings
+    start = time.perf_counter()
+    model.fit(X[n_test:], Y[n_test:])
+    fit = time.perf_counter() - start
+    start = time.perf_counter()
+    best = model.predict_topk(X[:n_test], k=5)
+    predict = time.perf_counter() - start
+    truth = Y[:n_test]
+    found = {
+        "fit": fit,
+        "rows_s": n_test / predict,
+        "peak_gb": peak_gb(),
+        "model_mb": size_mb(model),
+        "p1": metrics.precision_at_k(truth, best, k=1),
+        "p5": metrics.precision_at_k(truth, best, k=5),
+    }
+    print(json.dumps(found))
+
+
+def main(fraction: float = 1.0) -> None:
+    n, d, k = (round(fraction * full) for full in (200_000, 100_000, 2_000))
+    print(f"{n:,} × {d:,} TF-IDF, {TERMS} terms per row, {k:,} labels, float32, one thread", flush=True)
+    print(f"  {'method':<28}{'fit s':>8}{'rows/s':>9}{'peak GB':>9}{'model MB':>10}{'P@1':>7}{'P@5':>7}")
+    for method in METHODS:
+        row = in_process(__file__, method, n, d, k)
+        print(
+            f"  {method:<28}{row['fit']:>8.0f}{row['rows_s']:>9.0f}{row['peak_gb']:>9.2f}"
+            f"{row['model_mb']:>10.1f}{row['p1']:>7.3f}{row['p5']:>7.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 5:
+        one(sys.argv[1], *(int(value) for value in sys.argv[2:]))
+    else:
+        main(*(float(value) for value in sys.argv[1:]))
