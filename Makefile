@@ -23,7 +23,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 
 setup: $(VENV)/.ready ## make the virtual environment
 
-demo: setup ## train and compare on the embedded data, print a table
+demo: setup ## compare the methods on the embedded data: a table and a report
 	@$(BIN)/hyperlabel demo
 
 test: setup ## run the tests

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -46,46 +46,63 @@ def _methods() -> list[tuple[str, Callable[[], Any]]]:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the train/test split.")
-def demo(as_json: bool, seed: int) -> None:
-    """Train the library's methods on Debian's package tags and compare them."""
-    from rich.console import Console
-    from rich.progress import track
-
+@click.option("--seed", default=0, show_default=True, help="Seed of the folds.")
+@click.option("--out", "out_path", default="out/demo.html", show_default=True, help="The report.")
+def demo(as_json: bool, seed: int, out_path: str) -> None:
+    """Train the library's methods on Debian's package tags, compare them, write a report."""
+    from hyperlabel.cli._progress import cell_progress
     from hyperlabel.datasets import load_debtags
-    from hyperlabel.model_selection import iterative_train_test_split
+    from hyperlabel.experiments import Method, Protocol, Splits, Store, run
+    from hyperlabel.experiments.comparison import Comparison
+    from hyperlabel.experiments.portrait import portrait
 
     data = load_debtags()
-    rows = iterative_train_test_split(data.X, data.Y, groups=data.groups, test_size=0.25, random_state=seed)
-    messages = Console(stderr=True)
+    methods = [Method(name, make()) for name, make in _methods()]
+    protocol = Protocol("demo", [data], methods, Splits("groups", 3, seed=seed), "f1_micro", seed=seed)
+    cells = protocol.cells()
+    with Store(":memory:") as store, cell_progress("training", len(cells)) as progress:
+        spec = protocol.spec() | {"metrics": list(_SHOWN)}
+        run(cells, store, "demo", spec=spec, command="hyperlabel demo", progress=progress)
+        store.put_artifact("demo", f"portrait:{data.name}", portrait(data))
+        comparison = Comparison(store, "demo")
     results = [
-        {"method": name} | _measure(make(), *rows)
-        for name, make in track(_methods(), "training", console=messages, transient=True)
+        {"method": m, "fit_seconds": cost.fit_seconds} | {n: comparison.mean(data.name, m, n) for n in _SHOWN}
+        for m in comparison.methods
+        if (cost := comparison.cost(data.name, m)) is not None
     ]
+    report = _report(comparison, out_path)
     if as_json:
-        click.echo(json.dumps({"data": data.name, "seed": seed, "results": results}, indent=2))
+        found = {"data": data.name, "seed": seed, "results": results, "report": report}
+        click.echo(json.dumps(found, indent=2))
     else:
-        _print_table(data, rows, results)
+        _print_table(data, results)
+        click.echo(f"Report: {report}" if report else "For a report: pip install 'hyperlabel[report]'.")
 
 
-def _measure(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> dict[str, float]:
-    from hyperlabel.metrics import evaluate
+def _report(comparison: Any, out_path: str) -> str | None:
+    """Write the report; without matplotlib and jinja2 the demo still shows its table."""
+    from hyperlabel.report import comparison_report
+    from hyperlabel.report.svg import MISSING
 
-    start = time.perf_counter()
-    model.fit(X_train, y_train)
-    fitted = time.perf_counter()
-    values = evaluate(y_test, model.predict(X_test), model.decision_function(X_test))
-    return {"fit_seconds": fitted - start} | {name: values[name] for name in _SHOWN}
+    try:
+        html = comparison_report(comparison, title="hyperlabel on Debian's package tags")
+    except ValueError as error:
+        if str(error) != MISSING:
+            raise
+        return None
+    out = Path(out_path)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(html, encoding="utf-8")
+    return str(out)
 
 
-def _print_table(data: Any, rows: Any, results: list[dict[str, Any]]) -> None:
+def _print_table(data: Any, results: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    n_train, n_test = rows[0].shape[0], rows[1].shape[0]
     table = Table(
-        title=f"{data.name}: {n_train} packages to learn from, {n_test} to tag, {data.n_labels} tags",
-        caption="groups (source packages) are never split; lower is better for rank loss only",
+        title=f"{data.name}: {data.n_rows} packages, {data.n_labels} tags, 3 folds by source package",
+        caption="means over folds; lower is better for rank loss only",
     )
     table.add_column("method")
     for title in ("fit (s)", *_SHOWN.values()):

@@ -180,6 +180,14 @@ class Comparison:
             )
         return found
 
+    def far_behind(self, dataset: str) -> list[str]:
+        """Return methods so far behind (a floor) that a figure with them would show nothing else."""
+        behind = {v.method: v.difference for v in self.versus_best(dataset)}
+        if len(behind) < 3:
+            return []
+        limit = 4 * float(np.median(list(behind.values())))
+        return [method for method, difference in behind.items() if difference > limit > 0]
+
     def not_told_apart(self, dataset: str) -> list[str]:
         """Return the methods that the test does not tell apart from the best."""
         return [v.method for v in self.versus_best(dataset) if not v.told_apart]

@@ -262,10 +262,8 @@ class DifferenceDisplay(Display):
     @classmethod
     def from_comparison(cls, comparison: Comparison, dataset: str, *, ax: Any = None) -> DifferenceDisplay:
         """Draw a comparison's methods against the best one on a data set."""
-        rows = comparison.versus_best(dataset)
-        # A method far behind all others (the floor) would squeeze the rest into one pixel.
-        shown = [v for v in rows if v.difference <= 4 * float(np.median([w.difference for w in rows]))]
-        rows = shown if len(shown) > 1 else rows
+        far = comparison.far_behind(dataset)
+        rows = [v for v in comparison.versus_best(dataset) if v.method not in far]
         return cls(
             [v.method for v in rows],
             [v.difference for v in rows],
@@ -286,7 +284,7 @@ class DifferenceDisplay(Display):
         ax.axvline(0.0, color="C1", lw=1.2)
         ax.set_yticks(rows, self.names)
         ax.invert_yaxis()
-        ax.set_xlabel(f"{self.scoring} behind {shorten(self.best)}")
+        ax.set_xlabel(f"{self.scoring}: how far behind the best")
         ax.grid(visible=False, axis="y")
         return self
 
@@ -317,10 +315,8 @@ class CostDisplay(Display):
     @classmethod
     def from_comparison(cls, comparison: Comparison, dataset: str, *, ax: Any = None) -> CostDisplay:
         """Draw the methods of a comparison on one data set; those far behind (the floor) are left out."""
-        behind = {v.method: v.difference for v in comparison.versus_best(dataset)}
-        far = 4 * float(np.median(list(behind.values()))) if behind else np.inf
-        close = [m for m in comparison.ranking(dataset) if behind.get(m, 0.0) <= far]
-        costs = {m: comparison.cost(dataset, m) for m in close}
+        far = comparison.far_behind(dataset)
+        costs = {m: comparison.cost(dataset, m) for m in comparison.ranking(dataset) if m not in far}
         known = {m: cost for m, cost in costs.items() if cost is not None}
         return cls(
             list(known),

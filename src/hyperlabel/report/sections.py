@@ -39,7 +39,7 @@ def scores_section(c: Comparison) -> Section:
     for data in c.datasets:
         ranking = c.ranking(data)
         columns = [Column("method"), *(Column(m, True, _meaning(m)) for m in c.metrics)]
-        best = {m: next(iter(c.ranking(data, m)), None) for m in c.metrics}
+        best = {m: c.mean(data, c.ranking(data, m)[0], m) for m in c.metrics if c.ranking(data, m)}
         rows = [
             [
                 words(method),
@@ -47,7 +47,7 @@ def scores_section(c: Comparison) -> Section:
                     number(
                         c.mean(data, method, m),
                         text=_plus_minus(c.mean(data, method, m), c.spread(data, method, m)),
-                        mark=best[m] == method,
+                        mark=c.mean(data, method, m) == best.get(m),
                     )
                     for m in c.metrics
                 ),
@@ -106,7 +106,7 @@ def differences_section(c: Comparison) -> Section:
             "behind by",
             "95 % interval",
             "p-value",
-            f"P({best} better)",
+            "P(best better)",
             "P(equal)",
             "P(worse)",
         ]
@@ -127,9 +127,8 @@ def differences_section(c: Comparison) -> Section:
         chart = draw_figure(
             lambda ax, data=data: displays.DifferenceDisplay.from_comparison(c, data, ax=ax),
             f"{data}: how far methods are behind {best}, with 95 % intervals. The shaded band marks "
-            "differences that do "
-            "not matter; an interval that crosses zero is not told apart. "
-            "Methods far behind all others are left out.",
+            "differences that do not matter; an interval that crosses zero is not told apart."
+            f"{_left_out(c, data)}",
             key=f"difference-{c.datasets.index(data)}",
             size=(5.2, 0.3 * len(rows) + 1.1),
         )
@@ -184,6 +183,11 @@ def across_section(c: Comparison) -> Section:
     return section
 
 
+def _left_out(c: Comparison, data: str) -> str:
+    far = c.far_behind(data)
+    return f" Left out, far behind: {join(far)}." if far else ""
+
+
 def costs_section(c: Comparison) -> Section:
     """Time and memory against quality."""
     section = Section(
@@ -213,7 +217,7 @@ def costs_section(c: Comparison) -> Section:
         chart = draw_figure(
             lambda ax, data=data: displays.CostDisplay.from_comparison(c, data, ax=ax),
             f"{data}: time of a fit against {c.scoring}. On the dashed line nothing is both faster and "
-            "better.",
+            f"better.{_left_out(c, data)}",
             key=f"cost-{n}",
             size=(5.2, 3.8),
         )
@@ -308,6 +312,12 @@ def data_section(c: Comparison) -> Section:
         *("rows", "features", "labels", "labels_per_row"),
         *("distinct_label_sets", "rows_without_labels", "labels_without_rows"),
     )
+    names = {
+        "labels_per_row": "labels per row",
+        "distinct_label_sets": "label sets",
+        "rows_without_labels": "unlabelled rows",
+        "labels_without_rows": "empty labels",
+    }
     rows = []
     for data in c.datasets:
         p = c.portraits[data]
@@ -316,7 +326,7 @@ def data_section(c: Comparison) -> Section:
     section.blocks.append(
         Table(
             "What was learned from",
-            [Column("data"), *(Column(k.replace("_", " "), True) for k in keys)],
+            [Column("data"), *(Column(names.get(k, k), True) for k in keys)],
             rows,
         )
     )
