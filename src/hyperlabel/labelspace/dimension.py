@@ -83,23 +83,8 @@ def dimension_path(
         "mean": mean,
         "spread": scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(len(grid)),
         "fold_scores": scores,
-        "chosen": int(grid[choose(scores)]),
+        "chosen": int(grid[mean.argmax()]),  # the smallest of equals
     }
-
-
-def choose(scores: np.ndarray) -> int:
-    """Return the first candidate that the best one does not beat by one paired standard error.
-
-    The folds are shared, so the difference to the best is far steadier than either score.
-
-    Examples
-    --------
-    >>> choose(np.array([[0.1, 0.5, 0.51], [0.2, 0.6, 0.59]]))
-    1
-    """
-    gap = scores[:, [scores.mean(axis=0).argmax()]] - scores
-    error = gap.std(axis=0, ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.zeros(gap.shape[1])
-    return int(np.flatnonzero(gap.mean(axis=0) <= error)[0])
 
 
 def check_candidates(candidates: Any, shape: tuple[int, int]) -> np.ndarray:

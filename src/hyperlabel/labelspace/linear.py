@@ -125,8 +125,7 @@ class PLST(_NestedClassifier):
         The fitted encoder: `components_` (P), `offset_` (o), `singular_values_`.
     dimension_path_ : dict
         After "auto": ``n_components``, ``mean``, ``spread`` and ``fold_scores`` of the held-out
-        metric for each M, and ``chosen``: the smallest M that the best one does not beat by
-        one standard error of their paired differences.
+        metric for each M, and ``chosen``: the M of the highest mean (the smallest of equals).
     coef_, intercept_, residual_
         The default ridge and its certificate, as in `LabelSpaceClassifier`.
 
@@ -175,7 +174,7 @@ class PLST(_NestedClassifier):
         offset = centered.f_mean if self.reference == "mean" else np.zeros_like(centered.f_mean)
         assert moments.ff is not None
         gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, offset)
-        return offset, directions_of_gram(gram)
+        return offset, directions_of_gram(gram, certify=False)
 
 
 class CPLST(_NestedClassifier):

@@ -148,7 +148,7 @@ def _largest(a, count, out):
                 filled += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar
 def _solve_support(G, c, support, m, L, z):
     """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky, in place in L and z."""
     trace = 0.0
@@ -156,28 +156,27 @@ def _solve_support(G, c, support, m, L, z):
         trace += G[support[i], support[i]]
     shift = JITTER * trace / m
     for i in range(m):
-        row = G[support[i]]
+        at = support[i]
         for j in range(i + 1):
-            v = row[support[j]]
+            v = 0.0
             for k in range(j):
-                v -= L[i, k] * L[j, k]
+                v += L[i, k] * L[j, k]
+            v = G[at, support[j]] - v
             if i == j:
                 L[i, i] = np.sqrt(max(v + shift, shift))
             else:
                 L[i, j] = v / L[j, j]
-    for i in range(m):
-        v = c[support[i]]
+        v = 0.0
         for k in range(i):
-            v -= L[i, k] * z[k]
-        z[i] = v / L[i, i]
-    for i in range(m - 1, -1, -1):
-        v = z[i]
-        for k in range(i + 1, m):
-            v -= L[k, i] * z[k]
-        z[i] = v / L[i, i]
+            v += L[i, k] * z[k]
+        z[i] = (c[at] - v) / L[i, i]
+    for i in range(m - 1, -1, -1):  # by rows of L: columns would stride
+        z[i] /= L[i, i]
+        for k in range(i):
+            z[k] -= L[i, k] * z[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def _correlate(G, c, support, m, z, proxy):
     """Proxy = c − G z: the correlations of what is still unexplained."""
     for j in range(len(c)):

@@ -2,8 +2,9 @@
 
 The points of a label-space model with M components are ỹ_M = o + Σ_{m≤M} r_m p_m, so they
 grow by one rank-one term per component. The walk keeps a few rows in cache, adds term after
-term and updates each row's best k labels instead of sorting anew: the previous best, at
-their new scores, give a bar that few other labels clear.
+term and updates each row's best labels instead of sorting anew: a short list of the previous
+best, at their new scores, gives a bar (its k-th score); only when a label from outside the list
+reaches the bar must the list be made anew.
 
 Notation
 --------
@@ -82,7 +83,7 @@ def score_prefixes(
     for start in range(0, n, ROWS):
         rows = slice(start, min(start + ROWS, n))
         S = np.repeat(base[None, :], rows.stop - start, axis=0)
-        best = np.full((len(S), k), -1, dtype=np.int64)
+        best = np.full((len(S), min(3 * k + 1, K)), -1, dtype=np.int64)
         for done, first, last in _legs(grid):
             if done[1] > done[0]:
                 S += R[rows, done[0] : done[1]] @ P[done[0] : done[1]]
@@ -139,15 +140,30 @@ def _score_callable(
     return values
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
+# No fused multiply-add in these two loops: a score computed alone (`_sort_best`) must equal the same
+# score computed in a vector. The counters have 32 bits, or the loops stay scalar.
+
+
+@njit(cache=True, nogil=True)
 def _add_scaled(s, r, p):
     for j in range(len(s)):
         s[j] += r * p[j]
 
 
 @njit(cache=True, nogil=True)
-def _count_above(s, bar):
-    out = np.int32(0)  # a 32-bit counter, or the loop does not become vector instructions
+def _add_scaled_and_count(s, r, p, bar):
+    """Add r·p and count the scores that then reach the bar."""
+    out = np.int32(0)
+    for j in range(len(s)):
+        v = s[j] + r * p[j]
+        s[j] = v
+        out += np.int32(v >= bar)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _count(s, bar):
+    out = np.int32(0)
     for j in range(len(s)):
         out += np.int32(s[j] > bar)
     return out
@@ -167,68 +183,88 @@ def _insert(value, j, values, best, filled):
 
 
 @njit(cache=True, nogil=True)
-def _update_best(s, best, values, old):
-    """Bring the k best labels of one row up to date with its new scores."""
-    k, K = len(best), len(s)
+def _sort_best(s, r, p, best, values, old):
+    """Put the listed labels of one row into the order of their scores s + r·p."""
     filled = 0
-    if best[0] >= 0:
-        for i in range(k):
-            old[i] = best[i]
-        for i in range(k):
-            filled = _insert(s[old[i]], old[i], values, best, filled)
-    else:
-        for i in range(k):
-            filled = _insert(s[i], i, values, best, filled)
-            old[i] = i
-    below = np.nextafter(values[k - 1], np.float32(-np.inf))
-    if _count_above(s, below) == k:  # only the old ones reach the bar: the usual case
-        return
-    for j in range(K):
-        if s[j] > values[k - 1] or (s[j] == values[k - 1] and j < best[k - 1]):
+    for i in range(len(best)):
+        old[i] = best[i]
+    for i in range(len(best)):
+        j = old[i]
+        filled = _insert(s[j] + r * p[j], j, values, best, filled)
+
+
+@njit(cache=True, nogil=True)
+def _find_best(s, best, values, old):
+    """Let every label into the sorted list (`_sort_best`) that beats its last one."""
+    q = len(best)
+    for j in range(len(s)):
+        if s[j] > values[q - 1] or (s[j] == values[q - 1] and j < best[q - 1]):
             known = False
-            for i in range(k):
+            for i in range(q):
                 known = known or old[i] == j
             if not known:
-                _insert(s[j], j, values, best, k)
+                _insert(s[j], j, values, best, q)
+
+
+@njit(cache=True, nogil=True)
+def _step(s, r, p, k, best, values, old):
+    """Add one component to a row and bring its best labels up to date."""
+    _sort_best(s, r, p, best, values, old)
+    within = k
+    while within < len(best) and values[within] == values[k - 1]:
+        within += 1
+    reached = _add_scaled_and_count(s, r, p, values[k - 1])
+    if reached != within:  # someone outside the list reaches the k-th
+        _find_best(s, best, values, old)
+
+
+@njit(cache=True, nogil=True)
+def _gain(best, k, relevant, discount, ideal, size):
+    """Return nDCG@k and the hits of one row."""
+    gain, hits = 0.0, 0
+    for t in range(k):
+        if relevant[best[t]]:
+            gain += discount[t]
+            hits += 1
+    return (gain / ideal[min(size, k)] if size > 0 else 0.0), hits
 
 
 @njit(cache=True, nogil=True)
 def _walk(S, R, P, at, grid, indptr, indices, discount, ideal, best, counting, sums):
     n, K = S.shape
-    k = best.shape[1]
-    values, old = np.empty(k, np.float32), np.empty(k, np.int64)
+    k, q = len(discount), best.shape[1]
+    values, old = np.empty(q, np.float32), np.empty(q, np.int64)
     relevant = np.zeros((8, K), np.bool_)
-    for low in range(0, n, 8):
+    for low in range(0, n, 8):  # eight rows of scores stay in the nearest cache
         high = min(low + 8, n)
         for i in range(low, high):
-            for q in range(indptr[i], indptr[i + 1]):
-                relevant[i - low, indices[q]] = True
+            for t in range(indptr[i], indptr[i + 1]):
+                relevant[i - low, indices[t]] = True
         done = at
         for g in range(len(grid)):
+            single = grid[g] == done + 1 and not counting and best[low, 0] >= 0
             for m in range(done, grid[g]):
                 for i in range(low, high):
-                    _add_scaled(S[i], R[i, m], P[m])
+                    if single:
+                        _step(S[i], R[i, m], P[m], k, best[i], values, old)
+                    else:
+                        _add_scaled(S[i], R[i, m], P[m])
             done = max(done, grid[g])
             for i in range(low, high):
-                s = S[i]
                 if counting:
-                    on = _count_above(s, np.float32(0))
-                    right = 0
-                    for q in range(indptr[i], indptr[i + 1]):
-                        right += s[indices[q]] > 0
-                    sums[2, g] += on
-                    sums[3, g] += right
+                    sums[2, g] += _count(S[i], np.float32(0))
+                    for t in range(indptr[i], indptr[i + 1]):
+                        sums[3, g] += S[i, indices[t]] > 0
                     continue
-                _update_best(s, best[i], values, old)
-                gain, hits = 0.0, 0
-                for t in range(k):
-                    if relevant[i - low, best[i, t]]:
-                        gain += discount[t]
-                        hits += 1
-                size = min(indptr[i + 1] - indptr[i], k)
-                if size > 0:
-                    sums[0, g] += gain / ideal[size]
+                if not single:
+                    if best[i, 0] < 0:
+                        best[i] = np.arange(q)
+                    _sort_best(S[i], np.float32(0), S[i], best[i], values, old)
+                    _find_best(S[i], best[i], values, old)
+                size = indptr[i + 1] - indptr[i]
+                gain, hits = _gain(best[i], k, relevant[i - low], discount, ideal, size)
+                sums[0, g] += gain
                 sums[1, g] += hits
         for i in range(low, high):
-            for q in range(indptr[i], indptr[i + 1]):
-                relevant[i - low, indices[q]] = False
+            for t in range(indptr[i], indptr[i + 1]):
+                relevant[i - low, indices[t]] = False
