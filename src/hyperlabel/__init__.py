@@ -36,6 +36,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "HypergraphSpectralCV",
         "ProjectionClassifier",
         "hypergraph_spectral_path",
+        "projection_path",
         "OPLS",
         "HOPLS",
         "MDDM",

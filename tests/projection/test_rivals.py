@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise_distances
 from tests.projection import oracles
 from tests.projection.test_hypergraph_spectral import make_data
 
-from hyperlabel import HOPLS, LPP, MDDM, MLSI, OPLS, HypergraphSpectral
+from hyperlabel import HOPLS, LPP, MDDM, MLSI, OPLS, HypergraphSpectral, projection_path
 
 SHAPES = [(60, 12), (25, 40)]
 ROUTES = ("gram", "samples", "krylov")
@@ -185,3 +185,20 @@ def test_bad_choices_get_one_sentence(model, sentence):
     X, Y = make_data(41)
     with pytest.raises(ValueError, match=sentence):
         model.fit(X, Y)
+
+
+def test_methods_share_one_path():
+    X, Y = make_data(42)
+    methods = {"opls": OPLS(3), "cca": HypergraphSpectral(3, expansion="cca")}
+    methods |= {t: HOPLS(3, tradeoff=t) for t in (0.1, 1.0)}
+    path = projection_path(X, Y, estimators=methods, alphas=[0.1, 10.0])
+    assert len(path.path.f_mean) == 18  # Y once, [Y, H₀] once
+    assert len(list(path)) == len(path) == 8
+    for model in path:
+        single = methods[model.name].set_params(alpha=model.alpha).fit(X, Y)
+        assert_allclose(model.components, single.components_, atol=1e-9)
+        assert_allclose(path.model(model.name, model.alpha).components, single.components_, atol=1e-9)
+    with pytest.raises(ValueError, match="not MDDM"):
+        projection_path(X, Y, estimators={"x": MDDM()}, alphas=[1.0])
+    with pytest.raises(ValueError, match="no method"):
+        projection_path(X, Y, estimators={}, alphas=[1.0])

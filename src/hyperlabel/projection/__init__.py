@@ -6,7 +6,13 @@ from hyperlabel.projection.lpp import LPP
 from hyperlabel.projection.mddm import MDDM
 from hyperlabel.projection.mlsi import MLSI
 from hyperlabel.projection.opls import HOPLS, OPLS
-from hyperlabel.projection.path import SpectralModel, SpectralPath, hypergraph_spectral_path
+from hyperlabel.projection.path import (
+    ProjectionModel,
+    ProjectionPath,
+    SpectralPath,
+    hypergraph_spectral_path,
+    projection_path,
+)
 from hyperlabel.projection.readout import ProjectionClassifier
 
 __all__ = [
@@ -19,6 +25,8 @@ __all__ = [
     "MDDM",
     "MLSI",
     "LPP",
+    "projection_path",
+    "ProjectionPath",
+    "ProjectionModel",
     "SpectralPath",
-    "SpectralModel",
 ]
