@@ -9,7 +9,7 @@ export HYPERLABEL_DATA
 TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest check bench clean
+.PHONY: help setup demo test lint types contract doctest docs check bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -41,7 +41,10 @@ contract: setup ## import-linter: imports go down only
 doctest: setup ## run the examples in docstrings, README and docs
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src README.md docs
 
-check: test lint types contract doctest ## all that CI runs
+docs: setup ## build the documentation site into docs/_build/html (warnings are errors)
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+check: test lint types contract doctest docs ## all that CI runs
 
 bench: setup ## side-by-side timings (slow; see benchmarks/)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'

@@ -14,7 +14,7 @@ from hyperlabel.metrics.ranking import RankedRows, mean_where_defined, ranked_bl
 def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Share of relevant labels among the k best of each row, mean over all rows.
 
-    P@k(row) = |y ∩ top_k(f)| / k. Ties go to the lowest label index, as in `predict_topk`, so that
+    ``P@k(row) = |y ∩ top_k(f)| / k``. Ties go to the lowest label index, as in `predict_topk`, so that
     scores and the lists made from them give the same value. scikit-learn has no such measure.
 
     Parameters
@@ -45,7 +45,7 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any 
 def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Discounted gain of the k best labels of each row over the best possible, mean over all rows.
 
-    nDCG@k(row) = Σ_{r ≤ k} [label at rank r ∈ y] / log₂(r+1)  /  Σ_{r ≤ min(k, |y|)} 1 / log₂(r+1)
+    ``nDCG@k(row) = Σ_{r ≤ k} [label at rank r ∈ y] / log₂(r+1) / Σ_{r ≤ min(k, |y|)} 1 / log₂(r+1)``
 
     and 0 for a row without labels, as in scikit-learn. **Difference from**
     :func:`sklearn.metrics.ndcg_score`, which averages the gain over tied labels: here ties go to the
@@ -152,7 +152,7 @@ def propensities(y_train: Any, *, A: float = 0.55, B: float = 1.5) -> np.ndarray
 def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample_weight: Any = None) -> float:
     """Precision among the k best labels with rare labels counting more, over the best possible.
 
-    PSP@k = Σ_rows Σ_{j ∈ y ∩ top_k(f)} 1/p_j  /  Σ_rows max_{S ⊆ y, |S| ≤ k} Σ_{j ∈ S} 1/p_j
+    ``PSP@k = Σ_rows Σ_{j ∈ y ∩ top_k(f)} 1/p_j / Σ_rows max_{S ⊆ y, |S| ≤ k} Σ_{j ∈ S} 1/p_j``
 
     The propensities p_j come from the *training* labels, ``propensities(y_train, A=…, B=…)``: state A and
     B with the result. Ties go to the lowest label index. scikit-learn has no such measure.

@@ -157,7 +157,7 @@ def mean_where_defined(values: np.ndarray, weights: np.ndarray | None) -> float:
 def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of (relevant, irrelevant) label pairs of a row in the wrong order, mean over rows.
 
-    loss(row) = Σ_{p ∈ y, q ∉ y} ( [f_p < f_q] + ½[f_p = f_q] ) / (|y| |ȳ|)
+    ``loss(row) = Σ_{p ∈ y, q ∉ y} ( [f_p < f_q] + ½[f_p = f_q] ) / (|y| |ȳ|)``
 
     where:
 
@@ -199,7 +199,7 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
 def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """How far down the list one must go to find every relevant label, mean over rows.
 
-    coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|, 0 for a row without labels.
+    ``coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|``, 0 for a row without labels.
 
     The definition of :func:`sklearn.metrics.coverage_error`, which takes no sparse y and no lists.
 
@@ -231,7 +231,7 @@ def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> f
 def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of relevant labels among those ranked at or above each relevant one.
 
-    LRAP(row) = (1/|y|) Σ_{p ∈ y} |{q ∈ y : f_q ≥ f_p}| / |{q : f_q ≥ f_p}|, and 1 for a row with
+    ``LRAP(row) = (1/|y|) Σ_{p ∈ y} |{q ∈ y : f_q ≥ f_p}| / |{q : f_q ≥ f_p}|``, and 1 for a row with
     all or no labels: the definition of :func:`sklearn.metrics.label_ranking_average_precision_score`,
     which takes no lists and works row by row in Python.
 

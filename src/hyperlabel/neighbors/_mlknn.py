@@ -52,7 +52,7 @@ class MLkNN(MultiLabelClassifier):
     ----------
     n_neighbors_ : int
         Neighbours really used: at most the number of other training rows.
-    log_odds_ : ndarray of shape (n_labels, n_neighbors_ + 1)
+    log_odds_ : ndarray of shape (n_labels, k + 1)
         Log-odds of each label for each number of neighbours that have it.
     classes_ : ndarray
         Labels (column numbers), or the classes of a 1-D y.

@@ -323,8 +323,9 @@ class HypergraphRankSVM(RankSVM):
     scale : {"trace", "literal"}, default="trace"
         ``"trace"`` divides XᵀLX by its mean diagonal entry, so that λ = 1 weighs as much as the
         plain penalty whatever n is; ``"literal"`` takes it as printed, where it grows with n².
-    solver, kernel, gamma, degree, coef0, tol, max_iter, scaling, label_cost, dual_dtype, warm_start, trace, \
-max_memory, random_state
+    solver, kernel, gamma, degree, coef0, tol, max_iter, scaling
+        As in `RankSVM`.
+    label_cost, dual_dtype, warm_start, trace, max_memory, random_state
         As in `RankSVM`.
 
     Attributes
