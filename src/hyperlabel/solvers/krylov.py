@@ -20,7 +20,8 @@ Numerics
 Blocks are orthogonalised against their two predecessors only. The recurrence then holds to
 rounding even where far blocks lose orthogonality, and (T + λI)y = E₁S is solved exactly with
 the block-tridiagonal T that was built; hence B − (A + λI)Qy = −Q_{j+1}C_j y_j, so that the residual
-reported from the small factors is the true one. Lost orthogonality costs steps, not truth.
+reported from the small factors is the true one. Lost orthogonality costs steps, not truth. In
+single precision the products themselves round by ε√N‖A‖‖y‖, which is added to what is reported.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class KrylovSpace:
     basis: list[np.ndarray] = field(default_factory=list)
     diagonal: list[np.ndarray] = field(default_factory=list)
     lower: list[np.ndarray] = field(default_factory=list)
+    spread: float = 0.0  # running estimate of ‖A‖
     converged: bool = False
 
     @property
@@ -76,7 +78,10 @@ class KrylovSpace:
         if not self.diagonal:
             return [], np.zeros(len(self.norms))
         y = elimination.back_substitute()
-        return y, _relative(np.linalg.norm(self.lower[-1] @ y[-1], axis=0), self.norms)
+        # Products of length N round by about ε√N‖A‖‖y‖: nothing in double precision, the limit in single.
+        size = np.sqrt(sum(np.einsum("ij,ij->j", part, part) for part in y))
+        rounding = float(np.finfo(self.dtype).eps) * np.sqrt(self.size) * (self.spread + alpha) * size
+        return y, _relative(np.linalg.norm(self.lower[-1] @ y[-1], axis=0) + rounding, self.norms)
 
     def expand(self, y: list[np.ndarray], right: np.ndarray | None = None) -> np.ndarray:
         """Return Q y (times `right`, m×p), N×p."""
@@ -122,7 +127,6 @@ def block_lanczos(
     Q, S = orthonormalise(B / scale.astype(B.dtype))
     space = KrylovSpace(len(B), B.dtype, start=S * scale, norms=norms)
     elimination = _Elimination(space.start, alpha)
-    spread = 0.0  # running estimate of ‖A‖: what is smaller than rounding of it is no new direction
     previous: np.ndarray | None = None
     while Q.shape[1] and space.n_iter < max_iter:
         W = operator(Q)
@@ -134,8 +138,9 @@ def block_lanczos(
         W -= Q @ (Q.T @ W)
         if previous is not None:
             W -= previous @ (previous.T @ W)
-        spread = max(spread, float(np.linalg.norm(diagonal, 2)))
-        following, C = orthonormalise(W, floor=spread * 10 * float(np.finfo(W.dtype).eps))
+        space.spread = max(space.spread, float(np.linalg.norm(diagonal, 2)))
+        # What is smaller than the rounding of A is no new direction.
+        following, C = orthonormalise(W, floor=space.spread * 10 * float(np.finfo(W.dtype).eps))
         elimination.push(diagonal.astype(np.float64), space.lower[-1] if space.lower else None)
         space.basis.append(Q)
         space.diagonal.append(diagonal.astype(np.float64))
