@@ -2,7 +2,8 @@
 
 Run: python -m benchmarks peers [data …]
 Environments live in .bench/ (ignored by git) and are made on first use. A peer that does not install or
-run here gets a row that says so. Threads are fixed to 1, times are medians of warm runs, and every
+run here gets a row that says so. Threads are fixed to 1; times are CPU seconds, so that a busy machine
+does not distort them, and medians of warm runs. Every
 method gets the same rows. Cuts are tuned for everyone alike, on scores of held-out training rows:
 one shared cut for micro-F1, one per label for macro-F1.
 """
