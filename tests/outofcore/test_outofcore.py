@@ -18,6 +18,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from hyperlabel import (
     CPLST,
+    HOPLS,
+    MDDM,
+    OPLS,
     PLST,
     BinaryRelevance,
     CompressedSensing,
@@ -47,6 +50,10 @@ MODELS = [
     HypergraphSpectral(expansion="star", edge_weights="compactness"),
     HypergraphSpectral(expansion="zhou", form="least_squares"),
     HypergraphSpectral(expansion="cca", n_components=2),
+    OPLS(alpha=0.5),
+    HOPLS(),
+    MDDM(2),
+    MDDM(2, variant="feature"),
     PLST(3),
     PLST(None, reference="origin"),
     CPLST(2),
