@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +103,20 @@ def test_progress_warnings_and_details_are_kept():
         with pytest.raises(ValueError, match="holds no suite 'nope'"):
             store.suite("nope")
     assert seen == [(1, 1, 0, {"i": 0})]
+
+
+def test_a_worker_that_is_killed_costs_only_its_own_cell():
+    def die_or_work(i):  # inside, so that it travels to the workers by value
+        if i == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Outcome([Value("a", "m", float(i))])
+
+    cells = [Cell({"i": i}, partial(die_or_work, i)) for i in range(3)]
+    with Store(":memory:") as store:
+        summary = run(cells, store, "s", n_jobs=2)
+        assert (summary.computed, summary.failed) == (3, 1)
+        assert [c["status"] for c in store.cells("s")] == ["done", "failed", "done"]
+        assert "was killed" in store.cells("s")[1]["error"]
 
 
 def test_equal_cells_are_refused():

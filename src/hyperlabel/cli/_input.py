@@ -73,10 +73,10 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
     if labels is not None and kind == "arff" and labels.lstrip("-").isdecimal():
         given["labels"] = int(labels)
     elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
-        given["labels"] = names(labels)
+        given["labels"] = _names(labels)
     for key in ("features", "text"):
         if key in given:
-            given[key] = names(given[key])
+            given[key] = _names(given[key])
     return given
 
 
@@ -93,6 +93,5 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def names(text: str) -> list[str]:
-    """Split an option that lists names."""
+def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]

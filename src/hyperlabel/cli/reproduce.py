@@ -25,6 +25,7 @@ import click
               help="Results file; a killed run resumes from it.")  # fmt: skip
 @click.option("--out", "out_path", default="out/reproduce.html", show_default=True, help="The report.")
 @click.option("--markdown", default=None, help="Also write one Markdown file per item into this folder.")
+@click.option("--collect-only", is_flag=True, help="Compute nothing: report what the results file holds.")
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
@@ -87,7 +88,7 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
             suite = f"reproduce {item.id}{' quick' if plan.quick else ''}"
             with cell_progress(item.id, len(cells)) as progress:
                 run(
-                    cells,
+                    _kept(cells, store) if options["collect_only"] else cells,
                     store,
                     suite,
                     command=command,
@@ -98,6 +99,10 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
                 )
             runs = Runs(store.cells(suite), store.values(suite))
             result = item.collect(plan, runs)
+            if len(runs.cells) < len(cells):
+                result.notes.append(
+                    f"{len(runs.cells)} of {len(cells)} planned cells are finished: means are over these."
+                )
             result.quick, result.failures = plan.quick, runs.failures()
             result.missing = [*missing_parts(plan, item.data), *result.missing]
             result.seconds = time.perf_counter() - start
@@ -106,6 +111,11 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
                 if environment not in record["environments"]:
                     record["environments"].append(environment)
     return results, record
+
+
+def _kept(cells: list[Any], store: Any) -> list[Any]:
+    finished = store.finished([cell.id for cell in cells])
+    return [cell for cell in cells if cell.id in finished]
 
 
 def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:

@@ -168,10 +168,23 @@ def _compute(cells: Sequence[Cell], n_jobs: int) -> Iterator[tuple[Cell, Outcome
             yield (cell, *execute(cell))
         return
     from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    jobs = (delayed(_execute_at)(i, cell) for i, cell in enumerate(cells))
-    for i, outcome, error in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs):
-        yield cells[i], outcome, error
+    waiting = dict(enumerate(cells))
+    try:
+        jobs = (delayed(_execute_at)(i, cell) for i, cell in enumerate(cells))
+        for i, outcome, error in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs):
+            del waiting[i]
+            yield cells[i], outcome, error
+    except TerminatedWorkerError:
+        # A worker was killed (out of memory, most likely) and took the pool with it. Which cell did it
+        # is not known, so the rest go one by one, each in a process of its own that may die alone.
+        for i, cell in waiting.items():
+            try:
+                ((_, outcome, error),) = Parallel(n_jobs=2)([delayed(_execute_at)(i, cell)])
+            except TerminatedWorkerError:
+                outcome, error = Outcome(), "the process of this cell was killed (out of memory?)"
+            yield cell, outcome, error
 
 
 def _execute_at(i: int, cell: Cell) -> tuple[int, Outcome, str | None]:

@@ -208,7 +208,7 @@ class CriticalDifferenceDisplay(Display):
         left = float(self.ranks.min())
         for i, group in enumerate(self.groups):
             rows = [place[m] for m in group]
-            x = left - 0.15 * (i + 1) * max(1.0, (k - 1) / 6)
+            x = left - 0.09 * (i + 1) * max(1.0, float(np.ptp(self.ranks)))
             ax.plot(
                 [x, x],
                 [min(rows) - 0.25, max(rows) + 0.25],

@@ -38,7 +38,7 @@ def scores_section(c: Comparison) -> Section:
     )
     for data in c.datasets:
         ranking = c.ranking(data)
-        columns = [Column("method"), *(Column(m, True, _meaning(m)) for m in c.metrics)]
+        columns = [Column("method"), *(Column(_SHORT.get(m, m), True, _meaning(m)) for m in c.metrics)]
         best = {m: c.mean(data, c.ranking(data, m)[0], m) for m in c.metrics if c.ranking(data, m)}
         rows = [
             [
@@ -61,10 +61,13 @@ def scores_section(c: Comparison) -> Section:
     return section
 
 
+_SHORT = {"label_ranking_average_precision": "LRAP"}
+
+
 def _meaning(metric: str) -> str:
     from hyperlabel.experiments.protocol import LOWER_IS_BETTER
 
-    return "lower is better" if metric in LOWER_IS_BETTER else "higher is better"
+    return f"{metric}: {'lower' if metric in LOWER_IS_BETTER else 'higher'} is better"
 
 
 def _facts(facts: dict[str, Any]) -> str:
@@ -230,7 +233,10 @@ def labels_section(c: Comparison) -> Section:
     section = Section(
         "labels",
         "Labels",
-        [f"Counts are pooled over all test parts. A label counts as failing when its F1 is below {FAILING}."],
+        [
+            "Counts are pooled over all test parts, so that each row counts once per repeat. "
+            f"A label counts as failing when its F1 is below {FAILING}."
+        ],
     )
     for n, data in enumerate(c.datasets):
         method = recommended(c)

@@ -42,17 +42,20 @@ def _which(c: Comparison, best: str) -> str:
     data = c.datasets[0]
     mean, among = c.mean(data, best), len(c.ranking(data))
     text = f"{best}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
+    same = c.not_told_apart(data)
+    if same:
+        text += f" {len(same)} others are not told apart from it, so cost may decide: {join(same, 8)}."
     mine = c.cost(data, best)
     cheaper = []
-    for method in c.not_told_apart(data):
+    for method in same:
         cost = c.cost(data, method)
         if mine and cost and cost.fit_seconds < mine.fit_seconds / 2:
             cheaper.append((cost.fit_seconds, method))
     if cheaper and mine:
         seconds, method = min(cheaper)
         text += (
-            f" If training time matters: {method} ({c.mean(data, method):.3f}) is not told apart from it and "
-            f"fits {mine.fit_seconds / seconds:.0f} times faster."
+            f" Of these {method} ({c.mean(data, method):.3f}) fits {mine.fit_seconds / seconds:.0f} times "
+            "faster than the best."
         )
     return text
 
