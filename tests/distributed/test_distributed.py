@@ -3,6 +3,8 @@
 import importlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -179,3 +181,14 @@ def test_a_worker_killed_mid_fit_changes_nothing(client, data):
     _same(got, BinaryRelevance().fit(X, Y), X, rtol=1e-12)
     with pytest.raises(ProcessLookupError):  # it was mid-fit indeed
         os.kill(victim, 0)
+
+
+def test_without_dask_the_library_imports_and_says_what_is_missing():
+    code = (
+        "import sys; sys.modules['dask'] = None\n"
+        "import hyperlabel\n"
+        "try:\n    hyperlabel.distributed\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "pip install 'hyperlabel[dask]'" in done.stdout, done.stderr

@@ -11,11 +11,15 @@ from hyperlabel import __version__
 
 # command → (module, attribute, help line); the module is imported only when its command runs.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
+    "fit": ("hyperlabel.cli.fit", "fit", "Fit a model on your file and write it to a model file."),
+    "predict": ("hyperlabel.cli.predict", "predict", "Predict labels, with scores, for new rows."),
+    "evaluate": ("hyperlabel.cli.evaluate", "evaluate", "Measure a model on labelled rows."),
     "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
     "compare": ("hyperlabel.cli.compare", "compare", "Compare methods on your data and write a report."),
     "reproduce": ("hyperlabel.cli.reproduce", "reproduce", "Reproduce the papers' tables and figures."),
     "report": ("hyperlabel.cli.report", "report", "Write the report of a results file again."),
     "data": ("hyperlabel.cli.data", "data", "Look at data files, convert them, split them."),
+    "doctor": ("hyperlabel.cli.doctor", "doctor", "Check this installation."),
 }
 
 
@@ -44,6 +48,8 @@ class LazyGroup(click.Group):
         """Run a command; bad input ends in one sentence and exit code 2, never in a traceback."""
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # the reader of the pipe has seen enough: click ends quietly
         except (ValueError, OSError) as error:
             raise click.UsageError(str(error), ctx=None) from error
 

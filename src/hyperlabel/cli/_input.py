@@ -73,10 +73,10 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
     if labels is not None and kind == "arff" and labels.lstrip("-").isdecimal():
         given["labels"] = int(labels)
     elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
-        given["labels"] = _names(labels)
+        given["labels"] = names(labels)
     for key in ("features", "text"):
         if key in given:
-            given[key] = _names(given[key])
+            given[key] = names(given[key])
     return given
 
 
@@ -93,5 +93,6 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
+    """Split an option that lists names."""
     return [name.strip() for name in text.split(",") if name.strip()]

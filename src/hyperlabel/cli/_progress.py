@@ -24,3 +24,16 @@ def cell_progress(title: str, total: int) -> Iterator[Any]:
             bar.update(task, completed=done, total=total, description=f"{title}: {what}{note}")
 
         yield move
+
+
+@contextmanager
+def step(title: str) -> Iterator[None]:
+    """Show what is under way, with a spinner, while it lasts."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(title):
+        yield

@@ -34,6 +34,7 @@ def _methods() -> list[tuple[str, Callable[[], Any]]]:
             "HypergraphSpectral + SVM per label (KDD'08)",
             lambda: make_pipeline(hl.HypergraphSpectral(alpha=3.0), hl.BinaryRelevance(LinearSVC(C=100.0))),
         ),
+        ("PLST, dimension chosen", lambda: hl.PLST(alpha=3.0)),
         ("HOPLS + MLkNN", lambda: make_pipeline(hl.HOPLS(alpha=3.0), hl.MLkNN())),
         ("MLkNN, cosine", lambda: hl.MLkNN(metric="cosine")),
         (

@@ -4,6 +4,14 @@ from hyperlabel.meta._wrapping import out_of_fold_scores
 from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.free_search import FreeSearchCV
+from hyperlabel.meta.retraining import retrain
 from hyperlabel.meta.threshold import ThresholdTuner
 
-__all__ = ["ThresholdTuner", "MultiLabelCalibrator", "out_of_fold_scores", "FreeSearchCV", "AutoMultiLabel"]
+__all__ = [
+    "ThresholdTuner",
+    "MultiLabelCalibrator",
+    "out_of_fold_scores",
+    "FreeSearchCV",
+    "AutoMultiLabel",
+    "retrain",
+]

@@ -149,27 +149,23 @@ def _largest(a, count, out):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar
-def _solve_support(G, c, support, m, L, z):
-    """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky, in place in L and z."""
+def _solve_support(G, c, support, m, z):
+    """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky (LAPACK)."""
+    A = np.empty((m, m))
     trace = 0.0
-    for i in range(m):
-        trace += G[support[i], support[i]]
-    shift = JITTER * trace / m
     for i in range(m):
         at = support[i]
         for j in range(i + 1):
-            v = 0.0
-            for k in range(j):
-                v += L[i, k] * L[j, k]
-            v = G[at, support[j]] - v
-            if i == j:
-                L[i, i] = np.sqrt(max(v + shift, shift))
-            else:
-                L[i, j] = v / L[j, j]
+            A[i, j] = A[j, i] = G[at, support[j]]
+        trace += A[i, i]
+    for i in range(m):
+        A[i, i] += JITTER * trace / m
+    L = np.linalg.cholesky(A)
+    for i in range(m):
         v = 0.0
         for k in range(i):
             v += L[i, k] * z[k]
-        z[i] = (c[at] - v) / L[i, i]
+        z[i] = (c[support[i]] - v) / L[i, i]
     for i in range(m - 1, -1, -1):  # by rows of L: columns would stride
         z[i] /= L[i, i]
         for k in range(i):
@@ -212,7 +208,7 @@ def _store(support, z, m, left, square, indices, values):
 def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
     n, K = C.shape
     wide = min(3 * s, K)
-    L, z = np.empty((wide, wide)), np.empty(wide)
+    z = np.empty(wide)
     magnitude, proxy = np.empty(K), np.empty(K)
     merged, picked = np.empty(wide, np.int64), np.empty(min(2 * s, K), np.int64)
     keep = np.empty(s, np.int64)
@@ -240,7 +236,7 @@ def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_it
                     t += 1
             for i in range(m):
                 member[support[i]] = False
-            _solve_support(G, c, merged, t, L, z)  # estimate
+            _solve_support(G, c, merged, t, z)  # estimate
             m = min(s, t)
             _largest(np.abs(z[:t]), m, keep)  # prune
             for i in range(m):
@@ -259,8 +255,7 @@ def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_it
 @njit(cache=True, nogil=True)
 def _omp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
     n, K = C.shape
-    L, z = np.empty((s, s)), np.empty(s)
-    proxy, support = np.empty(K), np.empty(s, np.int64)
+    z, proxy, support = np.empty(s), np.empty(K), np.empty(s, np.int64)
     for row in range(n):
         c = C[row]
         m, left = 0, square[row]
@@ -275,7 +270,7 @@ def _omp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter)
                 break  # nothing outside the support correlates with the rest
             support[m] = j
             m += 1
-            _solve_support(G, c, support, m, L, z)
+            _solve_support(G, c, support, m, z)
             _correlate(G, c, support, m, z, proxy)
             left = _unexplained(c, support, m, z, proxy, square[row])
         residual[row] = _store(support, z, m, left, square[row], indices[row], values[row])

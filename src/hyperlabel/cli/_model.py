@@ -1,0 +1,211 @@
+"""A model file with the user's columns: what `fit` saves and every other command reads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.cli._input import plain_warnings
+
+KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of the training file were, kept in the model file."""
+
+    format: str
+    label_names: list[str]
+    feature_names: list[str] = field(default_factory=list)  # of a table; empty: all, by position
+    n_features: int = 0
+    text: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # 0/1 columns of a table
+    label_column: str | None = None
+    label_separator: str | None = None
+    reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
+    method: str = ""
+    rows: int = 0
+
+    @property
+    def text_only(self) -> bool:
+        """Whether a row is nothing but a text."""
+        return bool(self.text) and not self.n_features
+
+    def inputs(self, data: Any) -> Any:
+        """Return the rows of a data set as the model takes them."""
+        if not self.text:
+            return data.X
+        if data.text is None:
+            raise ValueError(f"{data.name} has no text, but the model was fitted on text.")
+        if not self.n_features:
+            return data.text
+        rows = np.empty((len(data), 1 + self.n_features), dtype=object)
+        rows[:, 0] = data.text
+        rows[:, 1:] = np.asarray(data.X)
+        return rows
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A loaded model and its columns."""
+
+    model: Any
+    columns: Columns
+    path: str
+
+    def scores(self, rows: Any) -> np.ndarray:
+        """Scores n×k, whatever the model calls them."""
+        scorer = "decision_function" if hasattr(self.model, "decision_function") else "predict_proba"
+        found = np.asarray(getattr(self.model, scorer)(rows), dtype=np.float64)
+        return found[:, None] if found.ndim == 1 else found
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """Label sets as a dense n×k array of truth values."""
+        found = self.model.predict(rows)
+        return np.asarray(found.toarray() if hasattr(found, "toarray") else found) > 0
+
+
+def open_model(path: str) -> ModelFile:
+    """Load a model written by ``hyperlabel fit``."""
+    from hyperlabel.persistence import describe, load
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(
+            f"There is no model file {path}: make one with hyperlabel fit DATA -o {path}."
+        )
+    notes = (describe(path).get("metadata") or {}).get(KEY)
+    if not isinstance(notes, dict):
+        raise ValueError(
+            f"{path} holds a model without notes on columns: the commands read files made by hyperlabel fit; "
+            "use hyperlabel.load in Python."
+        )
+    try:
+        columns = Columns(**notes)
+    except TypeError as error:
+        raise ValueError(
+            f"The notes on columns in {path} are of another version: fit the model again."
+        ) from error
+    return ModelFile(load(path), columns, path)
+
+
+def save_model(file: ModelFile, sample: Any = None) -> None:
+    """Write a model with its columns; the old file stays until the new one is complete."""
+    from hyperlabel.persistence import save
+
+    save(file.model, file.path, X=sample, metadata={KEY: asdict(file.columns)})
+
+
+# -- reading rows for a model ---------------------------------------------------------------------------
+
+
+def read_rows(source: str, columns: Columns, *, labelled: bool, ids: str | None = None) -> Any:
+    """Read rows to predict (labels not needed) or to learn from and judge by (labelled).
+
+    `source` is a file or ``-`` for stdin; `ids` names a column to carry along as `groups`.
+    """
+    with _as_file(source, columns) as path, plain_warnings():
+        data = _read(path, columns, labelled, ids)
+    if not len(data):
+        raise ValueError(f"{source} has no rows.")
+    n = columns.n_features
+    if n and data.n_features != n:
+        raise ValueError(f"{source} has {data.n_features} features, the model was fitted on {n}.")
+    return data
+
+
+def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
+    from hyperlabel import datasets
+
+    if path.endswith(".lines"):
+        texts = Path(path).read_text(encoding="utf-8").splitlines()
+        return datasets.Dataset(
+            np.zeros((len(texts), 0)), np.zeros((len(texts), 0)), text=texts, name="lines"
+        )
+    kind = datasets.data_format(path)
+    if ids is not None and kind != "table":
+        raise ValueError("--id names a column of a table (CSV, JSON lines, Parquet).")
+    if kind != "table":
+        options: dict[str, Any] = dict(columns.reading) if kind == "arff" == columns.format else {}
+        if kind == "svmlight":
+            options = {"n_features": columns.n_features, **columns.reading}
+        return datasets.read_data(path, **options)
+    if columns.format != "table":
+        raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
+    labels: dict[str, Any] = {"labels": []}
+    if labelled and columns.label_column is not None:
+        labels = {"label_column": columns.label_column, "label_separator": columns.label_separator}
+    elif labelled:
+        labels = {"labels": columns.labels}
+    return datasets.read_table(
+        path, text=columns.text or None, features=columns.feature_names, group=ids, **labels
+    )
+
+
+@contextmanager
+def _as_file(source: str, columns: Columns) -> Iterator[str]:
+    """Give stdin the form of a file, told from its first line; a .txt file of texts is lines, too."""
+    if source != "-":
+        if not Path(source).exists():
+            raise FileNotFoundError(f"There is no file {source}: check the path (- reads stdin).")
+        if not (columns.text_only and Path(source).suffix.lower() == ".txt"):
+            yield source
+            return
+        content = Path(source).read_bytes()
+        ending = ".lines"
+    else:
+        content = sys.stdin.buffer.read()
+        ending = _kind_of(content, columns)
+    if not content.strip():
+        raise ValueError("There is nothing on stdin." if source == "-" else f"{source} is empty.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"stdin{ending}")
+        path.write_bytes(content)
+        yield str(path)
+
+
+def _kind_of(content: bytes, columns: Columns) -> str:
+    start = content[: 1 << 16].decode("utf-8", errors="ignore").lstrip("\ufeff \r\n")
+    if columns.format != "table":
+        return {"arff": ".arff", "svmlight": ".svm", "xmc": ".xmc"}.get(columns.format, ".csv")
+    if start.startswith("{"):
+        return ".jsonl"
+    first = start.split("\n")[0]
+    header = {
+        name.strip() for mark in ",;\t|" for name in next(csv.reader(io.StringIO(first), delimiter=mark), [])
+    }
+    if columns.text_only and not set(columns.text) <= header:
+        return ".lines"
+    return ".csv"
+
+
+def aligned_labels(data: Any, label_names: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return Y of a data set in the model's label order, and the labels the model does not know."""
+    from scipy import sparse
+
+    place = {name: j for j, name in enumerate(label_names)}
+    Y = data.Y.tocoo()
+    names = list(data.label_names)
+    target = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    columns = target[Y.col] if len(names) else Y.col
+    known = columns >= 0
+    found = sparse.csr_array(
+        (np.ones(int(known.sum()), dtype=np.int64), (Y.row[known], columns[known])),
+        shape=(len(data), len(label_names)),
+    )
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    unknown = [name for name, j, n in zip(names, target, counts, strict=True) if j < 0 and n > 0]
+    return found, unknown
+
+
+def with_columns(file: ModelFile, **changes: Any) -> ModelFile:
+    """Return the file with other columns."""
+    return replace(file, columns=replace(file.columns, **changes))

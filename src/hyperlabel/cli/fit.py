@@ -1,0 +1,254 @@
+"""``hyperlabel fit``: from the user's file to a model file."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import input_options, load_file, names
+
+_READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
+
+
+@click.command()
+@click.argument("data")
+@config_option
+@input_options
+@click.option("-o", "--output", default="model.hyper", show_default=True, help="The model file to write.")
+@click.option(
+    "--method",
+    default="ridge",
+    show_default=True,
+    help="auto, ridge, plst, spectral, ranksvm, mlknn or logistic; see --list-methods.",
+)
+@click.option(
+    "--list-methods",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda c, p, v: _list(c, v),
+    help="Show the methods and stop.",
+)
+@click.option("--scoring", default="f1_macro", show_default=True, help="What cuts (and auto) maximise.")
+@click.option(
+    "--thresholds",
+    type=click.Choice(["per_label", "global", "top_k", "proportional", "none"]),
+    default="per_label",
+    show_default=True,
+    help="How scores become label sets.",
+)
+@click.option("--alpha", help="Ridge λ; several, separated by commas, are compared.")
+@click.option("--time-budget", default=60.0, show_default=True, help="Seconds for --method auto.")
+@click.option(
+    "--words",
+    default=2500,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Words of the texts to use: the most frequent.",
+)
+@click.option(
+    "--min-rows",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Leave out labels with fewer rows.",
+)
+@click.option("--seed", default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
+    """Fit a model on DATA and write it to a model file.
+
+    DATA is CSV, JSON lines or Parquet (raw text, numbers, or both), ARFF, LIBSVM, XMC or npz. The columns
+    of text and numbers are found by themselves; say --text and --features to choose.
+
+    \b
+    hyperlabel fit tickets.csv --labels tags -o model.hyper
+    hyperlabel predict model.hyper new.csv --top 5
+    hyperlabel evaluate model.hyper held-out.csv
+    """  # noqa: D301 - click wants the character
+    from hyperlabel.cli._progress import step
+
+    start = time.perf_counter()
+    _check_target(output)
+    reading = {key: options.pop(key) for key in _READING}
+    with step(f"reading {data}"):
+        table, columns = read_training(data, reading)
+        table = _frequent(table, min_rows)
+    columns = replace(columns, label_names=list(table.label_names), method=method, rows=len(table))
+    click.echo(_found(table, columns), err=True)
+    with step(f"fitting {method} on {len(table)} rows"):
+        model = _fit(table, columns, method, options)
+    from hyperlabel.cli._model import ModelFile, save_model
+
+    with step(f"writing {output}"):
+        save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
+    _say(model, columns, output, time.perf_counter() - start, as_json)
+
+
+def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
+    """Read labelled rows; return them and what their columns are."""
+    from hyperlabel.cli._columns import guess_columns
+    from hyperlabel.cli._model import Columns
+    from hyperlabel.datasets import data_format
+
+    if not Path(data).exists() and data != "debtags":
+        raise FileNotFoundError(f"There is no file {data}: check the path (embedded data: debtags).")
+    kind = "npz" if data == "debtags" else data_format(data)
+    if kind == "table":
+        reading = guess_columns(data, reading)
+    table = load_file(data, reading)
+    if not len(table):
+        raise ValueError(f"{data} has no rows.")
+    text = names(reading.get("text") or "") or (
+        ["text"] if kind == "npz" and table.text is not None and not table.n_features else []
+    )
+    if kind == "table" and not text and not table.n_features:
+        raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
+    columns = Columns(
+        format=kind,
+        label_names=list(table.label_names),
+        feature_names=list(table.feature_names) if kind == "table" else [],
+        n_features=table.n_features,
+        text=text,
+        labels=names(reading.get("labels") or "") if kind == "table" else [],
+        label_column=reading.get("label_column"),
+        label_separator=reading.get("label_separator"),
+        reading=_again(data, kind, reading, table),
+    )
+    return table, columns
+
+
+def _again(data: str, kind: str, reading: dict[str, str | None], table: Any) -> dict[str, Any]:
+    """Return the reader's options that a new file of the same kind needs."""
+    if kind == "arff":
+        again: dict[str, Any] = {"labels": list(table.label_names)}
+        return again | ({"nominal": reading["nominal"]} if reading.get("nominal") else {})
+    if kind == "svmlight":  # a new file may lack the 0 that tells where numbering starts
+        from hyperlabel.datasets import read_svmlight
+
+        from_zero = read_svmlight(data, zero_based=True).n_features == table.n_features
+        return {"zero_based": from_zero, "labels_zero_based": table.label_names[0] == "0"}
+    return {}
+
+
+def _frequent(table: Any, min_rows: int) -> Any:
+    """Leave out labels with too few rows."""
+    import numpy as np
+
+    counts = np.asarray(table.Y.sum(axis=0)).ravel()
+    kept = np.flatnonzero(counts >= min_rows)
+    if not len(kept):
+        raise ValueError(f"No label has {min_rows} rows: is the label column right, and its separator?")
+    if len(kept) == len(counts):
+        return table
+    return replace(table, Y=table.Y[:, kept], label_names=[table.label_names[j] for j in kept])
+
+
+def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
+    from scipy import sparse
+    from sklearn.pipeline import Pipeline
+
+    from hyperlabel.cli._input import plain_warnings
+    from hyperlabel.cli._methods import Choices, Shape, classifier_step, features_step
+    from hyperlabel.meta.retraining import name_labels, walk
+
+    choices = Choices(
+        alpha=_numbers(options["alpha"]),
+        budget=options["time_budget"],
+        scoring=options["scoring"],
+        thresholds=options["thresholds"],
+        words=options["words"],
+        seed=options["seed"],
+    )
+    is_sparse = sparse.issparse(table.X)
+    features = features_step(bool(columns.text), columns.n_features, is_sparse, choices.words, len(table))
+    with plain_warnings():
+        try:
+            rows = features.fit_transform(columns.inputs(table))
+        except ValueError as error:
+            if "vocabulary" in str(error) or "no terms remain" in str(error):
+                raise ValueError("The texts hold no words to learn from: is --text right?") from error
+            raise
+        shape = Shape(rows.shape[0], rows.shape[1], sparse.issparse(rows))
+        classifier = classifier_step(method, choices, shape).fit(rows, table.Y)
+    for part in walk(name_labels(classifier, columns.label_names)):
+        part.__dict__.pop("oof_scores_", None)  # as large as the training labels, and of no use later
+    return Pipeline([("features", features), ("classifier", classifier)])
+
+
+def _numbers(text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in names(text or ""))
+    except ValueError as error:
+        raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
+
+
+def _check_target(output: str) -> None:
+    path = Path(output)
+    if path.is_dir():
+        raise ValueError(f"{output} is a folder: name a file to write the model to.")
+    if not path.resolve().parent.is_dir():
+        raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
+
+
+def _found(table: Any, columns: Any) -> str:
+    parts = [f"{len(table)} rows, {table.n_labels} labels"]
+    if columns.label_column:
+        parts.append(f"labels listed in {columns.label_column!r}")
+    if columns.text:
+        parts.append("text: " + ", ".join(map(repr, columns.text)))
+    if columns.n_features:
+        shown = ", ".join(map(repr, columns.feature_names[:5])) + (", …" if columns.n_features > 5 else "")
+        parts.append(f"{columns.n_features} numbers" + (f": {shown}" if columns.feature_names else ""))
+    return "; ".join(parts)
+
+
+def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
+    from hyperlabel.meta.retraining import can_be_updated
+
+    last = model[-1]
+    tuned = getattr(last, "tuned_score_", None)
+    found = {
+        "model": output,
+        "method": columns.method,
+        "rows": columns.rows,
+        "labels": len(columns.label_names),
+        "features": int(getattr(last, "n_features_in_", 0)),
+        "score": None if tuned is None else float(tuned),
+        "scoring": getattr(last, "scoring", None),
+        "summary": getattr(last, "summary_", None),
+        "can_be_updated": can_be_updated(model),
+        "bytes": Path(output).stat().st_size,
+        "seconds": round(seconds, 2),
+    }
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    if found["summary"]:
+        click.echo(found["summary"])
+    if tuned is not None:
+        click.echo(
+            f"{found['scoring']} {abs(tuned):.3f} out of fold, a little optimistic: cuts were tuned there. "
+            f"Judge by hyperlabel evaluate {output} HELD-OUT."
+        )
+    size = found["bytes"] / 2**20
+    click.echo(
+        f"Wrote {output} ({columns.method}, {found['features']} features, {size:.1f} MB, {seconds:.1f} s)."
+    )
+    click.echo(f"Next: hyperlabel predict {output} NEW --top 5")
+
+
+def _list(ctx: click.Context, asked: bool) -> None:
+    if not asked or ctx.resilient_parsing:
+        return
+    from hyperlabel.cli._methods import METHODS
+
+    for name, (_, what) in METHODS.items():
+        click.echo(f"{name:9} {what}")
+    ctx.exit()

@@ -1,0 +1,184 @@
+"""Retrain a fitted model without its old rows: merge, forget, and let labels come and go.
+
+A model is walked down to the part that holds the sums (`moments_`): through a Pipeline, whose
+transformers stay as they are, and through the wrappers of `meta`, whose cuts are kept.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._validation import check_targets
+from hyperlabel.linear.moments_model import MomentsModel
+from hyperlabel.meta.threshold import ThresholdTuner
+
+
+def walk(model: Any) -> Iterator[Any]:
+    """Yield a fitted model and the classifiers inside it, outermost first."""
+    yield model
+    if isinstance(model, Pipeline):
+        yield from walk(model[-1])
+    elif hasattr(model, "estimator_"):
+        yield from walk(model.estimator_)
+    for member in getattr(model, "members_", ()):
+        yield from walk(member)
+
+
+def name_labels(model: Any, names: Sequence[str]) -> Any:
+    """Give the labels of a fitted model their names, as a DataFrame y would have.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A classifier of the library, or a Pipeline that ends in one; changed in place.
+    names : sequence of str
+        One for each column of y.
+
+    Returns
+    -------
+    model : estimator
+    """
+    label_names = np.asarray(names, dtype=object)
+    for part in walk(model):
+        layout = getattr(part, "_layout", None)
+        if layout is not None and len(layout.label_names) == len(label_names):
+            part._layout = replace(layout, label_names=label_names)
+            part.label_names_ = label_names
+    return model
+
+
+def can_be_updated(model: Any) -> bool:
+    """Say whether `retrain` can take rows into this model."""
+    return _refusal(model) is None
+
+
+def retrain(
+    model: Any,
+    new: tuple[Any, Any] | None = None,
+    *,
+    forget: tuple[Any, Any] | None = None,
+    add_labels: Sequence[str] = (),
+    drop_labels: Sequence[str] = (),
+    rename_labels: Mapping[str, str] | None = None,
+) -> Any:
+    r"""Return the model as if it had been fitted on other rows and labels, without the old rows.
+
+    Works where the model rests on sums over rows (`BinaryRelevance` on the Gram route), alone, inside a
+    `ThresholdTuner`, and as the last step of a Pipeline. The transformers of a Pipeline stay as they
+    are (a vectoriser learns no new words), and so does the ridge λ.
+
+    Labels change first: renamed, then dropped, then added (no row so far carries an added label);
+    then the rows of `forget` leave and those of `new` enter. Cuts of a ThresholdTuner are kept; a
+    label that had none gets the median of the others'.
+
+    Parameters
+    ----------
+    model : fitted classifier or Pipeline
+        Not changed.
+    new : tuple (X, y), default=None
+        Rows to merge in, with the labels in the order they have after the changes.
+    forget : tuple (X, y), default=None
+        Rows to take out, which must be among those fitted on; labels in the same order.
+    add_labels, drop_labels : sequence of str
+        Names.
+    rename_labels : dict of str to str, default=None
+        Old names to new.
+
+    Returns
+    -------
+    model : classifier or Pipeline
+        A changed copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance, retrain
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> half = BinaryRelevance().fit(X[:100], Y[:100])
+    >>> whole = retrain(half, (X[100:], Y[100:]))
+    >>> np.allclose(whole.coef_, BinaryRelevance().fit(X, Y).coef_)
+    True
+    """
+    reason = _refusal(model)
+    if reason is not None:
+        raise ValueError(reason)
+    model = copy.deepcopy(model)
+    parts = list(walk(model))
+    core = parts[-1]
+    for name in ("oof_scores_", "cv_results_"):
+        core.__dict__.pop(name, None)  # of the old rows
+    tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
+    for old, name in (rename_labels or {}).items():
+        core.rename_label(old, name)
+    for name in drop_labels:
+        gone = core._find_label(name)
+        core.drop_label(name)
+        for tuner in tuners:
+            tuner.thresholds_ = np.delete(tuner.thresholds_, gone)
+    for name in add_labels:
+        core.add_label(name)
+        for tuner in tuners:
+            tuner.thresholds_ = np.append(tuner.thresholds_, np.inf)
+    leaving = None if forget is None else (_rows(model, forget[0]), forget[1])
+    entering = None if new is None else (_rows(model, new[0]), new[1])
+    if leaving is not None and entering is not None:
+        core.slide(*entering, *leaving)
+    elif leaving is not None:
+        core.forget(*leaving)
+    elif entering is not None:
+        check_targets(entering[1], n_rows=entering[0].shape[0], name="retrain")
+        core.partial_fit(*entering)
+    for part in parts[:-1]:
+        if isinstance(part, MultiLabelClassifier):
+            part._layout, part.classes_ = core._layout, core.classes_
+            part.label_names_, part._constant = core.label_names_, core._constant
+    for tuner in tuners:
+        _settle_cuts(tuner)
+    return model
+
+
+def _settle_cuts(tuner: ThresholdTuner) -> None:
+    """Give labels that have begun to vary a cut, and those that have stopped none."""
+    cuts, constant = tuner.thresholds_, tuner._constant
+    usual = cuts[np.isfinite(cuts)]
+    shared = float(np.median(usual)) if len(usual) else 0.0
+    never = np.isinf(cuts) & (constant == 0)
+    if tuner.strategy == "precision_at_least":
+        never &= cuts < 0  # an infinite cut is this rule's promise, not a gap
+    cuts = np.where(never, shared, cuts)
+    tuner.thresholds_ = np.where(constant < 0, np.inf, np.where(constant > 0, -np.inf, cuts))
+
+
+def _rows(model: Any, X: Any) -> Any:
+    """Take rows through the transformers of a Pipeline, if there is one."""
+    return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
+
+
+def _refusal(model: Any) -> str | None:
+    """Say in a sentence why a model cannot take in rows, or None."""
+    parts = list(walk(model))
+    core = parts[-1]
+    name = type(core).__name__
+    if len(parts) != len({id(part) for part in parts}) or any(hasattr(p, "members_") for p in parts):
+        return "A model chosen by AutoMultiLabel cannot be updated: fit it anew, or choose ridge."
+    if not isinstance(core, MomentsModel) or not isinstance(core, MultiLabelClassifier):
+        return f"{name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."
+    if not hasattr(core, "moments_"):
+        return (
+            f"This {name} kept no sums over rows (too many columns, or fitted per label): fit it with fewer "
+            "columns or solver='gram' to update it."
+        )
+    for part in parts[:-1]:
+        kept = isinstance(part, ThresholdTuner) and hasattr(part, "thresholds_")
+        if not (kept or isinstance(part, Pipeline)):
+            rule = f" with strategy={part.strategy!r}" if isinstance(part, ThresholdTuner) else ""
+            return f"The {type(part).__name__}{rule} around {name} must be fitted anew: it cannot be updated."
+    return None

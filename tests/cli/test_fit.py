@@ -1,0 +1,230 @@
+"""``fit``, ``predict`` and ``evaluate`` on files as people have them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import hyperlabel
+from hyperlabel.cli import main
+
+TOPICS = {
+    "printing": 'The printer jams on page {i},\nthe paper tray "A" is stuck and toner leaks.',
+    "network": "Cannot reach the server; wifi drops after {i} minutes, router blinks.",
+    "billing": "Invoice {i} was charged twice, please refund the payment to my card.",
+}
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
+
+
+def tickets(path, n=90, seed=0, header=True):
+    """Multi-line quoted texts, several separators, empty tags."""
+    rng = np.random.default_rng(seed)
+    names = list(TOPICS)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "body", "minutes", "tags"])
+        for i in range(n):
+            chosen = sorted(rng.choice(3, size=rng.integers(0, 3), replace=False))
+            mark = ["; ", ",", " | "][i % 3]
+            body = "\n".join(TOPICS[names[j]].format(i=i) for j in chosen) or "Hello, just a question."
+            writer.writerow([i, body, rng.integers(1, 60), mark.join(names[j] for j in chosen)])
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tickets")
+    tickets(place / "train.csv")
+    tickets(place / "new.csv", n=20, seed=1)
+    done = run("fit", place / "train.csv", "--labels", "tags", "--features", "", "-o", place / "model.hyper")
+    assert done.exit_code == 0, done.output
+    return place
+
+
+def test_columns_are_found_and_remembered(folder, tmp_path):
+    target = tmp_path / "m.hyper"
+    done = run("fit", folder / "train.csv", "--labels", "tags", "-o", target, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["labels"] == 3
+    assert found["rows"] == 90
+    assert found["can_be_updated"]
+    assert "text: 'body'" in done.stderr
+    assert "1 numbers: 'minutes'" in done.stderr  # the id is left out
+    model = hyperlabel.load(target)
+    assert list(model[-1].label_names_) == ["billing", "network", "printing"]
+    done = run("predict", target, folder / "new.csv", "--id", "id")
+    assert done.exit_code == 0, done.output
+
+
+def test_predict_csv_and_json_lines(folder, tmp_path):
+    done = run("predict", folder / "model.hyper", folder / "new.csv")
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    with open(folder / "new.csv", encoding="utf-8", newline="") as file:
+        truth = list(csv.DictReader(file))
+    assert [row["row"] for row in rows] == [str(i + 1) for i in range(20)]
+    for row, true in zip(rows, truth, strict=True):
+        wanted = {t.strip() for t in true["tags"].replace("|", ";").replace(",", ";").split(";")} - {""}
+        assert set(filter(None, row["labels"].split(";"))) == wanted
+    out = tmp_path / "out.jsonl"
+    done = run("predict", folder / "model.hyper", folder / "new.csv", "--top", 2, "--id", "id", "-o", out)
+    assert done.exit_code == 0, done.output
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(lines) == 20
+    assert all(len(line["labels"]) == 2 for line in lines)
+    assert lines[0]["labels"][0]["score"] >= lines[0]["labels"][1]["score"]
+    assert not list(tmp_path.glob("tmp*"))
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        "the printer is out of toner\nrefund my invoice\n",
+        'body,other\n"the printer\nis out of toner",1\nrefund my invoice,2\n',
+        '{"body": "the printer is out of toner"}\n{"body": "refund my invoice"}\n',
+    ],
+)
+def test_stdin_lines_csv_and_json_lines(folder, stdin):
+    done = run("predict", folder / "model.hyper", "-", "--top", 1, stdin=stdin)
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["labels"] for row in rows] == ["printing", "billing"]
+
+
+def test_one_text(folder):
+    done = run("predict", folder / "model.hyper", "--text", "wifi router", "--top", 1, "--json")
+    assert json.loads(done.stdout)["labels"][0]["label"] == "network"
+
+
+def test_evaluate(folder):
+    done = run("evaluate", folder / "model.hyper", folder / "new.csv", "--json", "--worst", 2)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["f1_macro"] == 1.0
+    assert found["n_rows"] == 20
+    assert len(found["worst"]) == 2
+    shown = run("evaluate", folder / "model.hyper", folder / "new.csv")
+    assert "f1_macro                         1.0000" in shown.stdout
+
+
+def test_config_file(folder, tmp_path):
+    target = tmp_path / "c.hyper"
+    config = tmp_path / "run.toml"
+    config.write_text(
+        f'[fit]\ndata = "{folder / "train.csv"}"\nlabels = "tags"\ntext = ["body"]\nmethod = "plst"\n'
+        f'output = "{target}"\n'
+    )
+    done = run("fit", "--config", config)
+    assert done.exit_code == 0, done.output
+    assert hyperlabel.persistence.describe(target)["metadata"]["hyperlabel fit"]["method"] == "plst"
+    config.write_text("[fit]\nlabelz = 1\n")
+    done = run("fit", "--config", config)
+    assert done.exit_code == 2
+    assert "has no option 'labelz'" in done.output
+    config.write_text("not toml")
+    assert "is not a TOML file" in run("fit", "--config", config).output
+
+
+@pytest.mark.parametrize("method", ["auto", "plst", "spectral", "ranksvm", "mlknn", "logistic"])
+def test_every_method_fits_saves_and_predicts(folder, tmp_path, method):
+    target = tmp_path / "m.hyper"
+    options = ["--labels", "tags", "--text", "body", "--features", "minutes", "--time-budget", 1]
+    done = run("fit", folder / "train.csv", *options, "--method", method, "-o", target)
+    assert done.exit_code == 0, done.output
+    done = run("predict", target, folder / "new.csv", "--top", 1)
+    assert done.exit_code == 0, done.output
+    assert len(done.stdout.splitlines()) == 21
+
+
+def test_other_formats(tmp_path):
+    from hyperlabel.datasets import make_multilabel
+
+    data = make_multilabel(60, 6, 3, random_state=0)
+    for ending in ("npz", "svm", "xmc"):
+        path, target = tmp_path / f"a.{ending}", tmp_path / f"{ending}.hyper"
+        data.save(path)
+        assert run("fit", path, "-o", target).exit_code == 0
+        done = run("evaluate", target, path, "--json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["f1_macro"] > 0.3
+    (tmp_path / "one.svm").write_text("0 2:0.5 6:1\n")  # numbering is remembered, not guessed again
+    assert run("predict", tmp_path / "svm.hyper", tmp_path / "one.svm").exit_code == 0
+    numbers = tmp_path / "n.csv"
+    numbers.write_text(
+        "a,b,red,blue\n" + "".join(f"{i},{'' if i == 3 else -i},{i % 2},{int(i > 9)}\n" for i in range(30))
+    )
+    assert run("fit", numbers, "--labels", "red,blue", "-o", tmp_path / "n.hyper").exit_code == 0
+    assert run("evaluate", tmp_path / "n.hyper", numbers).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fit", "nowhere.csv", "--labels", "tags"], "There is no file nowhere.csv"),
+        (["fit", "{train}"], "Say which column of train.csv holds the labels"),
+        (["fit", "{train}", "--labels", "tagz"], "has no column 'tagz'; the columns are id, body"),
+        (["fit", "{train}", "--labels", "tags", "--method", "magic"], "There is no method 'magic'"),
+        (["fit", "{train}", "--labels", "tags", "--alpha", "x"], "--alpha must be numbers"),
+        (["fit", "{train}", "--labels", "tags", "--min-rows", "9999"], "No label has 9999 rows"),
+        (["fit", "{train}", "--labels", "tags", "-o", "/no/such/m.hyper"], "There is no folder"),
+        (["predict", "nowhere.hyper", "{train}"], "There is no model file nowhere.hyper"),
+        (["predict", "{train}", "{train}"], "is not a hyperlabel model file"),
+        (["predict", "{model}"], "Name a file to predict"),
+        (["predict", "{model}", "nowhere.csv"], "There is no file nowhere.csv"),
+        (["predict", "{model}", "{other}"], "there is no column 'body'"),
+        (["evaluate", "{model}", "{other}"], "there is no column 'body'"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_code_2(folder, tmp_path, arguments, sentence):
+    other = tmp_path / "other.csv"
+    other.write_text("x,tags\n1,a\n")
+    places = {"train": folder / "train.csv", "model": folder / "model.hyper", "other": other}
+    done = run(*(a.format(**places) for a in arguments))
+    assert done.exit_code == 2, done.output
+    assert sentence in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+
+
+def test_doctor():
+    done = run("doctor", "--json")
+    assert done.exit_code == 0, done.output
+    assert [check["ok"] for check in json.loads(done.stdout)["self_test"]] == [True, True, True]
+    assert "self-test     model file: ok" in run("doctor").stdout
+
+
+def test_three_commands_in_a_shell(tmp_path):
+    """As a newcomer types them: fit, predict through a pipe, evaluate."""
+    tickets(tmp_path / "train.csv")
+    program = [sys.executable, "-m", "hyperlabel"]
+    source = str(Path(hyperlabel.__file__).parents[1])  # wherever this hyperlabel came from
+    env = {**os.environ, "PYTHONPATH": source}
+
+    def shell(arguments, stdin=None):
+        done = subprocess.run(
+            [*program, *arguments],
+            cwd=tmp_path,
+            env=env,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    shell(["fit", "train.csv", "--labels", "tags", "--text", "body", "--features", ""])
+    assert "printing" in shell(["predict", "model.hyper", "-", "--top", "1"], "toner and paper tray\n")
+    assert "f1_macro" in shell(["evaluate", "model.hyper", "train.csv"])
