@@ -27,7 +27,6 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from hyperlabel._base import (
@@ -39,11 +38,13 @@ from hyperlabel._base import (
 from hyperlabel._validation import check_weights, split_unknown
 from hyperlabel.linear.free_cv import FoldModel, FreeCV, cross_validate_ridge, free_cross_validation
 from hyperlabel.linear.moments_model import MomentsModel
+from hyperlabel.linear.per_label import fit_labels, known_constants, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.solvers.label_blocks import keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import Moments, dense
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route, solve_ridge
+from hyperlabel.solvers.operators import weighted_mean
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route
 
 
 def _estimators_have(name: str) -> Any:
@@ -245,11 +246,11 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         p : ndarray of shape (n_samples, n_labels)
         """
         X = self._check_predict(X)
-        columns = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
+        p = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
         for j, model in enumerate(self.estimators_):
             if model is not None:
-                columns[:, j] = model.predict_proba(X)[:, 1]
-        return shape_probabilities(self._layout, columns)
+                p[:, j] = model.predict_proba(X)[:, 1]
+        return shape_probabilities(self._layout, p)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: all fit parameters to the per-label estimator."""
@@ -319,29 +320,11 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     def _fit_known(
         self, X: Any, Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None
     ) -> None:
-        """Fit each label on the rows where it is known; labels with the same gaps share a solve."""
         if self.cv is not None:
             raise ValueError("Out-of-fold scores need every label known: fill the NaN in y or leave cv=None.")
         (self.alpha_,) = self._alphas()
-        self.coef_ = np.zeros((Y.shape[1], X.shape[1]))
-        self.intercept_ = np.zeros(Y.shape[1])
-        self.residual_ = 0.0
-        patterns: dict[bytes, list[int]] = {}
-        for j in range(Y.shape[1]):
-            patterns.setdefault(_rows_of(unknown, j).tobytes(), []).append(j)
-        for labels in patterns.values():
-            kept = np.setdiff1d(np.arange(X.shape[0]), _rows_of(unknown, labels[0]))
-            if not len(kept):
-                continue  # nobody knows anything about these labels: they rank last
-            part = None if weights is None else weights[kept]
-            route: Any = self.solver
-            path = solve_ridge(
-                X[kept], Y[kept][:, labels], alphas=(self.alpha_,), solver=route, sample_weight=part
-            )
-            result = path.solve(self.alpha_)
-            self.coef_[labels] = 2.0 * result.coef.T
-            self.intercept_[labels] = 2.0 * result.intercept - 1.0
-            self.residual_, self.solver_ = max(self.residual_, result.residual), path.solver
+        result, route = solve_known(X, Y, unknown, weights, self.alpha_, self.solver)
+        self._keep_blocks([(result, weighted_mean(X, weights))], route)
 
     def _alphas(self) -> list[float]:
         alphas = [float(alpha) for alpha in np.atleast_1d(np.asarray(self.alpha, dtype=float))]
@@ -406,18 +389,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         if not is_classifier(self.estimator):
             raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
         params = self._params_for_labels(weights, fit_params)
-        columns = Y.tocsc()
-        jobs = (
-            delayed(_fit_label)(
-                clone(self.estimator),
-                X,
-                _column(columns, j),
-                params,
-                None if unknown is None else _rows_of(unknown, j),
-            )
-            for j in labels
-        )
-        return Parallel(n_jobs=self.n_jobs)(jobs)
+        return fit_labels(self.estimator, X, Y, labels, params, unknown, self.n_jobs)
 
     def _refit_folds(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> FreeCV:
         """Out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
@@ -446,44 +418,4 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     def _scores(self, X: Any) -> np.ndarray:
         if self.estimator is None:
             return dense(X @ self.coef_.T) + self.intercept_
-        scores = np.zeros((X.shape[0], len(self.estimators_)))
-        for j, model in enumerate(self.estimators_):
-            if model is not None:
-                scores[:, j] = _label_scores(model, X)
-        return scores
-
-
-def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:
-    return np.sort(Y.indices[Y.indptr[j] : Y.indptr[j + 1]])
-
-
-def _column(Y: sparse.csc_array, j: int) -> np.ndarray:
-    column = np.zeros(Y.shape[0], dtype=np.int8)
-    column[_rows_of(Y, j)] = 1
-    return column
-
-
-def known_constants(Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None) -> np.ndarray:
-    """Mark labels that are constant over the rows where they are known."""
-    counts, total = label_counts(Y, weights)
-    gaps, _ = label_counts(unknown.astype(np.float64), weights)
-    return np.array([constant_labels(c, total - g)[0] for c, g in zip(counts, gaps, strict=True)])
-
-
-def _fit_label(
-    model: Any, X: Any, target: np.ndarray, params: dict[str, Any], gaps: np.ndarray | None
-) -> Any:
-    if gaps is not None and len(gaps):
-        kept = np.setdiff1d(np.arange(len(target)), gaps)
-        X, target = X[kept], target[kept]
-        params = {name: np.asarray(value)[kept] for name, value in params.items()}
-    return model.fit(X, target, **params)
-
-
-def _label_scores(model: Any, X: Any) -> np.ndarray:
-    """Score of one fitted binary model, positive exactly where it predicts the label."""
-    if hasattr(model, "decision_function"):
-        return model.decision_function(X)
-    if hasattr(model, "predict_proba"):
-        return model.predict_proba(X)[:, 1] - 0.5
-    return model.predict(X) - 0.5
+        return score_labels(self.estimators_, X)

@@ -1,0 +1,101 @@
+"""Labels fitted one by one: any classifier for each label, or ridge on the rows where a label is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from hyperlabel._base import constant_labels, label_counts
+from hyperlabel.solvers.ridge import RidgeResult, Solver, solve_ridge
+
+
+def fit_labels(
+    estimator: Any,
+    X: Any,
+    Y: sparse.csr_array,
+    labels: np.ndarray,
+    params: dict[str, Any],
+    unknown: sparse.csc_array | None,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Fit a clone for each of the labels, on the rows where it is known."""
+    columns = Y.tocsc()
+    jobs = (delayed(_fit_label)(clone(estimator), X, columns, j, params, unknown) for j in labels)
+    return list(Parallel(n_jobs=n_jobs)(jobs))
+
+
+def _fit_label(
+    model: Any,
+    X: Any,
+    Y: sparse.csc_array,
+    j: int,
+    params: dict[str, Any],
+    unknown: sparse.csc_array | None,
+) -> Any:
+    target = np.zeros(Y.shape[0], dtype=np.int8)
+    target[_rows_of(Y, j)] = 1
+    gaps = None if unknown is None else _rows_of(unknown, j)
+    if gaps is not None and len(gaps):
+        kept = np.setdiff1d(np.arange(len(target)), gaps)
+        X, target = X[kept], target[kept]
+        params = {name: np.asarray(value)[kept] for name, value in params.items()}
+    return model.fit(X, target, **params)
+
+
+def score_labels(models: list[Any], X: Any) -> np.ndarray:
+    """Scores of every label, positive exactly where its model predicts it; 0 where there is none."""
+    scores = np.zeros((X.shape[0], len(models)))
+    for j, model in enumerate(models):
+        if model is None:
+            continue
+        if hasattr(model, "decision_function"):
+            scores[:, j] = model.decision_function(X)
+        elif hasattr(model, "predict_proba"):
+            scores[:, j] = model.predict_proba(X)[:, 1] - 0.5
+        else:
+            scores[:, j] = model.predict(X) - 0.5
+    return scores
+
+
+def solve_known(
+    X: Any,
+    Y: sparse.csr_array,
+    unknown: sparse.csc_array,
+    weights: np.ndarray | None,
+    alpha: float,
+    solver: Solver,
+) -> tuple[RidgeResult, str]:
+    """Ridge of each label on the rows where it is known; labels with the same gaps share a solve.
+
+    The certificate is the worst residual; labels about which nothing is known keep zeros.
+    """
+    coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
+    residual, taken = 0.0, "gram"
+    patterns: dict[bytes, list[int]] = {}
+    for j in range(Y.shape[1]):
+        patterns.setdefault(_rows_of(unknown, j).tobytes(), []).append(j)
+    for labels in patterns.values():
+        kept = np.setdiff1d(np.arange(X.shape[0]), _rows_of(unknown, labels[0]))
+        if not len(kept):
+            continue
+        part = None if weights is None else weights[kept]
+        path = solve_ridge(X[kept], Y[kept][:, labels], alphas=(alpha,), solver=solver, sample_weight=part)
+        result = path.solve(alpha)
+        coef[:, labels], intercept[labels] = result.coef, result.intercept
+        residual, taken = max(residual, result.residual), path.solver
+    return RidgeResult(coef, intercept, residual), taken
+
+
+def known_constants(Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None) -> np.ndarray:
+    """Mark labels that are constant over the rows where they are known."""
+    counts, total = label_counts(Y, weights)
+    gaps, _ = label_counts(unknown.astype(np.float64), weights)
+    return np.array([constant_labels(c, total - g)[0] for c, g in zip(counts, gaps, strict=True)])
+
+
+def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:
+    return np.sort(Y.indices[Y.indptr[j] : Y.indptr[j + 1]])
