@@ -83,8 +83,8 @@ def test_a_table_stands_beside_the_papers_and_names_what_is_missing(emotions_onl
     assert any("delicious" in part for part in table["missing"])
     assert figure["failures"] == []
     assert "0.20653" in (tmp_path / "r.html").read_text()
-    text = (tmp_path / "md" / "neco12-table3.md").read_text()
-    assert "Quick run" in text
+    text = (tmp_path / "md" / "neco12-quick.md").read_text()
+    assert "quick run" in text
     assert "scikit-learn" in text
 
 

@@ -24,7 +24,7 @@ import click
 @click.option("--store", "store_path", default="out/reproduce.sqlite", show_default=True,
               help="Results file; a killed run resumes from it.")  # fmt: skip
 @click.option("--out", "out_path", default="out/reproduce.html", show_default=True, help="The report.")
-@click.option("--markdown", default=None, help="Also write one Markdown file per item into this folder.")
+@click.option("--markdown", default=None, help="Also write one Markdown page per paper into this folder.")
 @click.option("--collect-only", is_flag=True, help="Compute nothing: report what the results file holds.")
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
@@ -119,26 +119,36 @@ def _kept(cells: list[Any], store: Any) -> list[Any]:
 
 
 def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
-    from datetime import UTC, datetime
-
     from hyperlabel.report import reproduction_report
 
     out = Path(options["out_path"])
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(reproduction_report(results, record), encoding="utf-8")
     if options["markdown"]:
-        folder = Path(options["markdown"])
-        folder.mkdir(parents=True, exist_ok=True)
-        versions = "; ".join(
-            ", ".join(
-                f"{key} {e[key]}"
-                for key in ("hyperlabel", "python", "numpy", "scipy", "scikit-learn", "code")
-            )
-            for e in record["environments"]
-        )
-        stamp = f"Run {datetime.now(UTC):%Y-%m-%d}; {versions}; one BLAS thread per fit.\n"
-        for result in results:
-            (folder / f"{result.id}.md").write_text(f"{result.markdown()}\n{stamp}", encoding="utf-8")
+        _write_markdown(results, record, Path(options["markdown"]))
+
+
+def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) -> None:
+    """Write one page per paper, with date and versions."""
+    from datetime import UTC, datetime
+
+    from hyperlabel.experiments.papers import PAPERS
+
+    folder.mkdir(parents=True, exist_ok=True)
+    keys = ("hyperlabel", "code", "python", "numpy", "scipy", "scikit-learn", "numba", "cpu")
+    versions = "; ".join(", ".join(f"{key} {e[key]}" for key in keys) for e in record["environments"])
+    for paper, title in PAPERS.items():
+        mine = [r for r in results if r.id.startswith(f"{paper}-")]
+        if not mine:
+            continue
+        quick = mine[0].quick
+        head = [
+            f"# {title}{': quick run' if quick else ''}",
+            f"`{record['command']}`, {datetime.now(UTC):%Y-%m-%d}. {versions}; one BLAS thread per fit.",
+            "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
+        ]
+        text = "\n\n".join([*head, *(r.markdown() for r in mine)])
+        (folder / f"{paper}{'-quick' if quick else ''}.md").write_text(text, encoding="utf-8")
 
 
 def _print(result: Any) -> None:

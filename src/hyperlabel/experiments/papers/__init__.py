@@ -11,7 +11,14 @@ from hyperlabel.experiments.papers import cvpr09, jcp14, kdd08, neco12
 from hyperlabel.experiments.papers.item import Item, Plan, Runs
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 
-__all__ = ["Curve", "Item", "Number", "Plan", "Result", "Runs", "items"]
+__all__ = ["PAPERS", "Curve", "Item", "Number", "Plan", "Result", "Runs", "items"]
+
+PAPERS = {
+    "kdd08": "Hypergraph spectral learning (Sun, Ji, Ye, KDD 2008)",
+    "jcp14": "Hypergraph orthonormalized PLS (Journal of Computers 9(6), 2014)",
+    "cvpr09": "Rank-SVM with hypergraph regularisation (Chen et al., CVPR 2009)",
+    "neco12": "Principal label space transformation (Tai, Lin, Neural Computation 2012)",
+}
 
 
 def items() -> list[Item]:

@@ -109,7 +109,7 @@ class Result:
 
     def markdown(self) -> str:
         """Return the table as Markdown: per column the paper's figure, ours, the difference."""
-        lines = [f"# `{self.id}`: {self.title}", ""]
+        lines = [f"## `{self.id}`: {self.title}", ""]
         if self.quick:
             lines += ["**Quick run: fewer repeats and smaller grids than the paper's protocol.**", ""]
         if self.numbers:
