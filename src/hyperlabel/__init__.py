@@ -52,6 +52,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "FreeSearchCV",
         "out_of_fold_scores",
         "retrain",
+        "explain",
     ),
     "persistence": ("save", "load"),
 }

@@ -3,6 +3,7 @@
 from hyperlabel.meta._wrapping import out_of_fold_scores
 from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
+from hyperlabel.meta.explanation import Explanation, Share, explain
 from hyperlabel.meta.free_search import FreeSearchCV
 from hyperlabel.meta.retraining import retrain
 from hyperlabel.meta.threshold import ThresholdTuner
@@ -14,4 +15,7 @@ __all__ = [
     "FreeSearchCV",
     "AutoMultiLabel",
     "retrain",
+    "explain",
+    "Explanation",
+    "Share",
 ]

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import check_targets
+from hyperlabel.decision import proportional_cuts
 from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.meta.threshold import ThresholdTuner
 
@@ -76,7 +77,7 @@ def retrain(
 
     Labels change first: renamed, then dropped, then added (no row so far carries an added label);
     then the rows of `forget` leave and those of `new` enter. Cuts of a ThresholdTuner are kept; a
-    label that had none gets the median of the others'.
+    label that had none (a new one) gets the cut that predicts it in `new` as often as it occurs there.
 
     Parameters
     ----------
@@ -141,20 +142,24 @@ def retrain(
             part._layout, part.classes_ = core._layout, core.classes_
             part.label_names_, part._constant = core.label_names_, core._constant
     for tuner in tuners:
-        _settle_cuts(tuner)
+        _settle_cuts(tuner, core, entering)
     return model
 
 
-def _settle_cuts(tuner: ThresholdTuner) -> None:
+def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | None) -> None:
     """Give labels that have begun to vary a cut, and those that have stopped none."""
     cuts, constant = tuner.thresholds_, tuner._constant
-    usual = cuts[np.isfinite(cuts)]
-    shared = float(np.median(usual)) if len(usual) else 0.0
-    never = np.isinf(cuts) & (constant == 0)
+    begun = np.isinf(cuts) & (constant == 0)
     if tuner.strategy == "precision_at_least":
-        never &= cuts < 0  # an infinite cut is this rule's promise, not a gap
-    cuts = np.where(never, shared, cuts)
-    tuner.thresholds_ = np.where(constant < 0, np.inf, np.where(constant > 0, -np.inf, cuts))
+        begun &= cuts < 0  # an infinite cut is this rule's promise, not a gap
+    cuts = np.where(constant < 0, np.inf, np.where(constant > 0, -np.inf, cuts))
+    if begun.any():
+        cuts[begun] = 0.0
+        if entering is not None:
+            Y, _ = check_targets(entering[1], n_rows=entering[0].shape[0])
+            scores = np.ascontiguousarray(core.decision_function(entering[0])[:, begun])
+            cuts[begun] = proportional_cuts(scores, Y[:, begun])
+    tuner.thresholds_ = cuts
 
 
 def _rows(model: Any, X: Any) -> Any:

@@ -1,0 +1,100 @@
+"""``hyperlabel explain``: the words and numbers behind a score, and the label directions on the way."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from hyperlabel.cli._config import config_option
+
+_BEST = 3  # labels explained where none is named
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data", required=False)
+@config_option
+@click.option("--row", type=click.IntRange(min=1), default=1, show_default=True, help="Row of DATA, from 1.")
+@click.option("--text", "one_text", help="Explain this text instead of a row of a file.")
+@click.option(
+    "--label", "labels", multiple=True, help="Label to explain; may be repeated. [default: the best 3]"
+)
+@click.option("--top", default=8, show_default=True, type=click.IntRange(min=1), help="Features to list.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanations as JSON.")
+def explain(
+    model: str,
+    data: str | None,
+    row: int,
+    one_text: str | None,
+    labels: tuple[str, ...],
+    top: int,
+    as_json: bool,
+) -> None:
+    """Explain the scores MODEL gives a row of DATA; without DATA, what each named label looks for.
+
+    Shares of the features and the base add up to the score.
+    """
+    from hyperlabel.cli._model import open_model
+    from hyperlabel.cli._progress import step
+    from hyperlabel.meta import explain as explain_scores
+
+    if data is not None and one_text is not None:
+        raise ValueError("Give either a file or --text, not both.")
+    with step(f"loading {model}"):
+        file = open_model(model)
+    rows = _rows(file, data, row, one_text)
+    if rows is None and not labels:
+        raise ValueError("Name a label with --label, or give a file (and --row) or --text.")
+    wanted = list(labels)
+    if not wanted:
+        import numpy as np
+
+        best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
+        wanted = [file.columns.label_names[j] for j in best]
+    columns = file.columns
+    names = [*(["text"] if columns.text else []), *columns.feature_names]
+    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=names or None)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        return
+    for one in found:
+        _print(one)
+
+
+def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
+    from hyperlabel.cli._model import read_rows
+
+    if one_text is not None:
+        if not file.columns.text_only:
+            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
+        return [one_text]
+    if data is None:
+        return None
+    table = read_rows(data, file.columns, labelled=False)
+    if row > len(table):
+        raise ValueError(f"{data} has {len(table)} rows: there is no row {row}.")
+    return file.columns.inputs(table[row - 1 : row])
+
+
+def _print(one: Any) -> None:
+    head = one.label
+    if one.score is not None:
+        head += f": score {one.score:.3f}"
+        if one.threshold is not None:
+            verdict = "predicted" if one.score > one.threshold else "not predicted"
+            head += f", cut {one.threshold:.3f}: {verdict}"
+    click.echo(head + (f" ({one.note})" if one.note else ""))
+    if one.note:
+        return
+    for share in one.features:
+        name = share.name.removeprefix("text__").removeprefix("numbers__")
+        click.echo(f"  {share.share:+8.3f}  {name}")
+    if one.row is not None:
+        click.echo(f"  {one.rest:+8.3f}  everything else")
+    click.echo(f"  {one.base:+8.3f}  base")
+    for share in one.directions[:5]:
+        moved = ", ".join(f"{name} {weight:+.2f}" for name, weight in share.labels)
+        click.echo(f"  through {share.name} ({share.share:+.3f}): {moved}")

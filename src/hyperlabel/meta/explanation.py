@@ -1,0 +1,418 @@
+"""Explain scores: the features that drove them and the label directions they passed through.
+
+Every linear method of the library scores a row by f(x) = Wx + b, whatever it solved to get there; so
+the share of feature i in the score of label j is W[j, i]·x[i], and shares and b add up to the
+score. Methods that go through a few directions (label spaces, projections) are f(x) = V(Ux + o) + b:
+the share of direction m is V[j, m]·(Ux + o)[m], and these add up to the same score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from hyperlabel.decision import Sigmoid
+from hyperlabel.labelspace.classifier import EncodedClassifier
+from hyperlabel.meta.auto import AutoMultiLabel
+from hyperlabel.meta.calibrator import MultiLabelCalibrator
+from hyperlabel.meta.retraining import walk
+from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.projection import ProjectionClassifier
+from hyperlabel.projection._base import LabelProjection
+
+_LABELS_SHOWN = 4  # of a direction
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one feature (or direction) adds to a score: share = weight · value.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        Of the feature, as the classifier sees it (scaled, vectorised); 1 where a label as such is explained.
+    weight : float
+    share : float
+    labels : tuple of (str, float)
+        Of a direction: the labels it moves most, with their weights.
+
+    Examples
+    --------
+    >>> from hyperlabel.meta import Share
+    >>> Share("apple", value=0.5, weight=2.0, share=1.0).share
+    1.0
+    """
+
+    name: str
+    value: float
+    weight: float
+    share: float
+    labels: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a row got its score for a label: score = base + Σ shares of `features` + rest.
+
+    Attributes
+    ----------
+    row : int or None
+        Number of the row in X; None where a label as such is explained.
+    label : str
+    score : float or None
+        As `decision_function` gives it.
+    threshold : float or None
+        The tuned cut the score must pass, if there is one.
+    base : float
+        The score of a row of zeros.
+    features : tuple of Share
+        The largest, by absolute share.
+    rest : float
+        Sum of the shares not listed.
+    directions : tuple of Share
+        The label directions passed through, by absolute share; empty for methods without.
+    note : str
+        Says so where there is nothing to explain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel import BinaryRelevance, explain
+    >>> model = BinaryRelevance().fit(np.eye(4), np.eye(4, 2, dtype=int))
+    >>> why = explain(model, np.eye(4)[:1], labels=[0])[0]
+    >>> abs(why.score - (why.base + sum(s.share for s in why.features) + why.rest)) < 1e-12
+    True
+    """
+
+    row: int | None
+    label: str
+    score: float | None
+    threshold: float | None
+    base: float
+    features: tuple[Share, ...]
+    rest: float
+    directions: tuple[Share, ...] = ()
+    note: str = ""
+
+
+@dataclass
+class _Linear:
+    """f(z) of some labels: coef z + intercept; and z → codes → scores where there are directions."""
+
+    Z: np.ndarray | None
+    names: Any
+    coef: np.ndarray
+    intercept: np.ndarray
+    codes: Any = None  # (U d×m, offset m)
+    readout: np.ndarray | None = None  # V, m×k: of all labels
+
+
+def explain(
+    model: Any,
+    X: Any = None,
+    *,
+    labels: Sequence[str | int] | None = None,
+    top: int = 10,
+    feature_names: Sequence[str] | None = None,
+) -> list[Explanation]:
+    r"""Explain the scores of a linear model, by features and by label directions.
+
+    .. math:: f_j(x) = b_j + \sum_i W_{ji} x_i = b_j' + \sum_m V_{jm} (Ux + o)_m,
+
+    where:
+
+    - :math:`W_{ji} x_i` is the share of feature i in the score of label j;
+    - :math:`U` leads to the directions (principal label space, hypergraph projection) and :math:`V` from
+      them to the labels, for methods that have them.
+
+    Parameters
+    ----------
+    model : fitted classifier or Pipeline
+        `BinaryRelevance` (shared ridge, or linear estimators), `PLST` and its relatives,
+        `ProjectionClassifier`, linear `RankSVM`, linear classifiers of scikit-learn; inside a Pipeline,
+        `ThresholdTuner`, `MultiLabelCalibrator` (sigmoid) or `AutoMultiLabel`.
+    X : rows as the model takes them, default=None
+        The rows to explain; None explains the labels as such, by weights alone.
+    labels : sequence of str or int, default=None
+        Names or columns; None: the best label of each row.
+    top : int, default=10
+        Features and directions to list.
+    feature_names : sequence of str, default=None
+        Names of the columns of X; the words of a vectoriser name themselves.
+
+    Returns
+    -------
+    explanations : list of Explanation
+        By row, then by label.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from hyperlabel import BinaryRelevance, explain
+    >>> texts = ["red apple", "green apple", "red car", "green car"]
+    >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> model = make_pipeline(TfidfVectorizer(), BinaryRelevance()).fit(texts, Y)
+    >>> why = explain(model, ["a red apple"], labels=[0])[0]
+    >>> why.features[0].name
+    'apple'
+    """
+    check_is_fitted(model)
+    label_names = _label_names(model)
+    scores = None if X is None else _scores(model, X)
+    if labels is None and scores is None:
+        raise ValueError("Name the labels to explain, or give rows.")
+    if labels is not None:
+        columns = [_column(label, label_names) for label in labels]
+        asked = [columns] * (1 if scores is None else len(scores))
+    else:
+        assert scores is not None
+        asked = [[int(np.argmax(row))] for row in scores]
+        columns = sorted({j for row in asked for j in row})
+    found = _through(model, X, feature_names, columns)
+    cuts = _cuts(model)
+    constant = _constants(model, len(label_names))
+    explanations = []
+    for i, wanted in enumerate(asked):
+        for j in wanted:
+            score = None if scores is None else float(scores[i, j])
+            cut = None if cuts is None else float(cuts[j])
+            if constant[j]:
+                note = "never seen in training" if constant[j] < 0 else "on in every training row"
+                base = 0.0 if score is None else score
+                row = None if scores is None else i
+                explanations.append(Explanation(row, label_names[j], score, cut, base, (), 0.0, note=note))
+                continue
+            place = columns.index(j)
+            row = None if scores is None else i
+            explanations.append(_one(found, row, place, j, label_names, score, cut, top))
+    return explanations
+
+
+def _one(
+    found: _Linear,
+    row: int | None,
+    place: int,
+    label: int,
+    label_names: list[str],
+    score: float | None,
+    cut: float | None,
+    top: int,
+) -> Explanation:
+    weights = found.coef[place]
+    values = np.ones(len(weights)) if row is None or found.Z is None else found.Z[row]
+    shares = weights * values
+    order = np.argsort(-np.abs(shares), kind="stable")[:top]
+    listed = tuple(
+        Share(_name(found.names, i), float(values[i]), float(weights[i]), float(shares[i]))
+        for i in order
+        if shares[i] != 0
+    )
+    rest = 0.0 if row is None else float(shares.sum() - sum(share.share for share in listed))
+    directions = _directions(found, row, label, label_names, top)
+    base = float(found.intercept[place])
+    return Explanation(row, label_names[label], score, cut, base, listed, rest, directions)
+
+
+def _directions(
+    found: _Linear, row: int | None, label: int, label_names: list[str], top: int
+) -> tuple[Share, ...]:
+    if found.codes is None or found.readout is None:
+        return ()
+    U, offset = found.codes
+    V = found.readout
+    codes = np.ones(V.shape[0]) if row is None or found.Z is None else found.Z[row] @ U + offset
+    shares = V[:, label] * codes
+    listed = []
+    for m in np.argsort(-np.abs(shares), kind="stable")[:top]:
+        moved = np.argsort(-np.abs(V[m]), kind="stable")[:_LABELS_SHOWN]
+        named = tuple((label_names[j], float(V[m, j])) for j in moved)
+        share = Share(f"direction {m + 1}", float(codes[m]), float(V[m, label]), float(shares[m]), named)
+        listed.append(share)
+    return tuple(listed)
+
+
+# -- from a model to f(z) = coef z + intercept ----------------------------------------------------------
+
+
+def _through(model: Any, Z: Any, names: Any, columns: list[int]) -> _Linear:
+    """Walk down to the linear part, taking the rows and their names along."""
+    if isinstance(model, Pipeline):
+        return _pipeline(model, Z, names, columns)
+    if isinstance(model, ThresholdTuner):
+        return _through(model.estimator_, Z, names, columns)
+    if isinstance(model, MultiLabelCalibrator):
+        return _calibrated(model, _through(model.estimator_, Z, names, columns), columns)
+    if isinstance(model, AutoMultiLabel):
+        return _blend(model, Z, names, columns)
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    return _read(model, _dense(Z), names, columns)
+
+
+def _pipeline(model: Pipeline, Z: Any, names: Any, columns: list[int]) -> _Linear:
+    steps = [(name, part) for name, part in model.steps[:-1] if part not in (None, "passthrough")]
+    last = model.steps[-1][1]
+    projection = steps[-1][1] if steps and isinstance(steps[-1][1], LabelProjection) else None
+    if projection is not None and not hasattr(projection, "components_"):
+        raise ValueError(_not_linear(projection))
+    before = steps[:-1] if projection is not None else steps
+    for _, part in before:
+        names = _names_out(part, names)
+        Z = None if Z is None else part.transform(Z)
+    if projection is None:
+        return _through(last, Z, names, columns)
+    inner = _through(last, None, None, columns)
+    everything = _through(last, None, None, list(range(len(_label_names(last)))))
+    U = np.asarray(projection.components_, dtype=np.float64).T
+    offset = -projection.mean_ @ U
+    return _Linear(
+        _dense(Z),
+        names,
+        inner.coef @ U.T,
+        inner.intercept + inner.coef @ offset,
+        (U, offset),
+        everything.coef.T,
+    )
+
+
+def _read(model: Any, Z: np.ndarray | None, names: Any, columns: list[int]) -> _Linear:
+    if isinstance(model, EncodedClassifier):
+        encoder = model.encoder_
+        if not hasattr(model, "coef_") or not getattr(encoder, "rounds", False):
+            raise ValueError(_not_linear(model))
+        P = encoder.components_
+        P = 2.0 * np.asarray(P.toarray() if sparse.issparse(P) else P, dtype=np.float64)
+        V, b = P[:, columns], 2.0 * np.asarray(encoder.offset_)[columns] - 1.0
+        coef, intercept = (model.coef_ @ V).T, model.intercept_ @ V + b
+        return _Linear(Z, names, coef, intercept, (model.coef_, model.intercept_), P)
+    coef, intercept = _coefficients(model)
+    found = _Linear(Z, names, coef[columns], intercept[columns])
+    projection = getattr(model, "projection_", None)
+    if isinstance(model, ProjectionClassifier) and hasattr(projection, "components_"):
+        U = np.asarray(projection.components_, dtype=np.float64).T
+        found.codes = (U, -projection.mean_ @ U)
+        found.readout = np.linalg.lstsq(U, coef.T, rcond=None)[0]
+    return found
+
+
+def _coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of all labels, k×d and k."""
+    if hasattr(model, "threshold_coef_") and hasattr(model, "coef_"):  # Rank-SVM: f − h
+        return model.coef_ - model.threshold_coef_, model.intercept_ - model.threshold_intercept_
+    each = getattr(model, "estimators_", None)
+    if each is not None and not hasattr(model, "coef_"):
+        width = next((e.coef_.shape[-1] for e in each if hasattr(e, "coef_")), 0)
+        if not width or not all(e is None or hasattr(e, "coef_") for e in each):
+            raise ValueError(_not_linear(model))
+        coef = np.array([np.zeros(width) if e is None else np.ravel(e.coef_) for e in each])
+        return coef, np.array([0.0 if e is None else float(np.ravel(e.intercept_)[0]) for e in each])
+    coef = getattr(model, "coef_", None)
+    if not isinstance(coef, np.ndarray) or not hasattr(model, "intercept_"):
+        raise ValueError(_not_linear(model))
+    return np.atleast_2d(coef), np.atleast_1d(model.intercept_)
+
+
+def _calibrated(model: MultiLabelCalibrator, found: _Linear, columns: list[int]) -> _Linear:
+    if not isinstance(model.calibration_, Sigmoid):
+        raise ValueError("Isotonic calibration is not linear: explain the classifier inside, estimator_.")
+    slope, shift = np.ones(len(model._constant)), np.zeros(len(model._constant))
+    varies = model._constant == 0
+    slope[varies], shift[varies] = model.calibration_.slope, model.calibration_.intercept
+    coef = found.coef * slope[columns, None]
+    intercept = found.intercept * slope[columns] + shift[columns]
+    readout = None if found.readout is None else found.readout * slope
+    return _Linear(found.Z, found.names, coef, intercept, found.codes, readout)
+
+
+def _blend(model: AutoMultiLabel, Z: Any, names: Any, columns: list[int]) -> _Linear:
+    Z = None if Z is None else model._scaled(model._as_rows(Z))
+    if any(isinstance(member, Pipeline) for member in model.members_):
+        raise ValueError(
+            "The model AutoMultiLabel chose goes through kernels or other steps: it is not linear."
+        )
+    parts = [_through(member, Z, names, columns) for member in model.members_]
+    if not model.calibrations_:
+        return parts[0]
+    coef, intercept = np.zeros_like(parts[0].coef), np.zeros_like(parts[0].intercept)
+    for part, odds in zip(parts, model.calibrations_, strict=True):
+        slope = odds.slope[columns]
+        coef += part.coef * slope[:, None] / len(parts)
+        intercept += (part.intercept * slope + odds.intercept[columns]) / len(parts)
+    return _Linear(parts[0].Z, names, coef, intercept)
+
+
+# -- names and values -----------------------------------------------------------------------------------
+
+
+def _dense(Z: Any) -> np.ndarray | None:
+    if Z is None:
+        return None
+    return np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64)
+
+
+def _names_out(part: Any, names: Any) -> Any:
+    if not hasattr(part, "get_feature_names_out"):
+        return None
+    try:
+        return part.get_feature_names_out(None if names is None else np.asarray(names, dtype=object))
+    except ValueError:  # other names than it was fitted with
+        return part.get_feature_names_out()
+
+
+def _name(names: Any, i: int) -> str:
+    return f"x{i}" if names is None else str(names[i])
+
+
+def _label_names(model: Any) -> list[str]:
+    for part in walk(model):
+        names = getattr(part, "label_names_", None)
+        if names is not None:
+            return [str(name) for name in names]
+    for part in walk(model):
+        classes = getattr(part, "classes_", None)
+        if classes is not None:
+            return [str(name) for name in classes]
+    raise ValueError(f"{type(model).__name__} has no labels: explain takes fitted classifiers.")
+
+
+def _column(label: str | int, label_names: list[str]) -> int:
+    if isinstance(label, str) and label in label_names:
+        return label_names.index(label)
+    if isinstance(label, (int, np.integer)) and 0 <= label < len(label_names):
+        return int(label)
+    raise ValueError(f"The model has no label {label!r}.")
+
+
+def _scores(model: Any, X: Any) -> np.ndarray:
+    if not hasattr(model, "decision_function"):
+        raise ValueError(_not_linear(model))
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    return scores[:, None] if scores.ndim == 1 else scores
+
+
+def _cuts(model: Any) -> np.ndarray | None:
+    for part in walk(model):
+        if hasattr(part, "thresholds_"):
+            return np.asarray(part.thresholds_)
+    return None
+
+
+def _constants(model: Any, n_labels: int) -> np.ndarray:
+    for part in walk(model):
+        if hasattr(part, "_constant"):
+            return np.asarray(part._constant)
+    return np.zeros(n_labels, dtype=np.int8)
+
+
+def _not_linear(model: Any) -> str:
+    return (
+        f"{type(model).__name__} is not linear in its features as fitted: its scores have no shares to list."
+    )

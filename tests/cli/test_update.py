@@ -1,0 +1,137 @@
+"""``explain``, ``update`` and ``drift`` on small tables of texts and tags."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import hyperlabel
+from hyperlabel.cli import main
+
+WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def write(path, n, seed, extra=""):
+    rng = np.random.default_rng(seed)
+    lines = ["note,tags"]
+    for i in range(n):
+        chosen = rng.choice(list(WORDS), size=rng.integers(1, 3), replace=False)
+        words = " ".join(rng.choice(WORDS[c].split()) for c in chosen)
+        tags = ";".join(chosen) + (f";{extra}" if extra and i % 2 else "")
+        lines.append(f"a note on {words} {extra if i % 2 else ''},{tags}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("notes")
+    write(place / "old.csv", 60, 0)
+    write(place / "new.csv", 30, 1)
+    write(place / "more.csv", 30, 2, extra="urgent")
+    for method in ("ridge", "plst", "mlknn"):
+        done = run(
+            "fit", place / "old.csv", "--labels", "tags", "--method", method, "-o", place / f"{method}.hyper"
+        )
+        assert done.exit_code == 0, done.output
+    return place
+
+
+def test_explain(folder):
+    done = run("explain", folder / "ridge.hyper", "--text", "a red apple", "--label", "fruit", "--json")
+    assert done.exit_code == 0, done.output
+    (why,) = json.loads(done.stdout)
+    assert why["features"][0]["name"] == "apple"
+    total = why["base"] + why["rest"] + sum(f["share"] for f in why["features"])
+    assert total == pytest.approx(why["score"])
+    shown = run("explain", folder / "plst.hyper", folder / "new.csv", "--row", 2)
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.count("score") == 3
+    assert "through direction" in shown.output
+    assert "apple" in run("explain", folder / "ridge.hyper", "--label", "fruit").output
+
+
+def test_update_equals_a_fit_on_all_rows(folder, tmp_path):
+    model = tmp_path / "m.hyper"
+    shutil.copy(folder / "ridge.hyper", model)
+    done = run("update", model, folder / "new.csv", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["rows"] == 90
+    texts = ["a red apple", "blue tram"]
+    old, new = hyperlabel.load(folder / "ridge.hyper"), hyperlabel.load(model)
+    both = "\n".join(
+        [(folder / "old.csv").read_text().strip(), *(folder / "new.csv").read_text().split("\n")[1:]]
+    )
+    (tmp_path / "both.csv").write_text(both)
+    X, Y = [], []
+    from hyperlabel.datasets import read_table
+
+    table = read_table(tmp_path / "both.csv", label_column="tags", text="note", features=[])
+    X, Y = old[:-1].transform(table.text), table.Y
+    ridge = hyperlabel.BinaryRelevance(alpha=old[-1].estimator_.alpha_, solver="gram").fit(X, Y)
+    wanted = ridge.decision_function(old[:-1].transform(texts))
+    assert np.allclose(new.decision_function(texts), wanted)
+    done = run("update", model, "--forget", folder / "new.csv")
+    assert done.exit_code == 0, done.output
+    assert np.allclose(hyperlabel.load(model).decision_function(texts), old.decision_function(texts))
+
+
+def test_update_labels(folder, tmp_path):
+    model, target = tmp_path / "m.hyper", tmp_path / "changed.hyper"
+    shutil.copy(folder / "ridge.hyper", model)
+    before = model.read_bytes()
+    done = run("update", model, folder / "more.csv")
+    assert done.exit_code == 2
+    assert "1 labels the model does not know (urgent)" in " ".join(done.output.split())
+    assert model.read_bytes() == before  # all or nothing
+    done = run(
+        *("update", model, folder / "more.csv", "--add-labels", "--rename-label", "colour=color"),
+        *("--drop-label", "vehicle", "-o", target),
+    )
+    assert done.exit_code == 0, done.output
+    assert model.read_bytes() == before
+    assert list(hyperlabel.load(target)[-1].label_names_) == ["color", "fruit", "urgent"]
+    done = run("predict", target, "--text", "a pear", "--top", 3, "--json")
+    assert json.loads(done.stdout)["labels"][0]["label"] == "fruit"
+    assert run("evaluate", target, folder / "more.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["update", "{f}/mlknn.hyper", "{f}/new.csv"], "MLkNN does not rest on sums over rows"),
+        (["update", "{f}/ridge.hyper"], "There is nothing to do"),
+        (["update", "{f}/ridge.hyper", "--rename-label", "a"], "takes OLD=NEW"),
+        (["update", "{f}/ridge.hyper", "--drop-label", "zzz"], "no label 'zzz'"),
+        (["update", "{f}/ridge.hyper", "--forget", "{f}/more.csv"], "labels the model does not know"),
+        (["explain", "{f}/mlknn.hyper", "{f}/new.csv"], "MLkNN is not linear"),
+        (["explain", "{f}/ridge.hyper"], "Name a label"),
+        (["explain", "{f}/ridge.hyper", "--label", "zzz"], "no label 'zzz'"),
+        (["explain", "{f}/ridge.hyper", "{f}/new.csv", "--row", "999"], "there is no row 999"),
+        (["drift", "{f}/old.csv", "nowhere.csv", "--labels", "tags"], "There is no file nowhere.csv"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_code_2(folder, arguments, sentence):
+    done = run(*(a.format(f=folder) for a in arguments))
+    assert done.exit_code == 2, done.output
+    assert sentence in " ".join(done.output.split())
+
+
+def test_drift(folder):
+    done = run("drift", folder / "old.csv", folder / "more.csv", "--labels", "tags", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["labels"][0]["label"] == "urgent"
+    assert (found["labels"][0]["old"], found["labels"][0]["new"]) == (0.0, 0.5)
+    assert found["words"]["most_frequent"][0] == {"word": "urgent", "texts": 15}
+    shown = run("drift", folder / "old.csv", folder / "new.csv", "--model", folder / "ridge.hyper")
+    assert shown.exit_code == 0, shown.output
+    assert "mean scores by label" in shown.output

@@ -1,0 +1,70 @@
+"""Retraining equals fitting from scratch, through Pipelines and tuned cuts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+import hyperlabel as hl
+from hyperlabel.datasets import make_multilabel
+from hyperlabel.meta.retraining import can_be_updated, name_labels
+
+DATA = make_multilabel(160, 6, 4, random_state=1)
+X, Y = DATA.X, DATA.Y.toarray()
+
+
+def tuned(rows):
+    model = make_pipeline(
+        MaxAbsScaler().fit(X), hl.ThresholdTuner(hl.BinaryRelevance(alpha=2.0, solver="gram"))
+    )
+    return name_labels(model.fit(X[rows], Y[rows]), list("abcd"))
+
+
+def test_merge_and_forget_equal_a_fit_from_scratch():
+    model = make_pipeline(MaxAbsScaler(), hl.BinaryRelevance()).fit(X, Y)
+    part = make_pipeline(MaxAbsScaler(), hl.BinaryRelevance()).fit(X, Y)
+    part[-1].fit(part[:-1].transform(X[:100]), Y[:100])
+    before = part[-1].coef_.copy()
+    more = hl.retrain(part, (X[80:], Y[80:]), forget=(X[80:100], Y[80:100]))
+    assert np.allclose(more.decision_function(X), model.decision_function(X))
+    assert np.array_equal(part[-1].coef_, before)  # the old model is left alone
+    less = hl.retrain(model, forget=(X[100:], Y[100:]))
+    assert np.allclose(less.decision_function(X), part.decision_function(X))
+
+
+def test_labels_come_and_go_and_cuts_are_kept():
+    model = tuned(slice(0, 120))
+    cuts = model[-1].thresholds_
+    changed = hl.retrain(
+        model,
+        (X[120:], np.column_stack([Y[120:][:, [0, 2, 3]], (X[120:, 0] > X[:, 0].mean()).astype(int)])),
+        rename_labels={"a": "first"},
+        drop_labels=["b"],
+        add_labels=["new"],
+    )
+    last = changed[-1]
+    assert list(last.label_names_) == ["first", "c", "d", "new"]
+    assert np.array_equal(last.thresholds_[:3], cuts[[0, 2, 3]])
+    assert changed.predict(X).shape == (160, 4)
+    # the new label is predicted about as often among the new rows as it occurs there
+    wanted = int((X[120:, 0] > X[:, 0].mean()).sum())
+    assert abs(int(changed.predict(X[120:])[:, 3].sum()) - wanted) <= 1
+    silent = hl.retrain(model, add_labels=["later"])
+    assert silent[-1].thresholds_[4] == np.inf
+    assert not silent.predict(X)[:, 4].any()
+
+
+def test_refusals():
+    assert can_be_updated(tuned(slice(0, 50)))
+    other = hl.MLkNN().fit(X, Y)
+    assert not can_be_updated(other)
+    with pytest.raises(ValueError, match="MLkNN does not rest on sums"):
+        hl.retrain(other, (X, Y))
+    ranked = hl.ThresholdTuner(hl.BinaryRelevance(), strategy="top_k").fit(X, Y)
+    with pytest.raises(ValueError, match="strategy='top_k' around BinaryRelevance must be fitted anew"):
+        hl.retrain(ranked, (X, Y))
+    auto = hl.AutoMultiLabel(methods=["ridge"], cv=2).fit(X, Y)
+    with pytest.raises(ValueError, match="AutoMultiLabel cannot be updated"):
+        hl.retrain(auto, (X, Y))
