@@ -42,8 +42,8 @@ def drift(old: str, new: str, model: str | None, top: int, as_json: bool, **opti
     if columns.n_features and columns.feature_names:
         found["numbers"] = _shifts(before.X, after.X, columns.feature_names)[:top]
     if file is not None:
-        scores = [file.scores(columns.inputs(table)) for table in (before, after)]
-        found["scores"] = _shifts(*scores, columns.label_names)[:top]
+        was, now = (file.scores(columns.inputs(table)) for table in (before, after))
+        found["scores"] = _shifts(was, now, columns.label_names)[:top]
     if as_json:
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:

@@ -295,7 +295,7 @@ def _read(model: Any, Z: np.ndarray | None, names: Any, columns: list[int]) -> _
         return _Linear(Z, names, coef, intercept, (model.coef_, model.intercept_), P)
     coef, intercept = _coefficients(model)
     found = _Linear(Z, names, coef[columns], intercept[columns])
-    projection = getattr(model, "projection_", None)
+    projection: Any = getattr(model, "projection_", None)
     if isinstance(model, ProjectionClassifier) and hasattr(projection, "components_"):
         U = np.asarray(projection.components_, dtype=np.float64).T
         found.codes = (U, -projection.mean_ @ U)
@@ -314,10 +314,10 @@ def _coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
             raise ValueError(_not_linear(model))
         coef = np.array([np.zeros(width) if e is None else np.ravel(e.coef_) for e in each])
         return coef, np.array([0.0 if e is None else float(np.ravel(e.intercept_)[0]) for e in each])
-    coef = getattr(model, "coef_", None)
-    if not isinstance(coef, np.ndarray) or not hasattr(model, "intercept_"):
+    weights: Any = getattr(model, "coef_", None)
+    if not isinstance(weights, np.ndarray) or not hasattr(model, "intercept_"):
         raise ValueError(_not_linear(model))
-    return np.atleast_2d(coef), np.atleast_1d(model.intercept_)
+    return np.atleast_2d(weights), np.atleast_1d(model.intercept_)
 
 
 def _calibrated(model: MultiLabelCalibrator, found: _Linear, columns: list[int]) -> _Linear:
