@@ -31,12 +31,13 @@ RUNNER = str(Path(__file__).with_name("peer_runner.py"))
 
 @dataclass(frozen=True)
 class Peer:
-    """A method, the packages its environment needs (none: ours), and what differs."""
+    """A method, its environment ("": ours) and the packages in it, `bare` ones without what they ask for."""
 
     method: str
     packages: tuple[str, ...] = ()
     environment: str = ""
     only: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
 
 
 PEERS = (
@@ -46,7 +47,8 @@ PEERS = (
     Peer("napkinxc-plt", ("napkinxc",), "napkinxc"),
     Peer("libmultilabel", ("libmultilabel",), "libmultilabel"),
     Peer("libmultilabel-tree", ("libmultilabel",), "libmultilabel"),
-    Peer("pecos", ("numpy<2", "libpecos"), "pecos"),
+    # its linear part needs none of the deep-learning packages that it asks for
+    Peer("pecos", ("numpy<2", "scipy<1.14", "scikit-learn<1.6"), "pecos", bare=("libpecos",)),
     Peer("mlknn", ("scikit-multilearn-ng",), "skmultilearn", only=("emotions", "scene")),
     Peer("ours-mlknn", only=("emotions", "scene")),
     Peer("ours-br"),
@@ -72,10 +74,11 @@ def python_of(peer: Peer) -> str:
     if not ready.exists():
         CACHE.mkdir(exist_ok=True)
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, capture_output=True)
-        install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *peer.packages]
-        done = subprocess.run(install, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError("does not install: " + done.stderr.strip().splitlines()[-1])
+        install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        for packages in (peer.packages, ("--no-deps", *peer.bare) if peer.bare else ()):
+            done = subprocess.run([*install, *packages], capture_output=True, text=True) if packages else None
+            if done is not None and done.returncode:
+                raise RuntimeError("does not install: " + done.stderr.strip().splitlines()[-1])
         ready.touch()
     return str(python)
 

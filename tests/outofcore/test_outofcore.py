@@ -227,6 +227,32 @@ def test_a_killed_fit_resumes_and_reads_only_the_rest(data, tmp_path):
     assert not half.exists()
 
 
+@pytest.mark.parametrize("fails_at", [6, 17])  # in the pass over the labels, in the pass over the sums
+def test_a_fit_of_two_passes_resumes_in_either(fails_at, data, tmp_path):
+    X, Y = data
+    reads = []
+
+    class Flaky:
+        broken = True
+
+        def __len__(self):
+            return 10
+
+        def __getitem__(self, i):
+            reads.append(i)
+            if self.broken and len(reads) == fails_at:
+                raise OSError("the disk is gone")
+            return X[40 * i : 40 * i + 40], Y[40 * i : 40 * i + 40]
+
+    chunks, options = Flaky(), {"checkpoint": tmp_path / "half.npz", "checkpoint_seconds": 0.0}
+    with pytest.raises(OSError, match="the disk is gone"):
+        outofcore.fit(HypergraphSpectral(), chunks, **options)
+    chunks.broken, before = False, len(reads)
+    model = outofcore.fit(HypergraphSpectral(), chunks, **options)
+    _same(model, HypergraphSpectral().fit(X, Y), X)
+    assert len(reads) - before < 21 - fails_at + 4  # two passes and the gate are 21 reads
+
+
 def _wait_for(path):
     until = time.monotonic() + 60
     while not path.exists():
