@@ -101,6 +101,22 @@ def test_rank_deficient_medical_loses_no_span(load_real):
             assert oracles.metric_error(model.components_.T, W) < 1e-8
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_raw_features_cost_no_more_digits_than_their_condition(form, load_real):
+    data = load_real("emotions")
+    X, Y = np.asarray(data.X, dtype=float), data.Y.toarray().astype(float)
+    kappa = np.linalg.cond(oracles.center(X))
+    assert kappa > 1e4
+    model = HypergraphSpectral(form=form, alpha=0.0).fit(X, Y)
+    U, s, Vt = np.linalg.svd(oracles.center(X), full_matrices=False)  # the route that does not square κ
+    F = oracles.center(oracles.factor(Y, "clique"))
+    left, values, _ = np.linalg.svd(U.T @ F if form == "exact" else F, full_matrices=False)
+    W = Vt.T @ ((left if form == "exact" else U.T @ left) / s[:, None])
+    limit = max(1e-8, 10 * np.finfo(float).eps * kappa**2)
+    assert oracles.metric_error(model.components_.T, W) < limit
+    assert_allclose(model.eigenvalues_, values**2, rtol=limit)
+
+
 @pytest.mark.parametrize("weights", ["compactness", {"b": 2.0}, [1.0, 2, 3, 4, 5, 6]])
 def test_edge_weights_reach_the_factor(weights):
     pd = pytest.importorskip("pandas")

@@ -77,7 +77,13 @@ def ridge_path(X: Any, base: Any, moments: Moments | None, *, alphas: Any, **opt
 
 def fold_sums(X: Any, Y: sparse.csr_array, splits: Splits, route: str) -> FoldMoments | None:
     """Sums of all rows and of every training fold from one pass (Gram route only)."""
-    return FoldMoments(X, Y[:, :1], [train for train, _ in splits]) if route == "gram" else None
+    return FoldMoments(X, Y, [train for train, _ in splits]) if route == "gram" else None
+
+
+def spread_rows(base: sparse.csr_array, rows: np.ndarray, n_rows: int) -> sparse.csr_array:
+    """Return `base` with its rows put at the places `rows` among n_rows, the others empty."""
+    places = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), (n_rows, len(rows)))
+    return sparse.csr_array(places @ base)
 
 
 def first_columns(sums: Any, q: int) -> Any:

@@ -7,7 +7,7 @@ out, and one factorisation gives every λ of a fold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from hyperlabel.geometry.similarity import centered_gram, mix_both
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import roc_auc_score
 from hyperlabel.model_selection import resolve_cv
-from hyperlabel.projection._solve import fold_sums, read_form, ridge_path
+from hyperlabel.projection._solve import fold_sums, read_form, ridge_path, spread_rows
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
 from hyperlabel.solvers.eigen import Gram
+from hyperlabel.solvers.moments import CenteredMoments, Moments
 
 DEFAULT_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 4, 15))
 
@@ -154,29 +155,55 @@ class HypergraphSpectralCV(HypergraphSpectral):
         return self
 
     def _fold_scores(
-        self, X: Any, Y: sparse.csr_array, train: np.ndarray, test: np.ndarray, moments: Any
+        self, X: Any, Y: sparse.csr_array, train: np.ndarray, test: np.ndarray, moments: Moments | None
     ) -> np.ndarray:
-        """Score every λ on one fold."""
-        rows, labels = X[train], Y[train]
-        edges = self._edges(rows, labels)
+        """Score every λ on one fold; with the sums of its training rows, those rows are not read again."""
+        labels = Y[train]
+        edges = self._edges(X[train] if self._needs_rows else None, labels)
         base = self._label_base(labels, edges)
-        path = ridge_path(rows, base, moments, alphas=self.alphas_, **self._solver_options())
         gram = centered_gram(base)
         right = self._label_mix(edges, gram)
+        if moments is None:
+            path = ridge_path(X[train], base, None, alphas=self.alphas_, **self._solver_options())
+        else:
+            path = ridge_path(X, spread_rows(base, train, X.shape[0]), moments, alphas=self.alphas_)
         factor = Gram(mix_both(gram, right))
-        scores = np.full(len(self.alphas_), np.nan)
-        for i, alpha in enumerate(self.alphas_):
-            _, W = read_form(self.form, path, factor, right, alpha, self.n_components)
-            if W.shape[1]:
-                offset = path.x_mean @ W
-                given = self._downstream(rows @ W - offset, labels, X[test] @ W - offset)
-                scores[i] = (self.scoring or roc_auc_score)(Y[test], given)
-        return scores
+        projections = [
+            read_form(self.form, path, factor, right, alpha, self.n_components)[1] for alpha in self.alphas_
+        ]
+        if moments is None or self.estimator is not None:
+            given = self._scores_from_rows(projections, path.x_mean, X[train], labels, X[test])
+        else:
+            given = _scores_from_sums(projections, moments.centered(), X[test])
+        measure = self.scoring or roc_auc_score
+        return np.array([np.nan if found is None else measure(Y[test], found) for found in given])
 
-    def _downstream(self, Z: np.ndarray, Y: sparse.csr_array, Z_test: np.ndarray) -> np.ndarray:
-        """Scores of test rows by the classifier trained on the projection."""
-        if self.estimator is not None:
-            return BinaryRelevance(clone(self.estimator)).fit(Z, Y).decision_function(Z_test)
-        # Columns of Z are centred and nearly orthogonal: the normal equations are harmless.
-        gram = Z.T @ Z
-        return Z_test @ (linalg.pinvh(gram) @ (Y.T @ Z).T)
+    def _scores_from_rows(
+        self, projections: list[np.ndarray], mean: np.ndarray, rows: Any, Y: sparse.csr_array, test_rows: Any
+    ) -> Iterator[np.ndarray | None]:
+        for W in projections:
+            if not W.shape[1]:
+                yield None
+                continue
+            Z, Z_test = rows @ W - mean @ W, test_rows @ W - mean @ W
+            if self.estimator is not None:
+                yield BinaryRelevance(clone(self.estimator)).fit(Z, Y).decision_function(Z_test)
+            else:
+                yield Z_test @ _least_squares(Z.T @ Z, (Y.T @ Z).T)
+
+
+def _scores_from_sums(
+    projections: list[np.ndarray], sums: CenteredMoments, test_rows: Any
+) -> Iterator[np.ndarray | None]:
+    """Read out by least squares from XcᵀXc and XcᵀYc; all λ in one product with the test rows."""
+    maps = [W @ _least_squares(W.T @ sums.xx @ W, W.T @ sums.xf) for W in projections]
+    k = sums.xf.shape[1]
+    whole = np.hstack(maps)
+    scores = np.asarray(test_rows @ whole) - sums.x_mean @ whole
+    for i, W in enumerate(projections):
+        yield scores[:, i * k : (i + 1) * k] if W.shape[1] else None
+
+
+def _least_squares(gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    # Projected columns are nearly orthogonal: the normal equations are harmless.
+    return linalg.pinvh(gram) @ cross if len(gram) else cross
