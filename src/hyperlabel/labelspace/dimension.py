@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from hyperlabel._base import constant_labels
+from hyperlabel._base import KnownScores, constant_labels
+from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics import get_scorer
 from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.label_svd import GRAM_MAX, PrincipalDirections
@@ -111,24 +112,13 @@ def check_scoring(scoring: Any) -> tuple[Any, int]:
     if name in WALKED:
         return WALKED[name]
     scorer = get_scorer(name)  # refuses unknown names
-    return lambda Y, scores: scorer(_Given(scores), None, Y), 0
 
+    def judge(Y: sparse.csr_array, scores: np.ndarray) -> float:
+        labels = np.arange(scores.shape[1])
+        layout = TargetLayout("multilabel", labels, labels, np.dtype(np.int8), is_sparse=True)
+        return scorer(KnownScores(scores, layout), None, Y)
 
-class _Given(ClassifierMixin, BaseEstimator):
-    """Scores at hand, in the clothes of a fitted classifier, for scorers that want one."""
-
-    def __init__(self, scores: np.ndarray) -> None:
-        self.scores = scores
-        self.classes_ = np.arange(scores.shape[1])
-
-    def fit(self, X: Any, y: Any) -> _Given:
-        return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        return self.scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        return (self.scores > 0).astype(np.int8)
+    return judge, 0
 
 
 def _moments_fit(X: Any, Y: sparse.csr_array, n_folds: int) -> bool:
