@@ -284,7 +284,7 @@ class DifferenceDisplay(Display):
         ax.axvline(0.0, color="C1", lw=1.2)
         ax.set_yticks(rows, self.names)
         ax.invert_yaxis()
-        ax.set_xlabel(f"{self.scoring}: how far behind the best")
+        ax.set_xlabel(f"{self.scoring}: how far behind the best", loc="right")  # long names leave little room
         ax.grid(visible=False, axis="y")
         return self
 
