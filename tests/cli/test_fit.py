@@ -62,7 +62,7 @@ def test_columns_are_found_and_remembered(folder, tmp_path):
     assert found["rows"] == 90
     assert found["can_be_updated"]
     assert "text: 'body'" in done.stderr
-    assert "1 numbers: 'minutes'" in done.stderr  # the id is left out
+    assert "1 column of numbers: 'minutes'" in done.stderr  # the id is left out
     model = hyperlabel.load(target)
     assert list(model[-1].label_names_) == ["billing", "network", "printing"]
     done = run("predict", target, folder / "new.csv", "--id", "id")
@@ -102,6 +102,14 @@ def test_stdin_lines_csv_and_json_lines(folder, stdin):
     assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["labels"] for row in rows] == ["printing", "billing"]
+
+
+def test_fit_from_stdin(folder, tmp_path):
+    options = ["--labels", "tags", "--features", "", "-o", tmp_path / "m.hyper"]
+    done = run("fit", "-", *options, stdin=(folder / "train.csv").read_text())
+    assert done.exit_code == 0, done.output
+    assert "90 rows, 3 labels" in done.output
+    assert "nothing on stdin" in run("fit", "-", *options, stdin="").output
 
 
 def test_one_text(folder):
@@ -228,3 +236,14 @@ def test_three_commands_in_a_shell(tmp_path):
     shell(["fit", "train.csv", "--labels", "tags", "--text", "body", "--features", ""])
     assert "printing" in shell(["predict", "model.hyper", "-", "--top", "1"], "toner and paper tray\n")
     assert "f1_macro" in shell(["evaluate", "model.hyper", "train.csv"])
+
+
+def test_compare_and_info_read_the_same_columns(folder, tmp_path):
+    done = run("data", "info", folder / "train.csv", "--labels", "tags", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["labels"] == 3
+    options = ["--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--no-curves", "--no-tune", "--json"]
+    places = ["--store", tmp_path / "s.sqlite", "--out", tmp_path / "r.html"]
+    done = run("compare", folder / "train.csv", "--labels", "tags", *options, *places)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["best"]["train"]["best"] == "ridge"

@@ -13,12 +13,17 @@ _ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n",
 _WORDS = 3.0  # a text column has at least so many words on average
 
 
+def list_column(path: str, labels: list[str]) -> str | None:
+    """Return the one column named as labels if it lists them, rather than saying 0 or 1."""
+    if len(labels) != 1:
+        return None
+    cells = _first_rows(path).get(labels[0])
+    return None if cells is None or _all_zero_one(cells) else labels[0]
+
+
 def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
-    from hyperlabel.datasets._table_sources import read_cells
-
-    cells = next(itertools.islice(read_cells(path, _LOOK_AT, None), 1))
-    columns = cells.columns
+    columns = _first_rows(path)
     shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     found = dict(options)
     if found.get("labels") is None and found.get("label_column") is None:
@@ -30,7 +35,7 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
     missing = [name for name in labels if name not in columns]
     if missing:
         raise ValueError(f"{Path(path).name} has no column {missing[0]!r}; the columns are {shown}.")
-    if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
+    if list_column(path, labels):
         found["labels"], found["label_column"] = None, labels[0]
     taken = {*labels, *names(found.get("text") or "")}
     taken |= {str(found[key]) for key in ("label_column", "group", "time") if found.get(key)}
@@ -45,6 +50,12 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
             numbers = [n for n in others if n not in ids and _is_number(columns[n])]
             found["features"] = ",".join(numbers)
     return found
+
+
+def _first_rows(path: str) -> dict[str, list[Any]]:
+    from hyperlabel.datasets._table_sources import read_cells
+
+    return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
 
 
 def _filled(cells: list[Any]) -> list[str]:

@@ -13,9 +13,10 @@ import click
 _OPTIONS = [
     click.option(
         "--labels",
-        help="Label names separated by commas; for ARFF also a Mulan XML file or a count (-6: the last six).",
+        help="Tables: the column that lists the labels of a row, or several 0/1 columns; "
+        "ARFF: their names, a Mulan XML file or a count (-6: the last six).",
     ),
-    click.option("--label-column", help="Tables: the column that lists the labels of a row."),
+    click.option("--label-column", help="Tables: the same as --labels for a column that lists them."),
     click.option("--label-separator", help="Tables: what separates them (any of ; , | by default)."),
     click.option("--features", help="Tables: the columns of numbers to use, separated by commas."),
     click.option("--text", help="Tables: the columns of raw text, separated by commas."),
@@ -74,10 +75,20 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
         given["labels"] = int(labels)
     elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
         given["labels"] = names(labels)
+        listed = _list_column(path, kind, given)
+        if listed is not None:
+            del given["labels"]
+            given["label_column"] = listed
     for key in ("features", "text"):
         if key in given:
             given[key] = names(given[key])
     return given
+
+
+def _list_column(path: str, kind: str, given: dict[str, Any]) -> str | None:
+    from hyperlabel.cli._columns import list_column
+
+    return list_column(path, given["labels"]) if kind == "table" and "label_column" not in given else None
 
 
 @contextmanager

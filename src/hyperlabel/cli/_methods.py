@@ -146,3 +146,15 @@ def classifier_step(method: str, choices: Choices, shape: Shape) -> Any:
     return hl.ThresholdTuner(
         model, strategy=choices.thresholds, scoring=cut_for, cv=None if own_folds else _folds(shape)
     )
+
+
+def as_numbers(table: Any, columns: Any, words: int = WORDS) -> Any:
+    """Return a data set whose texts have become numbers; others as they are."""
+    from dataclasses import replace
+
+    if not columns.text:
+        return table
+    step = features_step(True, columns.n_features, False, words, len(table))
+    rows = step.fit_transform(columns.inputs(table))
+    names = step.get_feature_names_out(["text", *columns.feature_names] if columns.n_features else None)
+    return replace(table, X=rows, feature_names=[str(name) for name in names])

@@ -166,10 +166,30 @@ def _as_file(source: str, columns: Columns) -> Iterator[str]:
         ending = _kind_of(content, columns)
     if not content.strip():
         raise ValueError("There is nothing on stdin." if source == "-" else f"{source} is empty.")
+    with as_temporary(content, ending) as path:
+        yield path
+
+
+@contextmanager
+def as_temporary(content: bytes, ending: str) -> Iterator[str]:
+    """Put bytes in a file that lasts as long as it is read."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"stdin{ending}")
         path.write_bytes(content)
         yield str(path)
+
+
+@contextmanager
+def training_file(source: str) -> Iterator[str]:
+    """Give a table on stdin (CSV, or JSON lines where it starts with a brace) the form of a file."""
+    if source != "-":
+        yield source
+        return
+    content = sys.stdin.buffer.read()
+    if not content.strip():
+        raise ValueError("There is nothing on stdin.")
+    with as_temporary(content, ".jsonl" if content.lstrip()[:1] == b"{" else ".csv") as path:
+        yield path
 
 
 def _kind_of(content: bytes, columns: Columns) -> str:
@@ -178,7 +198,7 @@ def _kind_of(content: bytes, columns: Columns) -> str:
         return {"arff": ".arff", "svmlight": ".svm", "xmc": ".xmc"}.get(columns.format, ".csv")
     if start.startswith("{"):
         return ".jsonl"
-    first = start.split("\n")[0]
+    first = start.split("\n")[0].replace("\r", "")
     header = {
         name.strip() for mark in ",;\t|" for name in next(csv.reader(io.StringIO(first), delimiter=mark), [])
     }

@@ -63,19 +63,23 @@ def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options: Any) -> None:
-    """Compare methods on FILES (ARFF, npz, LIBSVM, XMC, or the embedded name debtags) and write a report."""
+    """Compare methods on FILES (tables of text or numbers, ARFF, npz, LIBSVM, XMC, debtags); write a report.
+
+    Texts are vectorised once, before rows are parted: no label takes part in that.
+    """
     if list_methods:
         _list_methods(as_json)
         return
     if not files:
         raise ValueError("Name at least one data file, or 'debtags' for the embedded data.")
-    from hyperlabel.cli._input import load_file
+    from hyperlabel.cli._methods import as_numbers
+    from hyperlabel.cli.fit import read_training
     from hyperlabel.experiments.comparison import Comparison
     from hyperlabel.experiments.store import Store
     from hyperlabel.report import comparison_report
 
     reading = {key: options.pop(key) for key in READING}
-    datasets = [load_file(source, reading) for source in files]
+    datasets = [as_numbers(*read_training(source, reading)) for source in files]
     twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if twice:
         raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")

@@ -64,7 +64,8 @@ _READING = ("labels", "label_column", "label_separator", "features", "text", "gr
 def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
     """Fit a model on DATA and write it to a model file.
 
-    DATA is CSV, JSON lines or Parquet (raw text, numbers, or both), ARFF, LIBSVM, XMC or npz. The columns
+    DATA is CSV, JSON lines or Parquet (raw text, numbers, or both), ARFF, LIBSVM, XMC or npz; - reads CSV or
+    JSON lines from stdin. The columns
     of text and numbers are found by themselves; say --text and --features to choose.
 
     \b
@@ -72,20 +73,19 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel predict model.hyper new.csv --top 5
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
+    from hyperlabel.cli._model import ModelFile, save_model, training_file
     from hyperlabel.cli._progress import step
 
     start = time.perf_counter()
     _check_target(output)
     reading = {key: options.pop(key) for key in _READING}
-    with step(f"reading {data}"):
-        table, columns = read_training(data, reading)
+    with step(f"reading {data}"), training_file(data) as path:
+        table, columns = read_training(path, reading)
         table = _frequent(table, min_rows)
     columns = replace(columns, label_names=list(table.label_names), method=method, rows=len(table))
     click.echo(_found(table, columns), err=True)
     with step(f"fitting {method} on {len(table)} rows"):
         model = _fit(table, columns, method, options)
-    from hyperlabel.cli._model import ModelFile, save_model
-
     with step(f"writing {output}"):
         save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
     _say(model, columns, output, time.perf_counter() - start, as_json)
@@ -205,7 +205,8 @@ def _found(table: Any, columns: Any) -> str:
         parts.append("text: " + ", ".join(map(repr, columns.text)))
     if columns.n_features:
         shown = ", ".join(map(repr, columns.feature_names[:5])) + (", …" if columns.n_features > 5 else "")
-        parts.append(f"{columns.n_features} numbers" + (f": {shown}" if columns.feature_names else ""))
+        what = "column of numbers" if columns.n_features == 1 else "columns of numbers"
+        parts.append(f"{columns.n_features} {what}" + (f": {shown}" if columns.feature_names else ""))
     return "; ".join(parts)
 
 

@@ -117,17 +117,7 @@ def retrain(
     for name in ("oof_scores_", "cv_results_"):
         core.__dict__.pop(name, None)  # of the old rows
     tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
-    for old, name in (rename_labels or {}).items():
-        core.rename_label(old, name)
-    for name in drop_labels:
-        gone = core._find_label(name)
-        core.drop_label(name)
-        for tuner in tuners:
-            tuner.thresholds_ = np.delete(tuner.thresholds_, gone)
-    for name in add_labels:
-        core.add_label(name)
-        for tuner in tuners:
-            tuner.thresholds_ = np.append(tuner.thresholds_, np.inf)
+    _change_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
     leaving = None if forget is None else (_rows(model, forget[0]), forget[1])
     entering = None if new is None else (_rows(model, new[0]), new[1])
     if leaving is not None and entering is not None:
@@ -137,6 +127,8 @@ def retrain(
     elif entering is not None:
         check_targets(entering[1], n_rows=entering[0].shape[0], name="retrain")
         core.partial_fit(*entering)
+    else:
+        core._solve()
     for part in parts[:-1]:
         if isinstance(part, MultiLabelClassifier):
             part._layout, part.classes_ = core._layout, core.classes_
@@ -144,6 +136,31 @@ def retrain(
     for tuner in tuners:
         _settle_cuts(tuner, core, entering)
     return model
+
+
+def _change_labels(
+    core: Any,
+    tuners: Sequence[ThresholdTuner],
+    renamed: Mapping[str, str],
+    dropped: Sequence[str],
+    added: Sequence[str],
+) -> None:
+    """Rename, drop and add labels; the caller solves once for all of it."""
+    core.__dict__["_solve"] = lambda: None  # each change alone would solve anew
+    try:
+        for old, name in renamed.items():
+            core.rename_label(old, name)
+        for name in dropped:
+            gone = core._find_label(name)
+            core.drop_label(name)
+            for tuner in tuners:
+                tuner.thresholds_ = np.delete(tuner.thresholds_, gone)
+        for name in added:
+            core.add_label(name)
+            for tuner in tuners:
+                tuner.thresholds_ = np.append(tuner.thresholds_, np.inf)
+    finally:
+        del core.__dict__["_solve"]
 
 
 def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | None) -> None:
