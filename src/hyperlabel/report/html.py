@@ -91,20 +91,21 @@ def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
 def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[Answer]:
     from markupsafe import Markup, escape
 
-    pairs = [n for r in results if r.digits >= 3 for n in r.numbers if math.isfinite(n.difference)]
-    gaps = sorted(abs(n.difference) for n in pairs)
+    gaps = {
+        r.id: sorted(abs(n.difference) for n in r.numbers if math.isfinite(n.difference))
+        for r in results
+        if r.scores
+    }
+    every = sorted(gap for found in gaps.values() for gap in found)
     answers = []
-    if gaps:
-        near = sum(g <= 0.02 for g in gaps)
-        answers.append(
-            Answer(
-                "Do we match the papers?",
-                f"Of {len(gaps)} figures with a printed counterpart, {near} are within 0.02 of it; the "
-                "median distance is "
-                f"{gaps[len(gaps) // 2]:.4f}, the largest {gaps[-1]:.3f}. Footnotes say where data or "
-                "protocol differ.",
-            )
+    if every:
+        near = sum(gap <= 0.02 for gap in every)
+        medians = ", ".join(f"{i} {found[len(found) // 2]:.4f}" for i, found in gaps.items() if found)
+        text = (
+            f"Of {len(every)} scores with a printed counterpart, {near} are within 0.02 of it. "
+            f"Median distance: {medians}. Footnotes say where data or protocol differ."
         )
+        answers.append(Answer("Do we match the papers?", text))
     missing = [f"{r.id}: {part}" for r in results for part in r.missing]
     answers.append(Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."))
     answers.append(
@@ -122,7 +123,7 @@ def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[An
 
 
 def _result_section(result: Any) -> Section:
-    section = Section(result.id, f"{result.id}: {result.title}")
+    section = Section(result.id, f"{result.id}: {result.title}", short=result.id)
     if result.numbers:
         columns = [Column("")]
         for column in result.columns():

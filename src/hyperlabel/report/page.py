@@ -74,6 +74,7 @@ class Section:
     title: str
     texts: list[str] = field(default_factory=list)
     blocks: list[Any] = field(default_factory=list)
+    short: str = ""
 
 
 @dataclass(frozen=True)

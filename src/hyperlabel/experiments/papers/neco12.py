@@ -191,7 +191,7 @@ def _table2(plan: Plan, runs: Runs) -> Result:
     notes = [
         "mediamill: the public file at hand has 43 851 rows.",
     ]
-    return Result("neco12-table2", "Data set statistics", numbers, notes=notes, digits=2)
+    return Result("neco12-table2", "Data set statistics", numbers, notes=notes, digits=2, scores=False)
 
 
 def _table3(plan: Plan, runs: Runs) -> Result:
@@ -237,7 +237,9 @@ def _table4(plan: Plan, runs: Runs) -> Result:
         "column of PLST and CS is encode + decode.",
         NOTE_MEDIAMILL,
     ]
-    return Result("neco12-table4", "Time of BR, PLST and CS at M*", numbers, notes=notes, digits=3)
+    return Result(
+        "neco12-table4", "Time of BR, PLST and CS at M*", numbers, notes=notes, digits=3, scores=False
+    )
 
 
 def _curve_figure(

@@ -59,6 +59,8 @@ class Result:
         Decimals to print.
     quick : bool
         Whether fewer repeats were run.
+    scores : bool
+        Whether the numbers are scores, whose distance to the paper's says something (times do not).
     """
 
     id: str
@@ -69,6 +71,7 @@ class Result:
     missing: list[str] = field(default_factory=list)
     digits: int = 4
     quick: bool = False
+    scores: bool = True
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
 
