@@ -112,6 +112,18 @@ def test_fit_from_stdin(folder, tmp_path):
     assert "nothing on stdin" in run("fit", "-", *options, stdin="").output
 
 
+def test_lists_in_json_lines_and_a_slim_file(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [{"t": ["red car", "green apple"][i % 2], "tags": [["x", "y"], None][i % 2]} for i in range(30)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("fit", path, "--labels", "tags", "-o", tmp_path / "m.hyper", "--slim", "--json")
+    assert done.exit_code == 0, done.output  # short texts are found where there is nothing else
+    assert not json.loads(done.stdout)["can_be_updated"]
+    done = run("predict", tmp_path / "m.hyper", "--text", "car", "--json")
+    assert [one["label"] for one in json.loads(done.stdout)["labels"]] == ["x", "y"]
+    assert "kept no sums" in run("update", tmp_path / "m.hyper", path).output.replace("\n", " ")
+
+
 def test_one_text(folder):
     done = run("predict", folder / "model.hyper", "--text", "wifi router", "--top", 1, "--json")
     assert json.loads(done.stdout)["labels"][0]["label"] == "network"
@@ -185,6 +197,7 @@ def test_other_formats(tmp_path):
         (["fit", "{train}"], "Say which column of train.csv holds the labels"),
         (["fit", "{train}", "--labels", "tagz"], "has no column 'tagz'; the columns are id, body"),
         (["fit", "{train}", "--labels", "tags", "--method", "magic"], "There is no method 'magic'"),
+        (["fit", "{train}", "--labels", "tags", "--scoring", "magic"], "not for 'magic'"),
         (["fit", "{train}", "--labels", "tags", "--alpha", "x"], "--alpha must be numbers"),
         (["fit", "{train}", "--labels", "tags", "--min-rows", "9999"], "No label has 9999 rows"),
         (["fit", "{train}", "--labels", "tags", "-o", "/no/such/m.hyper"], "There is no folder"),
@@ -193,13 +206,16 @@ def test_other_formats(tmp_path):
         (["predict", "{model}"], "Name a file to predict"),
         (["predict", "{model}", "nowhere.csv"], "There is no file nowhere.csv"),
         (["predict", "{model}", "{other}"], "there is no column 'body'"),
+        (["fit", "{empty}", "--labels", "tags"], "No label has 1 rows"),
         (["evaluate", "{model}", "{other}"], "there is no column 'body'"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_code_2(folder, tmp_path, arguments, sentence):
     other = tmp_path / "other.csv"
     other.write_text("x,tags\n1,a\n")
-    places = {"train": folder / "train.csv", "model": folder / "model.hyper", "other": other}
+    empty = tmp_path / "empty.csv"
+    empty.write_text("body,tags\nno tags at all,\nnone here either,\n")
+    places = {"train": folder / "train.csv", "model": folder / "model.hyper", "other": other, "empty": empty}
     done = run(*(a.format(**places) for a in arguments))
     assert done.exit_code == 2, done.output
     assert sentence in " ".join(done.output.split())

@@ -41,7 +41,9 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
     taken |= {str(found[key]) for key in ("label_column", "group", "time") if found.get(key)}
     others = [name for name in columns if name not in taken]
     if found.get("text") is None and not found.get("features"):
-        texts = [name for name in others if _is_text(columns[name])]
+        texts = [name for name in others if _words(columns[name]) >= _WORDS]
+        if not texts and not any(_is_number(columns[name]) for name in others):
+            texts = sorted(others, key=lambda name: -_words(columns[name]))[:1]  # short texts, then
         found["text"] = ",".join(texts) or None
         others = [name for name in others if name not in texts]
     if found.get("features") is None:
@@ -63,12 +65,14 @@ def _filled(cells: list[Any]) -> list[str]:
 
 
 def _all_zero_one(cells: list[Any]) -> bool:
-    return all(not isinstance(c, list | tuple) and str(c).strip().lower() in _ZERO_ONE for c in cells)
+    flags = [not isinstance(c, list | tuple) and str(c).strip().lower() in _ZERO_ONE for c in cells]
+    return all(flags) and bool(_filled(cells))
 
 
-def _is_text(cells: list[Any]) -> bool:
+def _words(cells: list[Any]) -> float:
+    """Words of a cell that is not empty, on average."""
     filled = _filled(cells)
-    return bool(filled) and sum(len(text.split()) for text in filled) / len(filled) >= _WORDS
+    return sum(len(text.split()) for text in filled) / max(len(filled), 1)
 
 
 def _is_number(cells: list[Any]) -> bool:

@@ -9,6 +9,9 @@ from typing import Any
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
 WORDS = 2500  # words kept by default: XᵀX stays small, so that a fit is quick and the model can be updated
+AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
+
+CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 
 
 @dataclass(frozen=True)
@@ -138,13 +141,17 @@ def classifier_step(method: str, choices: Choices, shape: Shape) -> Any:
 
     if method not in METHODS:
         raise ValueError(f"There is no method {method!r}: choose from {', '.join(METHODS)}.")
+    if method != "auto" and choices.scoring not in CUT_MEASURES:
+        raise ValueError(
+            f"Cuts can be tuned for {', '.join(CUT_MEASURES)}, not for {choices.scoring!r}: choose one of "
+            "them, or --method auto."
+        )
     model = METHODS[method][0](choices, shape)
     if method == "auto" or choices.thresholds == "none":
         return model
-    cut_for = choices.scoring if choices.scoring in ("f1_macro", "f1_micro", "hamming_loss") else "f1_macro"
     own_folds = method == "ridge"
     return hl.ThresholdTuner(
-        model, strategy=choices.thresholds, scoring=cut_for, cv=None if own_folds else _folds(shape)
+        model, strategy=choices.thresholds, scoring=choices.scoring, cv=None if own_folds else _folds(shape)
     )
 
 

@@ -25,7 +25,7 @@ class Columns:
 
     format: str
     label_names: list[str]
-    feature_names: list[str] = field(default_factory=list)  # of a table; empty: all, by position
+    feature_names: list[str] = field(default_factory=list)  # empty: they have none
     n_features: int = 0
     text: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)  # 0/1 columns of a table
@@ -130,6 +130,8 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
         return datasets.Dataset(
             np.zeros((len(texts), 0)), np.zeros((len(texts), 0)), text=texts, name="lines"
         )
+    if path == "debtags" and not Path(path).exists():
+        return datasets.load_debtags()
     kind = datasets.data_format(path)
     if ids is not None and kind != "table":
         raise ValueError("--id names a column of a table (CSV, JSON lines, Parquet).")
@@ -154,6 +156,9 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
 def _as_file(source: str, columns: Columns) -> Iterator[str]:
     """Give stdin the form of a file, told from its first line; a .txt file of texts is lines, too."""
     if source != "-":
+        if source == "debtags" and not Path(source).exists():
+            yield source
+            return
         if not Path(source).exists():
             raise FileNotFoundError(f"There is no file {source}: check the path (- reads stdin).")
         if not (columns.text_only and Path(source).suffix.lower() == ".txt"):

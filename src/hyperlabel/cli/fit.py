@@ -47,10 +47,8 @@ _READING = ("labels", "label_column", "label_separator", "features", "text", "gr
 @click.option("--time-budget", default=60.0, show_default=True, help="Seconds for --method auto.")
 @click.option(
     "--words",
-    default=2500,
-    show_default=True,
     type=click.IntRange(min=1),
-    help="Words of the texts to use: the most frequent.",
+    help="Words of the texts to use: the most frequent. [default: 2500, for auto 1000]",
 )
 @click.option(
     "--min-rows",
@@ -59,6 +57,7 @@ _READING = ("labels", "label_column", "label_separator", "features", "text", "gr
     type=click.IntRange(min=1),
     help="Leave out labels with fewer rows.",
 )
+@click.option("--slim", is_flag=True, help="Leave out the sums that update needs: a smaller file.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
@@ -113,7 +112,7 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     columns = Columns(
         format=kind,
         label_names=list(table.label_names),
-        feature_names=list(table.feature_names) if kind == "table" else [],
+        feature_names=[] if type(table.feature_names) is not list else table.feature_names,
         n_features=table.n_features,
         text=text,
         labels=names(reading.get("labels") or "") if kind == "table" else [],
@@ -155,7 +154,7 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.cli._input import plain_warnings
-    from hyperlabel.cli._methods import Choices, Shape, classifier_step, features_step
+    from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices, Shape, classifier_step, features_step
     from hyperlabel.meta.retraining import name_labels, walk
 
     choices = Choices(
@@ -163,7 +162,7 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         budget=options["time_budget"],
         scoring=options["scoring"],
         thresholds=options["thresholds"],
-        words=options["words"],
+        words=options["words"] or (AUTO_WORDS if method == "auto" else WORDS),
         seed=options["seed"],
     )
     is_sparse = sparse.issparse(table.X)
@@ -179,6 +178,8 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         classifier = classifier_step(method, choices, shape).fit(rows, table.Y)
     for part in walk(name_labels(classifier, columns.label_names)):
         part.__dict__.pop("oof_scores_", None)  # as large as the training labels, and of no use later
+        if options["slim"]:
+            part.__dict__.pop("moments_", None)
     return Pipeline([("features", features), ("classifier", classifier)])
 
 
