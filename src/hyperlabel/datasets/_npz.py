@@ -89,6 +89,16 @@ def iter_npz(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) 
     ------
     Dataset
         One per file; see `save_shards` for writing them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from hyperlabel.datasets import Dataset, iter_npz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Dataset(np.eye(3), np.eye(3, 2, dtype=int)).save(f"{folder}/part-0.npz")
+    ...     [part.n_rows for part in iter_npz(folder)]
+    [3]
     """
     if isinstance(source, str | os.PathLike):
         folder = Path(source)

@@ -102,10 +102,20 @@ def read_data(path: str | os.PathLike[str], **options: Any) -> Dataset:
 
 
 def iter_data(path: str | os.PathLike[str], *, chunk_rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
-    """Read a data set in any known format as a stream of data sets of ``chunk_rows`` rows.
+    r"""Read a data set in any known format as a stream of data sets of ``chunk_rows`` rows.
 
     Row-oriented files are never held in memory as a whole; an npz file is, and npz shards
     come one at a time. See `read_data` for the formats.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import iter_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "a.svm")
+    ...     _ = file.write_text("0,2 1:0.5 3:1\n 2:4\n")
+    ...     [part.n_rows for part in iter_data(file, chunk_rows=1)]
+    [1, 1]
     """
     kind = data_format(path)
     if kind in _STREAMS:

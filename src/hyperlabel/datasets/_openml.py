@@ -45,6 +45,13 @@ def fetch_openml(
     Notes
     -----
     Goes through `sklearn.datasets.fetch_openml`, which checks the checksum of the file.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import fetch_openml
+    >>> data = fetch_openml("emotions", version=4)  # doctest: +SKIP
+    >>> data.n_labels  # doctest: +SKIP
+    6
     """
     from sklearn.datasets import fetch_openml as fetch
 

@@ -103,10 +103,20 @@ def iter_svmlight(
     name: str | None = None,
     chunk_rows: int = 10_000,
 ) -> Iterator[Dataset]:
-    """Read a LIBSVM file as a stream of data sets of ``chunk_rows`` rows.
+    r"""Read a LIBSVM file as a stream of data sets of ``chunk_rows`` rows.
 
     Parameters are those of `read_svmlight`; whatever they leave open is found by reading the file
     once before.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import iter_svmlight
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "a.svm")
+    ...     _ = file.write_text("0,2 1:0.5 3:1\n 2:4\n")
+    ...     [part.X.shape for part in iter_svmlight(file, chunk_rows=1)]
+    [(1, 3), (1, 3)]
     """
     given = (n_features, n_labels, zero_based, labels_zero_based)
     if None in given or "auto" in given:
@@ -185,7 +195,18 @@ def iter_xmc(
     name: str | None = None,
     chunk_rows: int = 10_000,
 ) -> Iterator[Dataset]:
-    """Read an XMC file as a stream of data sets of ``chunk_rows`` rows; see `read_xmc`."""
+    r"""Read an XMC file as a stream of data sets of ``chunk_rows`` rows; see `read_xmc`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import iter_xmc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "a.txt")
+    ...     _ = file.write_text("2 5 3\n0,2 1:0.5 3:1\n 2:4\n")
+    ...     [part.X.shape for part in iter_xmc(file, chunk_rows=1)]
+    [(1, 5), (1, 5)]
+    """
 
     def datasets() -> Iterator[Dataset]:
         with LineReader(path) as lines:

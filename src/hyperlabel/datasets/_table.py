@@ -106,10 +106,21 @@ def iter_table(
     name: str | None = None,
     chunk_rows: int = 10_000,
 ) -> Iterator[Dataset]:
-    """Read a table as a stream of data sets of ``chunk_rows`` rows.
+    r"""Read a table as a stream of data sets of ``chunk_rows`` rows.
 
     Parameters are those of `read_table`; without ``label_names`` the labels listed in ``label_column`` are
     found by reading the file once before.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.datasets import iter_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "a.csv")
+    ...     _ = file.write_text("size,tags\n1.5,red;round\n2,\n")
+    ...     parts = iter_table(file, label_column="tags", label_separator=";", chunk_rows=1)
+    ...     [part.Y.shape for part in parts]
+    [(1, 2), (1, 2)]
     """
     plan = _Plan(path, labels, label_column, label_separator, features, text, group, time, name)
     if chunk_rows < 1:

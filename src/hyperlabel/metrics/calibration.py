@@ -23,6 +23,13 @@ class Reliability:
         Number (or weight) of entries in the bin.
     edges : ndarray of shape (n_bins + 1,)
         The bins: from edge b up to, but not including, edge b + 1 (the last one includes it).
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import reliability
+    >>> found = reliability([[1, 0], [1, 0]], [[0.9, 0.1], [0.9, 0.1]], n_bins=2)
+    >>> round(float(found.calibration_error), 3)
+    0.1
     """
 
     predicted: np.ndarray

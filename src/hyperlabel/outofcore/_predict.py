@@ -94,6 +94,18 @@ def read_predictions(folder: str | os.PathLike[str]) -> Iterator[Any]:
     ------
     part : ndarray or csr_array, or a pair (indices, scores) for "topk"
         The predictions of one chunk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from hyperlabel import BinaryRelevance, outofcore
+    >>> X = np.random.default_rng(0).normal(size=(50, 3)); Y = (X > 0).astype(int)
+    >>> model = BinaryRelevance().fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = outofcore.predict(model, [(X[:20], None), (X[20:], None)], folder)
+    ...     [len(part) for part in outofcore.read_predictions(folder)]
+    [20, 30]
     """
     parts = sorted(Path(folder).glob("part-*.npz"))
     if not parts:

@@ -111,7 +111,13 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
 
     Examples
     --------
-    See `save`.
+    >>> import tempfile
+    >>> import hyperlabel
+    >>> model = hyperlabel.BinaryRelevance().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = hyperlabel.save(model, f"{folder}/m.hyper")
+    ...     hyperlabel.load(f"{folder}/m.hyper").predict([[1.0]])
+    array([[1, 0]])
     """
     path = Path(path)
     with Reader(path) as reader:

@@ -1,0 +1,42 @@
+"""Every public name can be imported, has an example, and stands in the API reference."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hyperlabel
+
+NAMES = [
+    *((hyperlabel, name) for name in hyperlabel._HOME),
+    *(
+        (module, name)
+        for module in (importlib.import_module(f"hyperlabel.{m}") for m in hyperlabel._MODULES)
+        for name in module.__all__
+    ),
+]
+
+
+@pytest.mark.parametrize(("home", "name"), NAMES, ids=lambda value: getattr(value, "__name__", value))
+def test_a_public_name_has_an_example_and_a_place_in_the_reference(home, name):
+    thing = getattr(home, name)
+    if callable(thing) and not (isinstance(thing, type) and issubclass(thing, Exception)):
+        assert ">>>" in (thing.__doc__ or ""), f"{home.__name__}.{name} has no example"
+    page = Path(__file__).resolve().parents[1] / "docs" / "api.md"
+    assert f"   {name}\n" in page.read_text(encoding="utf-8")
+
+
+def test_import_stays_light():
+    code = (
+        "import sys, hyperlabel; "
+        "heavy = {'sklearn', 'numba', 'dask', 'matplotlib', 'scipy', 'numpy'} & set(sys.modules); "
+        "assert not heavy, heavy; assert 'BinaryRelevance' in dir(hyperlabel)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        hyperlabel.Nonsense  # noqa: B018
