@@ -38,7 +38,7 @@ WALKED = {
     "hamming_loss": ("hamming_loss", 1),
 }
 LARGE_MAX = 256  # components tried when the labels are too many for a K×K matrix
-GRID_SIZE = 24
+GRID_SIZE = 16
 FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (first)
 
 Fold = tuple[np.ndarray, np.ndarray, np.ndarray, sparse.csr_array]  # R, P, base, Y held out

@@ -112,7 +112,7 @@ class PLST(_NestedClassifier):
         or ``metric(Y_true, scores) -> float``. On sparse labels the Hamming loss is a poor guide:
         predicting nothing nearly minimises it.
     candidates : None, "all" or array of int, default=None
-        The M that "auto" tries: 24 of them spaced geometrically, all, or those given.
+        The M that "auto" tries: 16 of them spaced geometrically, all, or those given.
     cv : int, default=3
         Folds of "auto". A given `regressor` is fitted once per fold, at the largest M; that is
         exact for regressors that treat their outputs separately.
