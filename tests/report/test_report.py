@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from hyperlabel import BinaryRelevance, MultiLabelCalibrator
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.report import (
     CooccurrenceDisplay,
@@ -15,6 +16,7 @@ from hyperlabel.report import (
     EmbeddingDisplay,
     LabelScoresDisplay,
     PathDisplay,
+    ReliabilityDisplay,
     SpectrumDisplay,
     comparison_report,
     reproduction_report,
@@ -211,3 +213,15 @@ def test_without_matplotlib_there_is_one_sentence(monkeypatch, comparison):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ValueError, match="hyperlabel\\[report\\]"):
         comparison_report(comparison)
+
+
+def test_reliability_display_draws_calibrated_models():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    Y = (X[:, :3] + rng.normal(size=(200, 3)) > 0.5).astype(int)
+    models = {m: MultiLabelCalibrator(BinaryRelevance(), method=m).fit(X, Y) for m in ("sigmoid", "isotonic")}
+    display = ReliabilityDisplay.from_estimators(models, X, Y, n_bins=5)
+    assert set(display.curves) == set(models)
+    for curve in display.curves.values():
+        assert curve.calibration_error < 0.1
+    assert len(display.ax_.lines) == 3  # two curves and the diagonal

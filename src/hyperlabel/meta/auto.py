@@ -185,8 +185,9 @@ class AutoMultiLabel(MultiLabelClassifier):
         for candidate in chosen:
             # the refit of what is best so far must still fit in
             reserve = max((t.refit_seconds for t in tried), default=0.0)
-            if tried and time.perf_counter() + reserve > deadline:
-                left_out[candidate.name] = "no time left"
+            needed = 1.5 * tried[0].seconds if tried and candidate.like_ridge else 0.0
+            if tried and time.perf_counter() + reserve + needed > deadline:
+                left_out[candidate.name] = str(OutOfTime(needed)) if needed else "no time left"
                 continue
             try:
                 tried.extend(candidate.run(task, deadline - reserve if tried else np.inf))

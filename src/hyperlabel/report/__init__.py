@@ -11,6 +11,7 @@ from hyperlabel.report.displays import (
     CriticalDifferenceDisplay,
     DifferenceDisplay,
     PathDisplay,
+    ReliabilityDisplay,
 )
 from hyperlabel.report.html import comparison_report, reproduction_report
 
@@ -21,6 +22,7 @@ __all__ = [
     "CriticalDifferenceDisplay",
     "DifferenceDisplay",
     "CostDisplay",
+    "ReliabilityDisplay",
     "LabelScoresDisplay",
     "CooccurrenceDisplay",
     "SpectrumDisplay",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.experiments.comparison import Comparison
-from hyperlabel.metrics import statistics
+from hyperlabel.metrics import Reliability, reliability, statistics
 from hyperlabel.report.svg import MISSING
 
 
@@ -363,3 +363,52 @@ def _spaced(heights: np.ndarray) -> list[tuple[int, float]]:
         found.append((int(i), offset))
         last = place + offset
     return found
+
+
+class ReliabilityDisplay(Display):
+    """Predicted probability against the observed share; an honest model lies on the diagonal.
+
+    Parameters
+    ----------
+    curves : dict of str to Reliability
+        Binned probabilities of each model, from `hyperlabel.metrics.reliability`.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from hyperlabel.report import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_probabilities([[1, 0], [1, 0]], {"a": [[0.9, 0.1], [0.8, 0.3]]})
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['a (error 0.175)']
+    """
+
+    def __init__(self, curves: Mapping[str, Reliability]) -> None:
+        self.curves = dict(curves)
+
+    @classmethod
+    def from_probabilities(
+        cls, y_true: Any, y_proba: Mapping[str, Any], *, n_bins: int = 10, ax: Any = None
+    ) -> ReliabilityDisplay:
+        """Bin the probabilities of each model, all labels pooled, and draw them."""
+        return cls({name: reliability(y_true, p, n_bins=n_bins) for name, p in y_proba.items()}).plot(ax)
+
+    @classmethod
+    def from_estimators(
+        cls, models: Mapping[str, Any], X: Any, y: Any, *, n_bins: int = 10, ax: Any = None
+    ) -> ReliabilityDisplay:
+        """Draw fitted classifiers that have predict_proba."""
+        found = {name: model.predict_proba(X) for name, model in models.items()}
+        return cls.from_probabilities(y, found, n_bins=n_bins, ax=ax)
+
+    def plot(self, ax: Any = None) -> ReliabilityDisplay:
+        """Draw on `ax`, or on new axes."""
+        ax = self._axes(ax)
+        ax.axline((0, 0), slope=1, color="0.6", lw=1, ls="--")
+        for name, curve in self.curves.items():
+            filled = curve.weight > 0
+            label = f"{name} (error {float(curve.calibration_error):.3f})"
+            ax.plot(curve.predicted[filled], curve.observed[filled], marker="o", label=label)
+        ax.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1))
+        ax.legend()
+        return self
