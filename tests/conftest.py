@@ -35,7 +35,7 @@ REAL_NAMES = (*_ARFF, *_NPZ)
 def real_folder() -> Path:
     """Folder of the real files; skips the test where there is none."""
     given = os.environ.get("HYPERLABEL_DATA")
-    folder = Path(given) if given else _ROOT.parent / "shared" / "data"
+    folder = (Path(given) if given else _ROOT.parent / "shared" / "data").resolve()
     if not folder.is_dir():
         pytest.skip("the real data folder is missing: set HYPERLABEL_DATA to it")
     return folder
