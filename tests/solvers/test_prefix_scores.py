@@ -37,3 +37,17 @@ def test_fewer_labels_than_k_and_rows_without_labels():
     Y = sparse.csr_array(np.array([[1.0, 0], [0, 0]]))
     found = score_prefixes(np.ones((2, 1)), np.array([[1.0, 0.0]]), np.zeros(2), Y, [1], k=5)
     assert_allclose(found, [0.5])  # the row without labels counts 0, as in the metrics
+
+
+@pytest.mark.parametrize("metric", DIRECT)
+@pytest.mark.parametrize("grid", [np.arange(1, 151), np.array([3, 4, 5, 60, 63, 150])])
+def test_labels_ruled_out_by_their_bound_are_rightly_ruled_out(metric, grid):
+    rng = np.random.default_rng(1)
+    n, K, M = 300, 200, 150
+    Y = sparse.csr_array((rng.random((n, K)) < 0.05).astype(float))
+    # eighths and shrinking components: every sum is exact in single precision, and there are ties
+    R = np.round(rng.normal(size=(n, M)) * 40 / (4 + np.arange(M))) / 8
+    P, base = rng.integers(-4, 5, size=(M, K)) / 8, rng.integers(-40, 4, size=K) / 8
+    found = score_prefixes(R, P, base, Y, grid, metric=metric, k=3)
+    want = [DIRECT[metric](Y, base + R[:, :m] @ P[:m], 3) for m in grid]
+    assert_allclose(found, want, rtol=1e-12)

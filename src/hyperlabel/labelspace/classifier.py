@@ -23,10 +23,10 @@ from sklearn.base import clone
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
-from hyperlabel.labelspace.encoders import IdentityEncoder
+from hyperlabel.labelspace.encoders import IdentityEncoder, LabelEncoder
 from hyperlabel.linear.moments_model import BlockModel
 from hyperlabel.solvers.moments import Moments, dense, row_blocks
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_ridge
 
 # W and P are multiplied out to one d×K map where that is cheaper per row and the map is below this.
 FOLDED_MAX_BYTES = 512 * 2**20
@@ -84,18 +84,40 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
         if not self.alpha >= 0:
             raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
         self.encoder_ = self._make_encoder(X, Y).fit(Y, X)
-        self._regress(X, self.encoder_.transform(Y))
+        self._regress(X, Y)
         return self
 
-    def _regress(self, X: Any, H: Any) -> None:
+    def _regress(self, X: Any, Y: sparse.csr_array) -> None:
         for name in ("regressor_", "coef_", "intercept_", "residual_", "_map"):
             self.__dict__.pop(name, None)
+        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
+        if self.regressor is None and self._sums_are_smaller(X, Y):
+            self._keep(self._ridge_of_sums(Moments.from_rows(X, Y)), per_row)
+            return
+        H = self.encoder_.transform(Y)
         if self.regressor is not None:
             H = dense(H)
             self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
             return
         result = solve_ridge(X, H, alphas=(float(self.alpha),)).solve(float(self.alpha))
-        self._keep(result, X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1])
+        self._keep(result, per_row)
+
+    def _sums_are_smaller(self, X: Any, Y: sparse.csr_array) -> bool:
+        """Whether XᵀY (d×K), which gives XᵀH for codes linear in y, is smaller than the codes H (n×M)."""
+        linear = getattr(type(self.encoder_), "transform", None) is LabelEncoder.transform
+        fewer = linear and X.shape[1] * Y.shape[1] <= X.shape[0] * self.encoder_.components_.shape[0]
+        return fewer and choose_route(X) == "gram"
+
+    def _ridge_of_sums(self, moments: Moments) -> RidgeResult:
+        """The ridge from X to the codes P(y − o), from sums over the rows alone."""
+        centered, P = moments.centered(), self.encoder_.components_
+        codes = replace(
+            centered,
+            f_mean=np.asarray(P @ (centered.f_mean - self.encoder_.offset_)),
+            xf=np.asarray((P @ centered.xf.T).T),
+            ff=None,
+        )
+        return RidgePath(codes, once=True).solve(float(self.alpha))
 
     # -- fits in blocks of rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need --------------
 
@@ -114,17 +136,9 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
 
     def _solve(self) -> None:
         moments = self.moments_
-        centered = moments.centered()
         self.encoder_ = encoder = self._encoder_from_sums(moments)
-        P = encoder.components_
-        encoder.n_components_ = P.shape[0]
-        codes = replace(
-            centered,
-            f_mean=np.asarray(P @ (centered.f_mean - encoder.offset_)),
-            xf=np.asarray((P @ centered.xf.T).T),
-            ff=None,
-        )
-        result = RidgePath(codes, once=True).solve(float(self.alpha))
+        encoder.n_components_ = encoder.components_.shape[0]
+        result = self._ridge_of_sums(moments)
         del self.moments_
         self._keep(result, moments.n_features)
 

@@ -1,10 +1,9 @@
 """Held-out quality of nested models: every number of components M in one walk.
 
-The points of a label-space model with M components are ỹ_M = o + Σ_{m≤M} r_m p_m, so they
-grow by one rank-one term per component. The walk keeps a few rows in cache, adds term after
-term and updates each row's best labels instead of sorting anew: a short list of the previous
-best, at their new scores, gives a bar (its k-th score); only when a label from outside the list
-reaches the bar must the list be made anew.
+The points of a label-space model with M components are ỹ_M = o + Σ_{m≤M} r_m p_m. One matrix
+product adds a leg of components to the scores of a block of rows. Within a leg a score moves by at
+most ‖r‖·‖p_j‖ over the leg's components (Cauchy–Schwarz), so most labels can neither enter the top k
+nor change sign there, and only the few that can are followed component by component.
 
 Notation
 --------
@@ -16,6 +15,7 @@ P         components                          M×K
 base      o − ½: positive means predicted     K
 Y         true labels                         n×K
 grid      the M to score, ascending           G
+reach     ‖p_j‖ over the leg's components     K
 ========  ==================================  =====
 
 Scores are kept in single precision here: they only choose M.
@@ -30,8 +30,11 @@ import numpy as np
 from numba import njit
 
 Metric = Literal["ndcg", "precision", "f1_micro", "hamming_loss"]
-ROWS = 256  # a block of scores; cache-sized parts of it are walked at a time
-JUMP = 6  # from so many new components on, one matrix product beats term-by-term addition
+ROWS = 256  # a block of scores that stays in cache
+LEG = 64  # components followed from one matrix product, at most: the first move scores the most
+JUMP = 6  # from so many new components on, a matrix product is cheaper than following them
+STRETCH = 64  # labels looked at together
+SLACK = 1 + 1e-4  # the bounds hold for rounded sums too
 
 
 def score_prefixes(
@@ -80,24 +83,24 @@ def score_prefixes(
     sums = np.zeros((4, len(grid)))  # nDCG, hits@k, predicted, predicted and true
     indptr, indices = Y.indptr.astype(np.int64), Y.indices.astype(np.int64)
     counting = metric in ("f1_micro", "hamming_loss")
+    legs = [(*leg, _reach(P, grid[leg[1] : leg[2]])) for leg in _legs(grid)]
     for start in range(0, n, ROWS):
         rows = slice(start, min(start + ROWS, n))
         S = np.repeat(base[None, :], rows.stop - start, axis=0)
-        best = np.full((len(S), min(3 * k + 1, K)), -1, dtype=np.int64)
-        for done, first, last in _legs(grid):
-            if done[1] > done[0]:
-                S += R[rows, done[0] : done[1]] @ P[done[0] : done[1]]
+        leaders = np.full((len(S), k), -1, dtype=np.int64)
+        for (done, at), first, last, reach in legs:
+            S += R[rows, done:at] @ P[done:at]
             _walk(
                 S,
                 R[rows],
                 P,
-                done[1],
                 grid[first:last],
+                reach,
                 indptr[start : rows.stop + 1],
                 indices,
                 discount,
                 ideal,
-                best,
+                leaders,
                 counting,
                 sums[:, first:last],
             )
@@ -116,17 +119,20 @@ def _finish(metric: str, sums: np.ndarray, Y: Any, k: int) -> np.ndarray:
 
 
 def _legs(grid: np.ndarray) -> list[tuple[tuple[int, int], int, int]]:
-    """Split the grid where a jump is long: (components to multiply in, then grid[first:last] to walk)."""
+    """Cut the grid into legs: components to multiply in, up to grid[first]; then grid[first:last] to follow."""
     legs, first, at = [], 0, 0
     while first < len(grid):
-        start = at
-        at = int(grid[first]) if grid[first] - at >= JUMP else at
-        last = first + 1
-        while last < len(grid) and grid[last] - grid[last - 1] < JUMP:
+        done, at = at, int(grid[first])
+        last, end = first + 1, at + min(4 + at // 4, LEG)
+        while last < len(grid) and grid[last] - grid[last - 1] < JUMP and grid[last] < end:
             last += 1
-        legs.append(((start, at), first, last))
-        first, at = last, int(grid[last - 1])
+        legs.append(((done, at), first, last))
+        first = last
     return legs
+
+
+def _reach(P: np.ndarray, leg: np.ndarray) -> np.ndarray:
+    return np.float32(SLACK) * np.linalg.norm(P[leg[0] : leg[-1]], axis=0)
 
 
 def _score_callable(
@@ -140,131 +146,138 @@ def _score_callable(
     return values
 
 
-# No fused multiply-add in these two loops: a score computed alone (`_sort_best`) must equal the same
-# score computed in a vector. The counters have 32 bits, or the loops stay scalar.
+@njit(cache=True, nogil=True)
+def _top(scores, n_scores, values, best):
+    """Put the places of the largest scores into `best`, largest first; of equals the first comes first."""
+    filled, k = 0, len(best)
+    for c in range(n_scores):
+        if filled < k or scores[c] > values[k - 1]:
+            i = min(filled, k - 1)
+            while i > 0 and values[i - 1] < scores[c]:
+                values[i] = values[i - 1]
+                best[i] = best[i - 1]
+                i -= 1
+            values[i] = scores[c]
+            best[i] = c
+            filled = min(filled + 1, k)
 
 
 @njit(cache=True, nogil=True)
-def _add_scaled(s, r, p):
+def _still_top(scores, n_scores, best):
+    """Whether the listed places still hold the largest scores, in the same order and without a tie."""
+    for t in range(1, len(best)):
+        if scores[best[t - 1]] <= scores[best[t]]:
+            return False
+    reached, bar = np.int32(0), scores[best[-1]]
+    for c in range(n_scores):
+        reached += np.int32(scores[c] >= bar)
+    return reached == len(best)
+
+
+@njit(cache=True, nogil=True)
+def _kth_largest(s, radius, reach, values):
+    """Return the k-th largest of the lower bounds s − radius·reach: the bar of a place among the best."""
+    k = len(values)
+    values[:] = -np.inf
     for j in range(len(s)):
-        s[j] += r * p[j]
+        low = s[j] - radius * reach[j]
+        if low > values[k - 1]:
+            i = k - 1
+            while i > 0 and values[i - 1] < low:
+                values[i] = values[i - 1]
+                i -= 1
+            values[i] = low
+    return values[k - 1]
 
 
 @njit(cache=True, nogil=True)
-def _add_scaled_and_count(s, r, p, bar):
-    """Add r·p and count the scores that then reach the bar."""
-    out = np.int32(0)
-    for j in range(len(s)):
-        v = s[j] + r * p[j]
-        s[j] = v
-        out += np.int32(v >= bar)
-    return out
+def _bar(s, radius, reach, leaders):
+    """Bound the k-th largest score of the leg from below, by the k labels that were best before it."""
+    low = np.float32(np.inf)
+    for j in leaders:
+        low = min(low, s[j] - radius * reach[j])
+    return low
 
 
 @njit(cache=True, nogil=True)
-def _count(s, bar):
-    out = np.int32(0)
-    for j in range(len(s)):
-        out += np.int32(s[j] > bar)
-    return out
+def _may_reach(s, radius, reach, bar, names):
+    """Name the labels whose score may reach the bar; whole stretches are ruled out by a vectorised count."""
+    found = 0
+    for start in range(0, len(s), STRETCH):
+        part, width = s[start : start + STRETCH], reach[start : start + STRETCH]
+        some = np.int32(0)  # 32 bits, or the loop stays scalar
+        for j in range(len(part)):
+            some += np.int32(part[j] + radius * width[j] >= bar)
+        if some > 0:
+            for j in range(len(part)):
+                if part[j] + radius * width[j] >= bar:
+                    names[found] = start + j
+                    found += 1
+    return found
 
 
 @njit(cache=True, nogil=True)
-def _insert(value, j, values, best, filled):
-    """Put (value, j) into the descending list; ties keep the lower index first."""
-    i = min(filled, len(best) - 1)
-    while i > 0 and (values[i - 1] < value or (values[i - 1] == value and best[i - 1] > j)):
-        values[i] = values[i - 1]
-        best[i] = best[i - 1]
-        i -= 1
-    values[i] = value
-    best[i] = j
-    return min(filled + 1, len(best))
-
-
-@njit(cache=True, nogil=True)
-def _sort_best(s, r, p, best, values, old):
-    """Put the listed labels of one row into the order of their scores s + r·p."""
-    filled = 0
-    for i in range(len(best)):
-        old[i] = best[i]
-    for i in range(len(best)):
-        j = old[i]
-        filled = _insert(s[j] + r * p[j], j, values, best, filled)
-
-
-@njit(cache=True, nogil=True)
-def _find_best(s, best, values, old):
-    """Let every label into the sorted list (`_sort_best`) that beats its last one."""
-    q = len(best)
-    for j in range(len(s)):
-        if s[j] > values[q - 1] or (s[j] == values[q - 1] and j < best[q - 1]):
-            known = False
-            for i in range(q):
-                known = known or old[i] == j
-            if not known:
-                _insert(s[j], j, values, best, q)
-
-
-@njit(cache=True, nogil=True)
-def _step(s, r, p, k, best, values, old):
-    """Add one component to a row and bring its best labels up to date."""
-    _sort_best(s, r, p, best, values, old)
-    within = k
-    while within < len(best) and values[within] == values[k - 1]:
-        within += 1
-    reached = _add_scaled_and_count(s, r, p, values[k - 1])
-    if reached != within:  # someone outside the list reaches the k-th
-        _find_best(s, best, values, old)
-
-
-@njit(cache=True, nogil=True)
-def _gain(best, k, relevant, discount, ideal, size):
+def _gain(best, names, relevant, discount, ideal, size):
     """Return nDCG@k and the hits of one row."""
     gain, hits = 0.0, 0
-    for t in range(k):
-        if relevant[best[t]]:
+    for t in range(len(best)):
+        if relevant[names[best[t]]]:
             gain += discount[t]
             hits += 1
-    return (gain / ideal[min(size, k)] if size > 0 else 0.0), hits
+    return (gain / ideal[min(size, len(best))] if size > 0 else 0.0), hits
 
 
 @njit(cache=True, nogil=True)
-def _walk(S, R, P, at, grid, indptr, indices, discount, ideal, best, counting, sums):
+def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, counting, sums):
+    """Score grid[0] (the components in S), then follow the labels that count up to grid[-1]."""
     n, K = S.shape
-    k, q = len(discount), best.shape[1]
-    values, old = np.empty(q, np.float32), np.empty(q, np.int64)
-    relevant = np.zeros((8, K), np.bool_)
-    for low in range(0, n, 8):  # eight rows of scores stay in the nearest cache
-        high = min(low + 8, n)
-        for i in range(low, high):
-            for t in range(indptr[i], indptr[i + 1]):
-                relevant[i - low, indices[t]] = True
-        done = at
+    k = len(discount)
+    values, best = np.empty(k, np.float32), np.empty(k, np.int64)
+    names, scores = np.empty(K, np.int64), np.empty(K, np.float32)
+    relevant = np.zeros(K, np.bool_)
+    for i in range(n):
+        s, size = S[i], indptr[i + 1] - indptr[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            relevant[indices[t]] = True
+        radius = np.float32(0)
+        for m in range(grid[0], grid[-1]):
+            radius += R[i, m] * R[i, m]
+        radius = np.sqrt(radius)
+        followed, sure, sure_hits = 0, 0, 0
+        if counting:
+            for j in range(K):
+                if abs(s[j]) <= radius * reach[j]:
+                    names[followed] = j
+                    followed += 1
+                elif s[j] > 0:
+                    sure += 1
+                    sure_hits += relevant[j]
+        else:
+            known = leaders[i, 0] >= 0
+            bar = _bar(s, radius, reach, leaders[i]) if known else _kth_largest(s, radius, reach, values)
+            followed = _may_reach(s, radius, reach, bar, names)
+        for c in range(followed):
+            scores[c] = s[names[c]]
+        done, gain, hits = grid[0], 0.0, 0
         for g in range(len(grid)):
-            single = grid[g] == done + 1 and not counting and best[low, 0] >= 0
             for m in range(done, grid[g]):
-                for i in range(low, high):
-                    if single:
-                        _step(S[i], R[i, m], P[m], k, best[i], values, old)
-                    else:
-                        _add_scaled(S[i], R[i, m], P[m])
-            done = max(done, grid[g])
-            for i in range(low, high):
-                if counting:
-                    sums[2, g] += _count(S[i], np.float32(0))
-                    for t in range(indptr[i], indptr[i + 1]):
-                        sums[3, g] += S[i, indices[t]] > 0
-                    continue
-                if not single:
-                    if best[i, 0] < 0:
-                        best[i] = np.arange(q)
-                    _sort_best(S[i], np.float32(0), S[i], best[i], values, old)
-                    _find_best(S[i], best[i], values, old)
-                size = indptr[i + 1] - indptr[i]
-                gain, hits = _gain(best[i], k, relevant[i - low], discount, ideal, size)
-                sums[0, g] += gain
-                sums[1, g] += hits
-        for i in range(low, high):
-            for t in range(indptr[i], indptr[i + 1]):
-                relevant[i - low, indices[t]] = False
+                for c in range(followed):
+                    scores[c] += R[i, m] * P[m, names[c]]
+            done = grid[g]
+            if counting:
+                sums[2, g] += sure
+                sums[3, g] += sure_hits
+                for c in range(followed):
+                    if scores[c] > 0:
+                        sums[2, g] += 1
+                        sums[3, g] += relevant[names[c]]
+                continue
+            if g == 0 or not _still_top(scores, followed, best):
+                _top(scores, followed, values, best)
+                gain, hits = _gain(best, names, relevant, discount, ideal, size)
+            sums[0, g] += gain
+            sums[1, g] += hits
+        if not counting:
+            leaders[i] = names[best]
+        for t in range(indptr[i], indptr[i + 1]):
+            relevant[indices[t]] = False
