@@ -119,7 +119,7 @@ def _finish(metric: str, sums: np.ndarray, Y: Any, k: int) -> np.ndarray:
 
 
 def _legs(grid: np.ndarray) -> list[tuple[tuple[int, int], int, int]]:
-    """Cut the grid into legs: components to multiply in, up to grid[first]; then grid[first:last] to follow."""
+    """Cut the grid into legs: components to multiply in, up to grid[first]; grid[first:last] to follow."""
     legs, first, at = [], 0, 0
     while first < len(grid):
         done, at = at, int(grid[first])
