@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from hyperlabel import AutoMultiLabel, BinaryRelevance
 from hyperlabel.decision import global_cut, per_label_cuts
 from hyperlabel.meta import portfolio
+from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, _stop_if_labels_take_too_long
 from hyperlabel.metrics import f1_score, label_ranking_average_precision
 from hyperlabel.model_selection import TimeOrderedSplit
 
@@ -110,3 +113,22 @@ def test_what_does_not_fit_in_the_budget_is_listed(data, monkeypatch):
 def test_unknown_methods_are_refused(data):
     with pytest.raises(ValueError, match="methods must name some of: ridge"):
         AutoMultiLabel(methods=["magic"]).fit(*data)
+
+
+def test_many_labels_are_timed_on_a_few_before_a_fold_is_spent():
+    fits = []
+
+    class Slow(LogisticRegression):
+        def fit(self, X, y):
+            fits.append(len(y))
+            time.sleep(0.02)
+            return super().fit(X, y)
+
+    X, Y = make_multilabel_classification(n_samples=60, n_classes=40, n_labels=8, random_state=0)
+    Y = sparse.csr_array(Y.astype(float))
+    splits = list(KFold(3).split(X))
+    task = Task(X, Y, None, splits, None, None, 0)
+    model = BinaryRelevance(Slow())
+    with pytest.raises(OutOfTime, match="would take about"):
+        _stop_if_labels_take_too_long(model, task, time.perf_counter() + 1.0)  # 40 labels: 3.4 s and more
+    assert len(fits) <= PROBED

@@ -117,9 +117,10 @@ def test_moments_that_do_not_fit_are_refused():
 def test_ridge_path_equals_scikit_learn(alpha, weighted):
     X, F, w = _rows(8, n=200, offset=20.0)
     w = w if weighted else None
-    path = RidgePath(Moments.from_rows(X, F, sample_weight=w))
+    moments = Moments.from_rows(X, F, sample_weight=w)
     twin = Ridge(alpha=alpha, solver="svd").fit(X, F, sample_weight=w)
-    for result in (path.solve_once(alpha), path.solve(alpha)):
+    for announced in ((), (alpha,)):  # eigenvectors, Cholesky
+        result = RidgePath(moments, alphas=announced).solve(alpha)
         assert_allclose(result.coef.T, twin.coef_, atol=1e-10)
         assert_allclose(result.intercept, twin.intercept_, atol=1e-9)
         assert result.residual < 1e-10

@@ -117,7 +117,8 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
             xf=np.asarray((P @ centered.xf.T).T),
             ff=None,
         )
-        return RidgePath(codes, once=True).solve(float(self.alpha))
+        alpha = float(self.alpha)
+        return RidgePath(codes, alphas=(alpha,)).solve(alpha)
 
     # -- fits in blocks of rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need --------------
 

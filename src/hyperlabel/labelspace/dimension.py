@@ -137,7 +137,7 @@ def _folds_from_moments(
         offset, found = directions(rest, centered)
         P = found.components
         codes = replace(centered, xf=centered.xf @ P.T, f_mean=P @ (centered.f_mean - offset), ff=None)
-        ridge = RidgePath(codes, once=True).solve(alpha)
+        ridge = RidgePath(codes, alphas=(alpha,)).solve(alpha)
         R = dense(X[out] @ ridge.coef) + ridge.intercept
         yield R, P, _base_scores(offset, rest.f_sum, rest.weight), Y[out]
 

@@ -140,9 +140,10 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         self._centerer = KernelCenterer().fit(gram)
         H = self.codes_[found.codes]
         self._mean = H.mean(axis=0)
-        path = SamplePath(self._centerer.transform(gram), H - self._mean, f_mean=self._mean, once=True)
-        self._coef = path.dual(float(self.alpha))
-        self.residual_ = path.residual(float(self.alpha))
+        alpha = float(self.alpha)
+        centered = self._centerer.transform(gram)
+        path = SamplePath(centered, H - self._mean, f_mean=self._mean, alphas=(alpha,))
+        self._coef, self.residual_ = path.dual(alpha), path.residual(alpha)
         return self
 
     def _check_parameters(self, n: int) -> None:

@@ -338,7 +338,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
             self.alpha_ = self._alphas()[0]
         self._constant = constant_labels(self.moments_.f_sum, self.moments_.weight)
-        self._keep(RidgePath(self.moments_, once=True).solve(self.alpha_), "gram")
+        self._keep(RidgePath(self.moments_, alphas=(self.alpha_,)).solve(self.alpha_), "gram")
 
     def _keep(self, result: RidgeResult, solver: str) -> None:
         centre = self.moments_.shift + self.moments_.x_sum / self.moments_.weight

@@ -144,7 +144,7 @@ def cross_validate_ridge(
             if folds is not None:
                 moments = folds.training(fold)
                 constant = constant_labels(moments.f_sum, moments.weight)
-                return _ridge_scores(RidgePath(moments, once=len(alphas) == 1), constant)
+                return _ridge_scores(RidgePath(moments, alphas=alphas), constant)
             train = trains[fold]
             part = None if sample_weight is None else sample_weight[train]
             rows = solve_ridge(X[train], Y[train], alphas=alphas, solver=route, sample_weight=part)

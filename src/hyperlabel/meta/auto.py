@@ -143,9 +143,8 @@ class AutoMultiLabel(MultiLabelClassifier):
         task = Task(
             X, Y, as_indicator(self._layout), splits, self._criterion(scorer), self.n_jobs, self.random_state
         )
-        tried, left_out = self._try_all(task, deadline)
         judge = _Judge(task, scorer, self._cut_scoring())
-        judged = [judge.one(i, t) for i, t in enumerate(tried)]
+        tried, judged, left_out = self._try_all(task, judge, deadline)
         judged.sort(key=lambda j: -j.values.mean())
         if self.blend:
             judged += judge.blends(tried, judged, deadline)
@@ -172,7 +171,9 @@ class AutoMultiLabel(MultiLabelClassifier):
 
     # -- trying -------------------------------------------------------------------------------------
 
-    def _try_all(self, task: Task, deadline: float) -> tuple[list[Tried], dict[str, str]]:
+    def _try_all(
+        self, task: Task, judge: _Judge, deadline: float
+    ) -> tuple[list[Tried], list[_Judged], dict[str, str]]:
         chosen = [c for c in PORTFOLIO if self.methods is None or c.name in self.methods]
         unknown = set(self.methods or ()) - {c.name for c in PORTFOLIO}
         if unknown or not chosen:
@@ -181,19 +182,22 @@ class AutoMultiLabel(MultiLabelClassifier):
         if self._constant.all():  # nothing varies: any model says the same
             chosen = chosen[:1]
         tried: list[Tried] = []
+        judged: list[_Judged] = []
         left_out: dict[str, str] = {}
         for candidate in chosen:
-            # the refit of what is best so far must still fit in
-            reserve = max((t.refit_seconds for t in tried), default=0.0)
+            # judging it, and the refit and cuts of what is best so far, must still fit in
+            reserve = max((t.refit_seconds for t in tried), default=0.0) + 2 * judge.seconds
             needed = 1.5 * tried[0].seconds if tried and candidate.like_ridge else 0.0
             if tried and time.perf_counter() + reserve + needed > deadline:
                 left_out[candidate.name] = str(OutOfTime(needed)) if needed else "no time left"
                 continue
             try:
-                tried.extend(candidate.run(task, deadline - reserve if tried else np.inf))
+                for found in candidate.run(task, deadline - reserve if tried else np.inf):
+                    judged.append(judge.one(len(tried), found))
+                    tried.append(found)
             except OutOfTime as late:
                 left_out[candidate.name] = str(late)
-        return tried, left_out
+        return tried, judged, left_out
 
     def _splits(self, X: Any, Y: sparse.csr_array, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         cv = self.cv
@@ -296,6 +300,7 @@ class _Judge:
         tests = [test for _, test in task.splits]
         self.known = np.unique(np.concatenate(tests))
         self.folds = [(np.setdiff1d(self.known, test), test) for test in tests]
+        self.seconds = 0.0  # what judging one candidate took last
 
     def cuts(self, rule: str, scores: np.ndarray, Y: sparse.csr_array) -> np.ndarray:
         if rule == "per-label":
@@ -306,7 +311,10 @@ class _Judge:
         return Sigmoid.fit(scores[self.known], self.task.Y[self.known])
 
     def one(self, index: int, tried: Tried) -> _Judged:
-        return self._best(tried.name, (index,), [tried], tried.seconds)
+        start = time.perf_counter()
+        found = self._best(tried.name, (index,), [tried], tried.seconds)
+        self.seconds = time.perf_counter() - start
+        return found
 
     def blends(self, tried: list[Tried], judged: list[_Judged], deadline: float) -> list[_Judged]:
         """Blends of the best two, three and five candidates of different kinds, while time allows."""
@@ -318,7 +326,8 @@ class _Judge:
         for size in (2, 3, 5):
             members = tuple(order[:size])
             refits = sum(tried[i].refit_seconds for i in members)
-            if len(members) < size or time.perf_counter() + 1.5 * refits > deadline:
+            judging = (2 + size) * self.seconds  # members are calibrated as well
+            if len(members) < size or time.perf_counter() + judging + 1.5 * refits > deadline:
                 break
             parts = [tried[i] for i in members]
             name = "blend of " + ", ".join(p.name for p in parts)

@@ -244,7 +244,7 @@ class LabelProjection(MomentsModel, ClassNamePrefixFeaturesOutMixin, Transformer
         return ridge_path(X, base, moments, alphas=self._alphas(), **self._solver_options())
 
     def _path_of_sums(self, sums: Any) -> Path:
-        return RidgePath(sums, once=True)
+        return RidgePath(sums, alphas=self._alphas())
 
     def _edges(self, X: Any, Y: sparse.csr_array) -> Edges:
         return self._edges_from(EdgeSums.from_rows(Y, X if self._needs_rows else None))

@@ -72,7 +72,7 @@ def ridge_path(X: Any, base: Any, moments: Moments | None, *, alphas: Any, **opt
         return solve_ridge(X, base, alphas=alphas, **options)
     total = np.asarray(base.sum(axis=0)).ravel()
     xf = dense(base.T @ X).T - np.outer(moments.shift, total)
-    return RidgePath(replace(moments, xf=xf, f_sum=total, ff=None), once=len(alphas) == 1)
+    return RidgePath(replace(moments, xf=xf, f_sum=total, ff=None), alphas=alphas)
 
 
 def fold_sums(X: Any, Y: sparse.csr_array, splits: Splits, route: str) -> FoldMoments | None:

@@ -254,7 +254,7 @@ class HypergraphSpectral(LabelProjection):
         centered = K - along - along[:, None] + along.mean()
         targets = base.toarray()
         mean = targets.mean(axis=0)
-        path = SamplePath(centered, targets - mean, f_mean=mean, once=True)
+        path = SamplePath(centered, targets - mean, f_mean=mean, alphas=self._alphas())
         gram = centered_gram(base)
         self.eigenvalues_, dual = self._read(path, gram, self._label_mix(edges, gram))
         self._check_rank(dual)

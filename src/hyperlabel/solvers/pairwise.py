@@ -69,7 +69,7 @@ def solve_pairwise_ridge(
         if not len(rows):
             continue
         if grams is not None and len(rows) > max(d, len(both)):
-            found = RidgePath(grams.pair(p, q, both), once=True).solve(alpha)
+            found = RidgePath(grams.pair(p, q, both), alphas=(alpha,)).solve(alpha)
         else:
             weights = None if sample_weight is None else sample_weight[rows]
             if weights is not None and not weights.any():

@@ -1,0 +1,290 @@
+"""Ridge paths by factoring a dense symmetric matrix A, XcᵀXc or XcXcᵀ (see `solvers.ridge`).
+
+==================  ==================================================  =================================
+factorisation       price, A of size q, m right-hand sides, L λ         when
+==================  ==================================================  =================================
+Cholesky            q³/3                                                one λ announced
+tridiagonal form    4q³/3, then 4q²mL to turn the solutions back        several, mL at most q  
+eigenvectors        about 9q³, then 2q²m for each λ                     any λ later, and λ = 0
+==================  ==================================================  =================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import linalg
+
+from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.operators import CenteredRows, weighted_mean
+from hyperlabel.solvers.tridiagonal import solve_shifted
+
+
+@dataclass(frozen=True)
+class RidgeResult:
+    """A solution with its certificate.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d, m)
+    intercept : ndarray of shape (m,)
+    residual : float
+        Relative size of what is left of the equation that was solved. Gram route:
+        ‖(XcᵀXc + λI)W − B‖ / ‖B‖ in the Frobenius norm, B the part of XcᵀFc inside the range of
+        XcᵀXc when λ = 0; sample route: the same with XcXcᵀ and Fc; Krylov: the largest such
+        ratio over the columns.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    residual: float
+
+
+class Path(Protocol):
+    """What every route offers."""
+
+    solver: str
+    x_mean: np.ndarray
+    f_mean: np.ndarray
+
+    @property
+    def n_iter(self) -> int:
+        """Block products with X; 1 for a factorisation."""
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Solve for one λ."""
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀW (m×m), symmetric positive semi-definite."""
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right (d×p) without keeping W."""
+
+    def residual(self, alpha: float) -> float:
+        """Return the certificate of `RidgeResult` alone."""
+
+
+class FactoredPath:
+    """Shared by the two routes that factor a symmetric matrix A and have a right-hand side T."""
+
+    A: np.ndarray
+    alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
+    n_iter = 1
+
+    def _rhs(self) -> np.ndarray:
+        raise AttributeError("A path defines its right-hand side.")
+
+    @cached_property
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues s and vectors Q of A, and Qᵀ(right-hand side)."""
+        s, Q = linalg.eigh(self.A, driver="evd", check_finite=False)
+        return np.maximum(s, 0.0), Q, Q.T @ self._rhs()
+
+    @property
+    def rank_tolerance(self) -> float:
+        """Eigenvalues of A up to this count as zero: size·ε times the largest."""
+        s = self._eigen[0]
+        return float(s[-1] * len(s) * np.finfo(np.float64).eps) if len(s) else 0.0
+
+    def _inverse(self, alpha: float) -> np.ndarray:
+        """Return 1/(s + λ), or the pseudo-inverse 1/s over the kept eigenvalues at λ = 0."""
+        s = self._eigen[0]
+        if alpha > 0:
+            return 1.0 / (s + alpha)
+        return np.divide(1.0, s, out=np.zeros_like(s), where=s > self.rank_tolerance)
+
+    @cached_property
+    def _announced(self) -> dict[float, np.ndarray]:
+        """Solutions of the announced λ where they can be had without eigenvectors."""
+        if not self.alphas or min(self.alphas) <= 0 or "_eigen" in self.__dict__:
+            return {}
+        rhs = self._rhs()
+        if len(self.alphas) == 1:
+            found = self._cholesky(self.alphas[0])
+            return {} if found is None else {self.alphas[0]: found}
+        if len(self.alphas) * rhs.shape[1] > len(self.A):
+            return {}
+        solutions = solve_shifted(self.A, rhs, self.alphas)
+        return {} if solutions is None else dict(zip(self.alphas, solutions, strict=True))
+
+    def _solution(self, alpha: float) -> np.ndarray:
+        """Return (A + λI)⁻¹(right-hand side); kept for the λ last asked for."""
+        if alpha in self._announced:
+            return self._announced[alpha]
+        if self.__dict__.get("_last", (None,))[0] != alpha:
+            _, Q, target = self._eigen
+            self._last = (alpha, Q @ (self._inverse(alpha)[:, None] * target))
+        return self._last[1]
+
+    def _cholesky(self, alpha: float) -> np.ndarray | None:
+        shifted = self.A.copy()
+        shifted[np.diag_indices_from(shifted)] += alpha
+        try:
+            factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        return linalg.cho_solve(factor, self._rhs(), check_finite=False)
+
+    def residual(self, alpha: float) -> float:
+        """Return ‖(A + λI)Z − T‖ / ‖T‖, T inside the range of A when λ = 0."""
+        rhs, Z = self._rhs(), self._solution(alpha)
+        if alpha <= 0:
+            _, Q, target = self._eigen
+            rhs = Q @ (target * (self._inverse(0.0) > 0)[:, None])
+        scale = float(np.linalg.norm(rhs))
+        gap = float(np.linalg.norm(self.A @ Z + alpha * Z - rhs))
+        return gap / scale if scale else gap
+
+
+class RidgePath(FactoredPath):
+    """The Gram route: every λ of one set of moments from one factorisation, solved on demand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.array([[0.0], [1.0], [2.0]])
+    >>> path = RidgePath(Moments.from_rows(X, F))
+    >>> [round(float(path.solve(alpha).coef[0, 0]), 6) for alpha in (0.0, 2.0)]
+    [1.0, 0.5]
+    """
+
+    solver = "gram"
+
+    def __init__(self, moments: Moments | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
+        self.centered = moments.centered() if isinstance(moments, Moments) else moments
+        self.A, self.alphas = self.centered.xx, tuple(alphas)
+        self.x_mean, self.f_mean = self.centered.x_mean, self.centered.f_mean
+
+    def _rhs(self) -> np.ndarray:
+        return self.centered.xf
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Solve for one λ."""
+        return self._result(self._solution(alpha), alpha)
+
+    def solve_all(self, alphas: Sequence[float]) -> Iterator[RidgeResult]:
+        """Solve for each λ in turn, lazily (a coefficient matrix can be large)."""
+        return (self.solve(alpha) for alpha in alphas)
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀW = Bᵀ(XcᵀXc + λI)⁻¹B (m×m)."""
+        if alpha in self._announced:
+            K = self._rhs().T @ self._solution(alpha)
+        else:
+            target = self._eigen[2]
+            K = target.T @ (self._inverse(alpha)[:, None] * target)
+        return (K + K.T) / 2
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right."""
+        if alpha in self._announced:
+            return self._solution(alpha) @ right
+        _, Q, target = self._eigen
+        return Q @ (self._inverse(alpha)[:, None] * (target @ right))
+
+    def leverages(self, alpha: float, X: Any) -> np.ndarray:
+        """Return x̃ᵢᵀ(XcᵀXc + λI)⁻¹x̃ᵢ for rows X (add 1/n for the intercept; times the row's weight)."""
+        _, Q, _ = self._eigen
+        Z = np.asarray(X @ Q) - self.x_mean @ Q
+        return (Z * Z) @ self._inverse(alpha)
+
+    def _result(self, coef: np.ndarray, alpha: float) -> RidgeResult:
+        intercept = self.f_mean - self.x_mean @ coef
+        return RidgeResult(coef, intercept, self.residual(alpha))
+
+
+class SamplePath(FactoredPath):
+    """The sample-space route: α = (K + λI)⁻¹Fc with the centred n×n Gram (or kernel) K, W = Xcᵀα.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Centred Gram of the rows, or any centred kernel.
+    Fc : ndarray of shape (n, m)
+        Centred targets.
+    rows : CenteredRows, default=None
+        The rows behind K; without them (a kernel) only `dual` and `reduced` are available.
+    """
+
+    solver = "samples"
+
+    def __init__(
+        self,
+        K: np.ndarray,
+        Fc: np.ndarray,
+        *,
+        f_mean: np.ndarray,
+        rows: CenteredRows | None = None,
+        alphas: Sequence[float] = (),
+    ) -> None:
+        self.A, self.Fc, self.rows, self.alphas = K, Fc, rows, tuple(alphas)
+        self.f_mean = f_mean
+        self.x_mean = rows.mean if rows is not None else np.zeros(0)
+
+    @classmethod
+    def from_rows(
+        cls, X: Any, F: Any, *, sample_weight: np.ndarray | None = None, alphas: Sequence[float] = ()
+    ) -> SamplePath:
+        """Form the n×n Gram of the centred rows."""
+        rows = CenteredRows(X, sample_weight)
+        mean = weighted_mean(F, sample_weight)
+        return cls(rows.gram(), rows.targets(F), f_mean=mean, rows=rows, alphas=alphas)
+
+    def _rhs(self) -> np.ndarray:
+        return self.Fc
+
+    def dual(self, alpha: float, right: np.ndarray | None = None) -> np.ndarray:
+        """Return α (n×m), or α·right: the coefficients over the samples."""
+        solution = self._solution(alpha)
+        return solution if right is None else solution @ right
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Solve for one λ."""
+        if self.rows is None:
+            raise ValueError("A path over a kernel has no coefficients over features: use dual().")
+        coef = self.rows.rmatmat(self.dual(alpha))
+        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return FcᵀKα (m×m); through K, since Fcᵀ(Fc − λα) cancels for large λ."""
+        if alpha in self._announced:
+            K = self.Fc.T @ (self.A @ self._solution(alpha))
+        else:
+            s, _, target = self._eigen
+            K = target.T @ ((s * self._inverse(alpha))[:, None] * target)
+        return (K + K.T) / 2
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right; without rows (a kernel), its coefficients α·right over the samples."""
+        dual = self.dual(alpha, right)
+        return dual if self.rows is None else self.rows.rmatmat(dual)
+
+
+class CrossPath:
+    """No constraint to solve for: W = B = XcᵀFc, the limit of λ·(ridge coefficients) for large λ."""
+
+    solver = "none"
+    n_iter = 1
+
+    def __init__(self, B: np.ndarray, *, x_mean: np.ndarray, f_mean: np.ndarray) -> None:
+        self.B, self.x_mean, self.f_mean = B, x_mean, f_mean
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Return B itself."""
+        return RidgeResult(self.B, self.f_mean - self.x_mean @ self.B, 0.0)
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀB."""
+        return self.B.T @ self.B
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return B·right."""
+        return self.B @ right
+
+    def residual(self, alpha: float) -> float:
+        """Nothing is solved, nothing is left."""
+        return 0.0
