@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.encoders import IdentityEncoder, LabelEncoder
@@ -88,7 +88,7 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
         return self
 
     def _regress(self, X: Any, Y: sparse.csr_array) -> None:
-        for name in ("regressor_", "coef_", "intercept_", "residual_", "_map"):
+        for name in ("regressor_", "moments_", "coef_", "intercept_", "residual_", "_map"):
             self.__dict__.pop(name, None)
         per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
         if self.regressor is None and self._sums_are_smaller(X, Y):
@@ -137,11 +137,13 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
 
     def _solve(self) -> None:
         moments = self.moments_
+        self._constant = constant_labels(moments.f_sum, moments.weight)
         self.encoder_ = encoder = self._encoder_from_sums(moments)
         encoder.n_components_ = encoder.components_.shape[0]
-        result = self._ridge_of_sums(moments)
-        del self.moments_
-        self._keep(result, moments.n_features)
+        self._keep(self._ridge_of_sums(moments), moments.n_features)
+
+    def _blocks_done(self) -> None:
+        del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
     def _keep(self, result: RidgeResult, per_row: float) -> None:
         self.coef_, self.intercept_, self.residual_ = result.coef, result.intercept, result.residual

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.metaestimators import available_if
 
 from hyperlabel.labelspace.classifier import EncodedClassifier
 from hyperlabel.labelspace.dimension import dimension_path
@@ -17,6 +18,8 @@ from hyperlabel.labelspace.encoders import (
     PrincipalEncoder,
     check_dimension,
 )
+from hyperlabel.linear.blocks import refuse_large
+from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.solvers.label_svd import (
     PrincipalDirections,
     directions_of_gram,
@@ -26,7 +29,46 @@ from hyperlabel.solvers.label_svd import (
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 
 
-class _NestedClassifier(EncodedClassifier):
+def _can_stream(self: Any) -> bool:
+    refusal = self._refuses_blocks()
+    if refusal:
+        raise AttributeError(refusal)
+    return True
+
+
+class _SummedClassifier(MomentsModel, EncodedClassifier):
+    """Classifiers that follow from sums over rows: they stream, merge, forget and gain labels."""
+
+    _how_to_keep = "give n_components a number and train by partial_fit to merge, forget or relabel"
+
+    @available_if(_can_stream)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """Add rows; the result equals one fit on all rows seen.
+
+        The sums XᵀX, XᵀY and YᵀY are kept, so that the model can also `merge`, `forget`, `slide`
+        and change its labels. Needs a given number of components and the default regressor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            More rows.
+        y : array-like or sparse matrix
+            Their labels.
+        classes : array-like, default=None
+            At the first call with a 1-D y: all classes that will ever come.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, classes, None)
+
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
+        refuse_large(X.shape[1], Y.shape[1], True)
+        return super()._sum_rows(X, Y, sample_weight)
+
+
+class _NestedClassifier(_SummedClassifier):
     """Classifiers whose components are nested, so that their number can be chosen."""
 
     n_components: Any
@@ -246,7 +288,7 @@ class CPLST(_NestedClassifier):
         return centered.f_mean, predictable_directions(centered, float(self.alpha))
 
 
-class PartialBinaryRelevance(EncodedClassifier):
+class PartialBinaryRelevance(_SummedClassifier):
     """Binary relevance on the M most frequent labels; the others are always the reference point.
 
     Parameters

@@ -78,7 +78,7 @@ def open_fit(
         layout = layout_of_classes(classes, np.asarray(y).dtype)
     else:
         X, _, layout = check_fit(model, X, y)
-    _refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
+    refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
     if label_names is not None:
         layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
     model.__dict__.pop("moments_", None)
@@ -123,10 +123,11 @@ def close_fit(model: Any, total: BlockSums) -> Any:
     model.moments_ = total.moments
     model._set_layout(model._layout, counts=total.counts, n_rows=total.moments.weight)
     model._solve()
+    model._blocks_done()
     return model
 
 
-def _refuse_large(d: int, k: int, with_ff: bool, memory_limit: float | None) -> None:
+def refuse_large(d: int, k: int, with_ff: bool, memory_limit: float | None = None) -> None:
     """One sentence before hours of reading, rather than a crash after them."""
     needed = 8.0 * (2 * d * d + d * k + (k * k if with_ff else 0))  # XᵀX twice: the sum and its factor
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf

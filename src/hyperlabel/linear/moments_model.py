@@ -46,6 +46,9 @@ class BlockModel:
         """Set the fitted attributes from `moments_`."""
         raise AttributeError(f"{type(self).__name__} does not say how to solve its moments.")
 
+    def _blocks_done(self) -> None:
+        """After a fit in blocks: drop what is not worth keeping."""
+
     def _refuses_blocks(self) -> str | None:
         """Say in a sentence why these parameters need all rows at once, or None."""
         return None
@@ -71,6 +74,10 @@ class BlockModel:
 
 class MomentsModel(BlockModel):
     """Mixin of the models that live on `Moments`; see the module docstring."""
+
+    _how_to_keep: ClassVar[str] = (
+        "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
+    )
 
     # -- rows come and go ---------------------------------------------------------------------------
 
@@ -183,10 +190,7 @@ class MomentsModel(BlockModel):
     def _check_moments(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "moments_"):
-            raise ValueError(
-                f"This {type(self).__name__} keeps no moments (wide rows were solved without them): "
-                "fit with solver='gram' to merge, forget or relabel."
-            )
+            raise ValueError(f"This {type(self).__name__} keeps no moments: {self._how_to_keep}.")
 
     # -- labels come and go -----------------------------------------------------------------------
 
