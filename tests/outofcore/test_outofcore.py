@@ -1,5 +1,6 @@
 """Chunks, files and kills: the fit is the one in memory."""
 
+import gzip
 import io
 import os
 import signal
@@ -28,6 +29,7 @@ from hyperlabel import (
     PartialBinaryRelevance,
     outofcore,
 )
+from hyperlabel.outofcore._estimate import estimate_rows
 from hyperlabel.outofcore._progress import Progress
 
 N, D, K = 400, 6, 5
@@ -300,3 +302,33 @@ def test_progress_says_rate_and_time_left_only_when_shown():
     with Progress("fit", total=100, stream=silent) as bar:
         bar.update(50)
     assert silent.getvalue() == ""
+
+
+@pytest.mark.parametrize("ending", [".svm", ".svm.gz", ".csv", ".npz", ".parquet"])
+def test_files_say_about_how_many_rows_are_left(ending, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    n = 30_000
+    path = tmp_path / f"rows{ending}"
+    if ending.startswith(".svm"):
+        lines = [f"{i % 3} 1:{value:.6f} 2:1\n" for i, value in enumerate(rng.random(n))]
+        text = "".join(lines * 2).encode()
+        path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+        n *= 2
+    elif ending == ".npz":
+        np.savez(path, X=rng.random((n, 2)), Y=np.ones((n, 1), dtype=int))
+    else:
+        table = pd.DataFrame({"a": rng.random(n), "label": rng.integers(0, 2, n)})
+        table.to_csv(path, index=False) if ending == ".csv" else table.to_parquet(path)
+    found = estimate_rows(path)
+    assert abs(found - n) <= (0 if ending in (".npz", ".parquet") else 0.05 * n)
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for i in range(3):
+        Y = sparse.csr_array(np.eye(4, 2))
+        np.savez(shards / f"{i}.npz", X=np.eye(4), Y_indices=Y.indices, Y_indptr=Y.indptr, Y_shape=Y.shape)
+    assert outofcore.FileChunks(shards).n_rows == 12
+    (tmp_path / "broken.npz").write_bytes(b"no archive")
+    assert outofcore.FileChunks(tmp_path / "broken.npz").n_rows is None
+    if ending == ".npz":
+        outofcore.fit(BinaryRelevance(), outofcore.FileChunks(path, rows=10_000), progress=True)
+        assert "of about 30,000 rows" in capsys.readouterr().err

@@ -132,8 +132,11 @@ class _Run:
         total = from_arrays(state.sums) if state.sums else None
         saved_at = time.monotonic()
         title = "labels" if state.stage == "scan" else "fit"
-        with Progress(title, total=self.source.n_rows, done=state.rows, shown=self.progress) as bar:
-            for place, chunk in ahead(self.source.read(state.place)):
+        source = self.source
+        with Progress(
+            title, total=source.n_rows, exact=source.exact, done=state.rows, shown=self.progress
+        ) as bar:
+            for place, chunk in ahead(source.read(state.place)):
                 state.place, rows = place, chunk.X.shape[0]
                 if not rows:
                     continue

@@ -73,7 +73,7 @@ def predict(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     source = as_source(chunks)
-    with Progress("predict", total=source.n_rows, shown=progress) as bar:
+    with Progress("predict", total=source.n_rows, exact=source.exact, shown=progress) as bar:
         for number, (_, chunk) in enumerate(ahead(source.read())):
             part = target / f"part-{number:06d}.npz"
             if not part.exists() and chunk.X.shape[0]:

@@ -25,12 +25,14 @@ class Progress:
         title: str,
         *,
         total: int | None = None,
+        exact: bool = True,
         done: int = 0,
         shown: bool | None = None,
         stream: TextIO | None = None,
         every: float = 0.5,
     ) -> None:
         self.title, self.total, self.done, self.every = title, total, done, every
+        self.about = "" if exact else "about "
         self.stream = sys.stderr if stream is None else stream
         self.shown = self.stream.isatty() if shown is None else shown
         self._first, self._started, self._said = done, time.monotonic(), 0.0
@@ -53,7 +55,7 @@ class Progress:
     def _say(self) -> None:
         seconds = max(time.monotonic() - self._started, 1e-9)
         rate = (self.done - self._first) / seconds
-        of = f" of {self.total:,}" if self.total else ""
+        of = f" of {self.about}{self.total:,}" if self.total else ""
         left = f", {_clock((self.total - self.done) / rate)} left" if self.total and rate else ""
         line = f"{self.title}: {self.done:,}{of} rows, {rate:,.0f} rows/s{left}"
         self.stream.write(f"\r{line:<78}")

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import datasets
+from hyperlabel.outofcore._estimate import estimate_rows
 
 Place = tuple[int, int]
 START: Place = (0, 0)
@@ -34,9 +35,10 @@ class Chunk:
 
 
 class Source:
-    """Chunks from a place on; `n_rows` and `n_bytes` are None where nobody knows."""
+    """Chunks from a place on; `n_rows` is None where nobody knows."""
 
     n_rows: int | None = None
+    exact = True  # whether `n_rows` is more than an estimate
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         """Yield chunks and the place after each."""
@@ -150,6 +152,8 @@ class FileChunks(Source):
     [(3, 5), (2, 5)]
     """
 
+    exact = False
+
     def __init__(self, paths: Any, *, rows: int = 10_000, **options: Any) -> None:
         self.paths = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
         self.rows, self.options = rows, options
@@ -157,6 +161,8 @@ class FileChunks(Source):
             if not path.exists():
                 raise FileNotFoundError(f"There is no file {path}: check the path.")
             datasets.data_format(path)
+        parts = [estimate_rows(path) for path in self.paths]
+        self.n_rows = None if None in parts else sum(part or 0 for part in parts)
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         """Yield chunks and the place after each; whole files before the place are not opened."""
