@@ -242,7 +242,7 @@ def main(method, data, out, repeats):
             {
                 "fit": statistics.median(fit_times[warm]),
                 "predict": statistics.median(predict_times[warm]),
-                "peak_mb": max(added) / 1024,
+                "peak_mb": max(added[warm]) / 1024,
                 "model_mb": size / 1e6,
             }
         )
