@@ -236,8 +236,9 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
         click.echo(found["summary"])
     if tuned is not None:
         click.echo(
-            f"{found['scoring']} {abs(tuned):.3f} out of fold, where the cuts were tuned: new rows will score "
-            f"lower, much lower if most labels are rare. Judge by hyperlabel evaluate {output} HELD-OUT."
+            f"{found['scoring']} {abs(tuned):.3f} out of fold, where the cuts were tuned: new rows will "
+            f"score lower, much lower if most labels are rare. Judge by hyperlabel evaluate {output} "
+            "HELD-OUT."
         )
     size = found["bytes"] / 2**20
     click.echo(
