@@ -56,7 +56,16 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "persistence": ("save", "load"),
 }
-_MODULES = ("datasets", "metrics", "model_selection", "outofcore", "distributed", "persistence")
+_MODULES = (
+    "datasets",
+    "metrics",
+    "model_selection",
+    "outofcore",
+    "distributed",
+    "persistence",
+    "experiments",
+    "report",
+)
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_MODULES, *_HOME]

@@ -1,5 +1,6 @@
 """Experiments: what to run (protocol), running it (runner), keeping it (store), judging it (statistics)."""
 
+from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.experiments.protocol import Method, Protocol, Splits
 from hyperlabel.experiments.runner import Cell, Outcome, Progress, Value, run
 from hyperlabel.experiments.store import Store
@@ -23,6 +24,7 @@ __all__ = [
     "Progress",
     "run",
     "Store",
+    "Comparison",
     "corrected_resampled_t",
     "bayesian_correlated_t",
     "friedman",

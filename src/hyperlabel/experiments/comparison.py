@@ -94,6 +94,20 @@ class Comparison:
         The measure to judge by; the suite's own when None.
     rope : float, default=0.01
         Differences up to this size do not matter in practice.
+
+    Examples
+    --------
+    >>> from hyperlabel import BinaryRelevance
+    >>> from hyperlabel.datasets import make_multilabel
+    >>> from hyperlabel.experiments import Comparison, Method, Protocol, Splits, Store, run
+    >>> data = make_multilabel(90, 5, 4, random_state=0, name="made")
+    >>> methods = [Method("weak", BinaryRelevance()), Method("strong", BinaryRelevance(alpha=1e4))]
+    >>> protocol = Protocol("small", [data], methods, Splits("folds", 3))
+    >>> with Store(":memory:") as store:
+    ...     _ = run(protocol.cells(), store, "small", spec=protocol.spec())
+    ...     comparison = Comparison(store, "small")
+    >>> comparison.best("made"), len(comparison.splits("made", "weak"))
+    ('weak', 3)
     """
 
     def __init__(self, store: Store, suite: str, *, scoring: str | None = None, rope: float = 0.01) -> None:

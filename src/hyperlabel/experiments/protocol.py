@@ -86,6 +86,13 @@ class Method:
     grid : dict of str to list, default={}
         Values tried by cross-validation inside each training part; wrap the estimator in a
         `ThresholdTuner` and the thresholds are tuned inside as well.
+
+    Examples
+    --------
+    >>> from hyperlabel import PLST
+    >>> from hyperlabel.experiments import Method
+    >>> Method("PLST", PLST(), {"n_components": [2, 4]}).name
+    'PLST'
     """
 
     name: str
@@ -110,6 +117,14 @@ class Splits:
         For "random": number or share of rows to train on.
     seed : int, default=0
         Seed of the first repeat.
+
+    Examples
+    --------
+    >>> from hyperlabel.datasets import make_multilabel
+    >>> from hyperlabel.experiments import Splits
+    >>> parts = Splits("random", 2, train_size=6).parts(make_multilabel(10, 3, 2, random_state=0))
+    >>> [(len(train), len(test)) for train, test in parts]
+    [(6, 4), (6, 4)]
     """
 
     kind: str = "folds"

@@ -18,7 +18,14 @@ from hyperlabel.experiments.store import Store, content_id
 
 
 class Value(NamedTuple):
-    """One number: which series it belongs to (often the method), what it measures, and where (x)."""
+    """One number: which series it belongs to (often the method), what it measures, and where (x).
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import Value
+    >>> Value("ridge", "f1_macro", 0.5).x is None
+    True
+    """
 
     series: str
     metric: str
@@ -38,6 +45,12 @@ class Outcome:
         ``fit_seconds``, ``predict_seconds``, ``peak_mb`` where measured.
     details : dict
         Anything else worth keeping, as JSON (chosen parameters, counts per label).
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import Outcome, Value
+    >>> Outcome([Value("ridge", "f1_macro", 0.5)]).values[0].metric
+    'f1_macro'
     """
 
     values: list[Value] = field(default_factory=list)
@@ -55,6 +68,14 @@ class Cell:
         Everything the result depends on, as JSON: data fingerprint, method, split, seed.
     work : callable
         Takes nothing, returns an `Outcome`; must be picklable when cells run side by side.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import Cell, Outcome, Store, Value, run
+    >>> half = Cell({"method": "half"}, lambda: Outcome([Value("half", "share", 0.5)]))
+    >>> with Store(":memory:") as store:
+    ...     run([half], store, "shares").computed
+    1
     """
 
     spec: dict[str, Any]
@@ -67,7 +88,17 @@ class Cell:
 
 
 class Progress(Protocol):
-    """What the runner tells while it works."""
+    """What the runner tells while it works.
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import Cell, Outcome, Store, run
+    >>> def say(done, total, failed, spec):
+    ...     print(f"{done} of {total}: {spec['method']}")
+    >>> with Store(":memory:") as store:
+    ...     _ = run([Cell({"method": "nothing"}, Outcome)], store, "shares", progress=say)
+    1 of 1: nothing
+    """
 
     def __call__(self, done: int, total: int, failed: int, spec: dict[str, Any]) -> None:
         """Say that `done` of `total` cells are there, the last one being `spec`."""

@@ -177,6 +177,16 @@ class EmbeddingDisplay(Display):
         Index into `names`; −1 for rows with none of them.
     names : sequence of str
         Labels.
+
+    Examples
+    --------
+    >>> from hyperlabel import HypergraphSpectral
+    >>> from hyperlabel.datasets import make_multilabel
+    >>> from hyperlabel.report import EmbeddingDisplay
+    >>> data = make_multilabel(60, 5, 4, random_state=0)
+    >>> shown = EmbeddingDisplay.from_estimator(HypergraphSpectral().fit(data.X, data.Y), data.X, data.Y)
+    >>> shown.points.shape
+    (60, 2)
     """
 
     def __init__(self, points: Any, colour: Any, names: Sequence[str]) -> None:

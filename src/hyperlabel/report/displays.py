@@ -240,6 +240,16 @@ class DifferenceDisplay(Display):
         The measure.
     rope : float
         Differences that do not matter.
+
+    Examples
+    --------
+    >>> from hyperlabel.report import DifferenceDisplay
+    >>> shown = DifferenceDisplay(
+    ...     ["ridge", "PLST"], [0.0, -0.02], [0.0, -0.03], [0.0, -0.01],
+    ...     best="ridge", scoring="f1_macro", rope=0.01,
+    ... ).plot()
+    >>> len(shown.ax_.get_yticks())
+    2
     """
 
     def __init__(
@@ -304,6 +314,13 @@ class CostDisplay(Display):
         The measure; losses get a reversed axis.
     lower : bool, default=False
         Whether lower is better.
+
+    Examples
+    --------
+    >>> from hyperlabel.report import CostDisplay
+    >>> shown = CostDisplay(["ridge", "SVM"], [0.61, 0.63], [0.1, 9.0], scoring="f1_macro").plot()
+    >>> shown.ax_.get_yscale()
+    'log'
     """
 
     def __init__(

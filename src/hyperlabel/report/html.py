@@ -37,6 +37,22 @@ def comparison_report(comparison: Comparison, *, title: str | None = None) -> st
     Returns
     -------
     html : str
+
+    Examples
+    --------
+    >>> from hyperlabel import BinaryRelevance
+    >>> from hyperlabel.datasets import make_multilabel
+    >>> from hyperlabel.experiments import Comparison, Method, Protocol, Splits, Store, run
+    >>> data = make_multilabel(90, 5, 4, random_state=0, name="made")
+    >>> methods = [Method("weak", BinaryRelevance()), Method("strong", BinaryRelevance(alpha=1e4))]
+    >>> protocol = Protocol("small", [data], methods, Splits("folds", 3))
+    >>> with Store(":memory:") as store:
+    ...     _ = run(protocol.cells(), store, "small", spec=protocol.spec())
+    ...     comparison = Comparison(store, "small")
+    >>> from hyperlabel.report import comparison_report
+    >>> html = comparison_report(comparison)
+    >>> html.startswith("<!doctype html>"), "http://" in html.replace("http://www.w3.org", "")
+    (True, False)
     """
     c = comparison
     parts = [sections.scores_section(c), sections.differences_section(c)]
@@ -74,6 +90,18 @@ def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
     Returns
     -------
     html : str
+
+    Examples
+    --------
+    >>> from hyperlabel.experiments import Store, run
+    >>> from hyperlabel.experiments.papers import Plan, Runs, items
+    >>> from hyperlabel.report import reproduction_report
+    >>> without_data = items()[0].collect(Plan(None, quick=True), Runs([], []))
+    >>> with Store(":memory:") as store:
+    ...     _ = run([], store, "nothing")
+    ...     html = reproduction_report([without_data], store.suite("nothing"))
+    >>> "Published results, reproduced" in html
+    True
     """
     parts = [_result_section(result) for result in results]
     quick = any(r.quick for r in results)
