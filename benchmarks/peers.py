@@ -61,7 +61,7 @@ what differs: ovr and libmultilabel train a hinge-loss SVM per label, napkinXC l
 label tree: PLT), PECOS a label tree of SVMs, ridge and ours-br squared loss (ours in one shared solve);
 ours-br-cv also chooses λ of six by 3-fold cross-validation, ours-plst the number of components;
 mlknn counts each training row among its own neighbours, ours-mlknn does not.
-MB is the most that a warm fit and its predictions add to data and imports;
+MB is the most that the first fit and its predictions add to data and imports;
 model MB the pickled or saved model."""
 
 
