@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from hyperlabel.datasets import DataError, iter_arff, read_arff, read_mulan_xml, stack
-from hyperlabel.datasets import _arff as module
+from hyperlabel.datasets import _arff_rows as module
 
 HEADER = (
     "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute l1 {0,1}\n@attribute l2 {0,1}\n@data\n"
