@@ -1,0 +1,20 @@
+"""The compiled product of sparse rows and a dense block against scipy's."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from hyperlabel.solvers.products import WIDE, sparse_times_dense
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [1, WIDE - 1, WIDE, 37])
+@pytest.mark.parametrize("shape", [(0, 4), (5, 9), (300, 40)])
+def test_equals_scipy(dtype, columns, shape):
+    rng = np.random.default_rng(columns)
+    A = sparse.random_array(shape, density=0.2, rng=rng, dtype=dtype, format="csr")
+    for B in (rng.normal(size=(shape[1], columns)).astype(dtype), np.ones((columns, shape[1]), dtype).T):
+        found = sparse_times_dense(A, B)
+        assert found.dtype == dtype
+        assert_allclose(found, A @ B, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
