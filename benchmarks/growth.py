@@ -15,7 +15,7 @@ import time
 import numpy as np
 from scipy import sparse
 
-from benchmarks.measure import in_process, peak_gb
+from benchmarks.measure import AddedMemory, in_process
 
 BASE = {"n": 40_000, "d": 256, "k": 100, "nnz": 0}
 CURVES = {
@@ -44,11 +44,11 @@ def one(n: int, d: int, k: int, nnz: int) -> None:
     Y.sum_duplicates()
     Y.data[:] = 1
     BinaryRelevance().fit(X[:500], Y[:500])
-    before = peak_gb()
+    memory = AddedMemory()
     start = time.process_time()
     BinaryRelevance().fit(X, Y)
     seconds = time.process_time() - start
-    print(json.dumps({"seconds": seconds, "gb": max(peak_gb() - before, 0.0)}))
+    print(json.dumps({"seconds": seconds, "mb": memory.megabytes()}))
 
 
 def main() -> None:
@@ -59,11 +59,11 @@ def main() -> None:
             size = {**BASE, axis: value} | ({"d": 2000} if axis == "nnz" else {})
             runs = [in_process(__file__, *size.values()) for _ in range(3)]
             seconds.append(min(run["seconds"] for run in runs))
-            memory.append(min(run["gb"] for run in runs))
+            memory.append(min(run["mb"] for run in runs))
         slope = np.polyfit(np.log(values), np.log(seconds), 1)[0]
-        grown = np.polyfit(np.log(values), np.log(np.maximum(memory, 1e-3)), 1)[0]
+        grown = np.polyfit(np.log(values), np.log(np.maximum(memory, 0.1)), 1)[0]
         cells = "  ".join(
-            f"{v}: {s:.2f} s {1e3 * g:.0f} MB" for v, s, g in zip(values, seconds, memory, strict=True)
+            f"{v}: {s:.2f} s {g:.0f} MB" for v, s, g in zip(values, seconds, memory, strict=True)
         )
         print(f"  {axis:>3}  {cells}   log–log slope: time {slope:.2f}, memory {grown:.2f}", flush=True)
 

@@ -18,6 +18,23 @@ def peak_gb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
+class AddedMemory:
+    """Peak resident memory above what the process held at the start, from a reset high-water mark (Linux)."""
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5")
+        self.before = _status("VmRSS")
+
+    def megabytes(self) -> float:
+        """Megabytes added at the peak since the start."""
+        return max(_status("VmHWM") - self.before, 0) * 1024 / 1e6
+
+
+def _status(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
 def in_process(
     script: str, *arguments: Any, threads: int = 1, python: str = sys.executable, timeout: float | None = None
 ) -> dict[str, Any]:

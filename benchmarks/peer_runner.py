@@ -22,6 +22,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from benchmarks.measure import AddedMemory
+
 FULL = 1_000_000  # every label
 
 
@@ -201,17 +203,6 @@ def load(path):
         return {name: matrix(name) for name in ("X", "Y", "X_test")}, stored["held_out"]
 
 
-def memory(field):
-    """Resident kilobytes of this process: VmRSS now, VmHWM the most since `forget_peak`."""
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith(field))
-
-
-def forget_peak():
-    with open("/proc/self/clear_refs", "w") as refs:
-        refs.write("5")
-
-
 def main(method, data, out, repeats):
     warnings.simplefilter("ignore")
     rows, held_out = load(data)
@@ -221,8 +212,7 @@ def main(method, data, out, repeats):
     with contextlib.suppress(Exception):  # imports and compiled code do not count as memory of the fit
         model.fit(X[:100], Y[:100])
         model.scores(X_test[:100])
-    forget_peak()
-    before = memory("VmRSS")
+    memory = AddedMemory()
     for turn in range(1 + repeats):  # the first run warms caches
         model = METHODS[method]()
         start = time.process_time()
@@ -232,7 +222,7 @@ def main(method, data, out, repeats):
         test = model.scores(X_test)
         predict_times.append(time.process_time() - start)
         if not turn:  # later runs reuse what this one freed
-            added = memory("VmHWM") - before
+            added = memory.megabytes()
         if fit_times[-1] > 20:
             break
     warm = slice(1, None) if len(fit_times) > 1 else slice(None)
@@ -246,7 +236,7 @@ def main(method, data, out, repeats):
             {
                 "fit": statistics.median(fit_times[warm]),
                 "predict": statistics.median(predict_times[warm]),
-                "peak_mb": added / 1024,
+                "peak_mb": added,
                 "model_mb": size / 1e6,
             }
         )

@@ -146,7 +146,7 @@ def main(*names: str, repeats: int = 3) -> None:
                     print(f"  {peer.method:<20}{str(error).splitlines()[-1][:100]}", flush=True)
                     continue
                 base = base or row
-                times = [f"{row[key] / base[key]:>9.2f}" for key in ("fit", "predict")]
+                times = [f"{row[key] / base[key]:>9.2g}" for key in ("fit", "predict")]
                 print(
                     f"  {peer.method:<20}{''.join(times)}{row['peak_mb']:>8.0f}{row['model_mb']:>10.1f}"
                     f"{row['micro-F1']:>10.3f}{row['macro-F1']:>9.3f}{row['P@1']:>6.3f}{row['nDCG@5']:>7.3f}"
