@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 
 def median_seconds(
     run: Callable[[], Any], repeats: int = 5, warm: int = 1, clock: Callable[[], float] = time.perf_counter
@@ -41,3 +43,15 @@ def show(title: str, rows: list[tuple[str, str, str]]) -> None:
     print(f"\n{title}")
     for what, measured, wanted in rows:
         print(f"  {what:<{width}}  {measured:>14}  {wanted}")
+
+
+def rounds(runs: dict[str, Callable[[], Any]], n_rounds: int = 5) -> dict[str, np.ndarray]:
+    """Processor seconds of every run in every round, after one round that does not count."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(n_rounds + 1):
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            if turn:
+                times[name].append(time.process_time() - start)
+    return {name: np.array(found) for name, found in times.items()}

@@ -8,12 +8,8 @@ Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python benchmarks/bench_labelspace.py
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from _timing import data_folder, show
+from _timing import data_folder, rounds, show
 
 from hyperlabel import PLST, BinaryRelevance, CompressedSensing
 from hyperlabel.datasets import read_arff, stack
@@ -38,18 +34,6 @@ def plain_cosamp(P: np.ndarray, r: np.ndarray, s: int, max_iter: int = 30, tol: 
             break
         best, support, z = np.linalg.norm(residual), merged[keep], trial
     return z
-
-
-def rounds(runs: dict[str, Callable[[], Any]], n_rounds: int = 5) -> dict[str, np.ndarray]:
-    """Processor seconds of every run in every round, after one round that does not count."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(n_rounds + 1):
-        for name, run in runs.items():
-            start = time.process_time()
-            run()
-            if turn:
-                times[name].append(time.process_time() - start)
-    return {name: np.array(found) for name, found in times.items()}
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ OMP_NUM_THREADS=1 PYTHONPATH=src:. python -m benchmarks.bench_spectral [--part â
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 import tracemalloc
 from functools import partial
@@ -16,6 +15,7 @@ from scipy import linalg, sparse
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
+from benchmarks import _timing
 from benchmarks._data import real
 from benchmarks._timing import show
 from hyperlabel import OPLS, HypergraphSpectral, hypergraph_spectral_path
@@ -26,16 +26,8 @@ from hyperlabel.solvers.ridge import choose_route, krylov_memory
 ALPHAS = np.logspace(-1, 3, 12)
 
 
-def median_seconds(run, repeats: int = 5, warm: int = 1) -> float:
-    """Median processor time of warm runs: with one thread it equals wall time on an idle machine."""
-    for _ in range(warm):
-        run()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
+# processor time: with one thread it equals wall time on an idle machine
+median_seconds = partial(_timing.median_seconds, clock=time.process_time)
 
 
 def yahoo_rows() -> tuple[sparse.csr_array, sparse.csr_array]:

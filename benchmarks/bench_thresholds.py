@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import time
 
 from benchmarks._data import real
-from benchmarks._timing import show
+from benchmarks._timing import rounds, show
 from hyperlabel import BinaryRelevance, MultiLabelCalibrator, ThresholdTuner
 from hyperlabel.metrics import brier_score, evaluate, reliability
 
@@ -36,18 +35,12 @@ def main() -> None:
     _calibration(train, test)
 
 
-def _cost(X, Y, rounds: int = 9) -> None:
+def _cost(X, Y, n_rounds: int = 9) -> None:
     """Every job once a round, ratios of processor time within the round: a load that drifts favours none."""
     jobs = {"fit": lambda: BinaryRelevance().fit(X, Y), "scores": lambda: BinaryRelevance(cv=5).fit(X, Y)}
     for name in ("global, f1_micro", "per label, f1_macro", "per label, f1_micro", "expected F1"):
         jobs[name] = lambda rule=RULES[name]: ThresholdTuner(BinaryRelevance(), **rule).fit(X, Y)
-    taken: dict[str, list[float]] = {name: [] for name in jobs}
-    for turn in range(rounds + 1):  # the first round warms up
-        for name, job in jobs.items():
-            start = time.process_time()
-            job()
-            if turn:
-                taken[name].append(time.process_time() - start)
+    taken = rounds(jobs, n_rounds)
 
     def ratio(name: str, base: str) -> str:
         values = [a / b for a, b in zip(taken[name], taken[base], strict=True)]

@@ -138,14 +138,18 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise DataError(f"this is not a readable npz file ({error}).", path) from error
 
 
+def npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read shape, Fortran order and dtype of an array; the stream then stands at its values."""
+    old = np.lib.format.read_magic(stream) == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    return read(stream)
+
+
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
     if member.file_size > _DEFLATE_RATIO * max(member.compress_size, 1) + (1 << 16):
         raise DataError(f"the array {member.filename!r} claims an impossible size.", path)
     with archive.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        old = version == (1, 0)
-        read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)
+        shape, _, dtype = npy_header(stream)
     if dtype.hasobject:
         raise DataError(f"the array {member.filename!r} holds pickled objects, which are never loaded.", path)
     if int(np.prod([int(size) for size in shape], dtype=object)) * dtype.itemsize > member.file_size:

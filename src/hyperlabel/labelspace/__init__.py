@@ -8,10 +8,10 @@ from hyperlabel.labelspace.classifier import (
 from hyperlabel.labelspace.encoders import (
     ConditionalPrincipalEncoder,
     FrequentLabelsEncoder,
-    HadamardEncoder,
     IdentityEncoder,
     PrincipalEncoder,
 )
+from hyperlabel.labelspace.hadamard import HadamardEncoder
 from hyperlabel.labelspace.kernel_dependency import KernelDependencyEstimation
 from hyperlabel.labelspace.linear import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
 from hyperlabel.labelspace.powerset import LabelPowerset

@@ -13,7 +13,7 @@ points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.encoders import IdentityEncoder, LabelEncoder
 from hyperlabel.linear.moments_model import BlockModel
 from hyperlabel.solvers.moments import Moments, dense, row_blocks
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_ridge
+from hyperlabel.solvers.ridge import RidgeResult, choose_route, solve_codes, solve_ridge
 
 # W and P are multiplied out to one d×K map where that is cheaper per row and the map is below this.
 FOLDED_MAX_BYTES = 512 * 2**20
@@ -110,15 +110,8 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
 
     def _ridge_of_sums(self, moments: Moments) -> RidgeResult:
         """The ridge from X to the codes P(y − o), from sums over the rows alone."""
-        centered, P = moments.centered(), self.encoder_.components_
-        codes = replace(
-            centered,
-            f_mean=np.asarray(P @ (centered.f_mean - self.encoder_.offset_)),
-            xf=np.asarray((P @ centered.xf.T).T),
-            ff=None,
-        )
-        alpha = float(self.alpha)
-        return RidgePath(codes, alphas=(alpha,)).solve(alpha)
+        encoder = self.encoder_
+        return solve_codes(moments.centered(), encoder.components_, encoder.offset_, float(self.alpha))
 
     # -- fits in blocks of rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need --------------
 

@@ -9,7 +9,6 @@ encoder and regressor need. Both are refitted per fold, so nothing of the held-o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.label_svd import GRAM_MAX, PrincipalDirections
 from hyperlabel.solvers.moments import CenteredMoments, Moments, dense
 from hyperlabel.solvers.prefix_scores import score_prefixes
-from hyperlabel.solvers.ridge import RidgePath, choose_route, solve_ridge
+from hyperlabel.solvers.ridge import choose_route, solve_codes, solve_ridge
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
 WALKED = {
@@ -136,8 +135,7 @@ def _folds_from_moments(
         centered = rest.centered()
         offset, found = directions(rest, centered)
         P = found.components
-        codes = replace(centered, xf=centered.xf @ P.T, f_mean=P @ (centered.f_mean - offset), ff=None)
-        ridge = RidgePath(codes, alphas=(alpha,)).solve(alpha)
+        ridge = solve_codes(centered, P, offset, alpha)
         R = dense(X[out] @ ridge.coef) + ridge.intercept
         yield R, P, _base_scores(offset, rest.f_sum, rest.weight), Y[out]
 

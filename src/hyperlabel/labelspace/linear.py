@@ -14,10 +14,10 @@ from hyperlabel.labelspace.dimension import dimension_path
 from hyperlabel.labelspace.encoders import (
     ConditionalPrincipalEncoder,
     FrequentLabelsEncoder,
-    HadamardEncoder,
     PrincipalEncoder,
     check_dimension,
 )
+from hyperlabel.labelspace.hadamard import HadamardEncoder
 from hyperlabel.linear.blocks import refuse_large
 from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.solvers.label_svd import (

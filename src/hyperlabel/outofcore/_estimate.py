@@ -5,11 +5,9 @@ from __future__ import annotations
 import gzip
 import zipfile
 from pathlib import Path
-from typing import Any, cast
-
-import numpy as np
 
 from hyperlabel.datasets import data_format
+from hyperlabel.datasets._npz import npy_header
 
 HEAD = 2**20  # bytes of text that tell the length of a line
 
@@ -44,10 +42,8 @@ def _npz_rows(path: Path) -> int:
     with zipfile.ZipFile(path) as archive:
         whole = "Y.npy" in archive.namelist()
         with archive.open("Y.npy" if whole else "Y_indptr.npy") as stream:
-            old = np.lib.format.read_magic(stream) == (1, 0)
-            read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-            shape: tuple[int, ...] = read(cast(Any, stream))[0]
-    return shape[0] if whole else shape[0] - 1
+            rows = npy_header(stream)[0][0]
+    return rows if whole else rows - 1
 
 
 def _text_rows(path: Path) -> int:

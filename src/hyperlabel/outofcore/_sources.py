@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import datasets
+from hyperlabel.datasets._npz import npy_header
 from hyperlabel.outofcore._estimate import estimate_rows
 
 Place = tuple[int, int]
@@ -109,9 +110,7 @@ class _NpyRows:
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, path.name
         with open(path, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else None
-            shape, fortran, dtype = (read or np.lib.format.read_array_header_2_0)(file)
+            shape, fortran, dtype = npy_header(file)
             self.offset = file.tell()
         if dtype.hasobject or fortran or len(shape) not in (1, 2):
             raise ValueError(f"{path} must hold a C-ordered array of numbers, rows first: save it so.")

@@ -12,7 +12,7 @@ eigenvectors        about 9q³, then 2q²m for each λ                     any �
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -195,6 +195,26 @@ class RidgePath(FactoredPath):
     def _result(self, coef: np.ndarray, alpha: float) -> RidgeResult:
         intercept = self.f_mean - self.x_mean @ coef
         return RidgeResult(coef, intercept, self.residual(alpha))
+
+
+def solve_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alpha: float) -> RidgeResult:
+    """Solve the ridge from X to the codes P(f − o) of the targets, from sums over the rows alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.hstack([X, -X])
+    >>> moments = Moments.from_rows(X, F).centered()
+    >>> solve_codes(moments, np.array([[1.0, -1.0]]), np.zeros(2), 2.0).coef.round(6)
+    array([[1.]])
+    """
+    codes = replace(
+        moments,
+        f_mean=np.asarray(P @ (moments.f_mean - offset)),
+        xf=np.asarray((P @ moments.xf.T).T),
+        ff=None,
+    )
+    return RidgePath(codes, alphas=(alpha,)).solve(alpha)
 
 
 class SamplePath(FactoredPath):

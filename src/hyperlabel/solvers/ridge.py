@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath
+from hyperlabel.solvers.factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath, solve_codes
 from hyperlabel.solvers.krylov_path import KrylovPath, krylov_memory
 from hyperlabel.solvers.moments import Moments
 
@@ -39,6 +39,7 @@ __all__ = [
     "Solver",
     "choose_route",
     "krylov_memory",
+    "solve_codes",
     "solve_ridge",
 ]
 
