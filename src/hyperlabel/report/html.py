@@ -139,7 +139,8 @@ def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[An
     answers.append(
         Answer(
             "What did it cost?",
-            f"{duration(sum(r.seconds for r in results))} of computing for {len(results)} items.",
+            f"{duration(sum(r.seconds for r in results))} of computing in this run for {len(results)} items; "
+            "cells that an earlier run had finished are not counted.",
         )
     )
     failures = [f"{r.id}: {text}" for r in results for text in r.failures]
