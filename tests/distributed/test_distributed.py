@@ -167,7 +167,7 @@ def test_a_worker_killed_mid_fit_changes_nothing(client, data):
     slowly = lambda block: (time.sleep(0.15), block)[1]  # noqa: E731
     rows = da.from_array(X, chunks=(15, D)).map_blocks(slowly, dtype=float)
     labels = da.from_array(Y, chunks=(15, K))
-    client.run(lambda: importlib.import_module("hyperlabel.linear.blocks") and None)
+    client.run(lambda: importlib.import_module("hyperlabel.moments.blocks") and None)
     victim = next(iter(client.run(os.getpid).values()))
 
     def kill():

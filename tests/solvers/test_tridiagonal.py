@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from hyperlabel.solvers.factored import RidgePath, SamplePath
 from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.ridge_factored import RidgePath, SamplePath
 from hyperlabel.solvers.tridiagonal import solve_shifted
 
 ALPHAS = (0.01, 1.0, 30.0)

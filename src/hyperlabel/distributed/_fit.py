@@ -18,7 +18,7 @@ from scipy import sparse
 from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import align, join_columns, join_rows, row_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.linear.blocks import (
+from hyperlabel.moments.blocks import (
     BlockSums,
     add_scans,
     close_fit,

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from hyperlabel._validation import per_label_values
 from hyperlabel.geometry.similarity import LabelFactor, edge_scale, label_factor, mix
-from hyperlabel.solvers.moments import dense
+from hyperlabel.solvers.arrays import dense
 
 
 @dataclass

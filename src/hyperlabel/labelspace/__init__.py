@@ -13,7 +13,7 @@ from hyperlabel.labelspace.encoders import (
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
 from hyperlabel.labelspace.kernel_dependency import KernelDependencyEstimation
-from hyperlabel.labelspace.linear import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
+from hyperlabel.labelspace.named import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
 from hyperlabel.labelspace.powerset import LabelPowerset
 from hyperlabel.labelspace.topics import LabelTopicModel
 

@@ -24,8 +24,9 @@ from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.encoders import IdentityEncoder, LabelEncoder
-from hyperlabel.linear.moments_model import BlockModel
-from hyperlabel.solvers.moments import Moments, dense, row_blocks
+from hyperlabel.moments.model import BlockModel
+from hyperlabel.solvers.arrays import dense, row_blocks
+from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgeResult, choose_route, solve_codes, solve_ridge
 
 # W and P are multiplied out to one d×K map where that is cheaper per row and the map is below this.

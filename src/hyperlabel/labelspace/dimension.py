@@ -19,9 +19,10 @@ from sklearn.model_selection import KFold
 from hyperlabel._base import KnownScores, constant_labels
 from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics import get_scorer
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.label_svd import GRAM_MAX, PrincipalDirections
-from hyperlabel.solvers.moments import CenteredMoments, Moments, dense
+from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.prefix_scores import score_prefixes
 from hyperlabel.solvers.ridge import choose_route, solve_codes, solve_ridge
 

@@ -28,13 +28,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._validation import check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import (
     PrincipalDirections,
     directions_of_gram,
     predictable_directions,
     principal_directions,
 )
-from hyperlabel.solvers.moments import Moments, dense
+from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import choose_route, solve_ridge
 
 

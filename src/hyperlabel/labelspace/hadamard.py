@@ -9,8 +9,8 @@ from scipy import sparse
 
 from hyperlabel.geometry.hypercube import flip, hadamard_order, hadamard_sample, majority_vertex
 from hyperlabel.labelspace.encoders import LabelEncoder, check_dimension
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.cosamp import solve_sparse_codes
-from hyperlabel.solvers.moments import dense
 
 
 class HadamardEncoder(LabelEncoder):

@@ -25,8 +25,8 @@ from sklearn.preprocessing import KernelCenterer
 
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel.geometry.hypercube import distinct_vertices, mean_vertex
+from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.label_svd import directions_of_gram
-from hyperlabel.solvers.moments import dense, row_blocks
 from hyperlabel.solvers.ridge import SamplePath
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
 

@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier
 
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel.geometry.hypercube import Vertices, distinct_vertices
-from hyperlabel.solvers.moments import dense, row_blocks
+from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.ridge import solve_ridge
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
 

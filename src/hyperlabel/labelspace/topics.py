@@ -11,7 +11,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
 from hyperlabel.geometry.hypercube import mean_vertex
-from hyperlabel.solvers.moments import dense
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 
 

@@ -36,13 +36,14 @@ from hyperlabel._base import (
     shape_probabilities,
 )
 from hyperlabel._validation import check_weights, split_unknown
-from hyperlabel.linear.free_cv import FoldModel, FreeCV, cross_validate_ridge, free_cross_validation
-from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.linear.per_label import fit_labels, known_constants, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.moments.cross_validate import FoldModel, FreeCV, cross_validate_ridge, free_cross_validation
+from hyperlabel.moments.model import MomentsModel
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_blocks import keep_largest, solve_label_blocks
-from hyperlabel.solvers.moments import Moments, dense
+from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.operators import weighted_mean
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route
 

@@ -22,12 +22,12 @@ from sklearn.utils import gen_batches
 
 from hyperlabel._base import SCORE_BLOCK_BYTES, KnownScores, MultiLabelClassifier, decode
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
-from hyperlabel.linear.free_cv import as_indicator
 from hyperlabel.meta._wrapping import score_rows
 from hyperlabel.meta.portfolio import PORTFOLIO, OutOfTime, Task, Tried
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.statistics import corrected_resampled_t
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.moments.cross_validate import as_indicator
 
 _CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")

@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
 from hyperlabel.labelspace import CPLST, PLST, PartialBinaryRelevance
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.linear.free_cv import FoldModel, FreeCV, free_cross_validation
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.moments.cross_validate import FoldModel, FreeCV, free_cross_validation
 from hyperlabel.projection.readout import ProjectionClassifier, fold_coefficients
 from hyperlabel.solvers.folds import FoldMoments
 from hyperlabel.solvers.moments import Moments

@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import check_targets
 from hyperlabel.decision import proportional_cuts
-from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.moments.model import MomentsModel
 
 
 def walk(model: Any) -> Iterator[Any]:

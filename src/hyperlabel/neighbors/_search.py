@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
 
-from hyperlabel.solvers.moments import BLOCK_BYTES, row_blocks
+from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
 from hyperlabel.solvers.nearest import Nearest, solve_nearest, update_nearest
 
 _EUCLIDEAN = ("euclidean", "l2")

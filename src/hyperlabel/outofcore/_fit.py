@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from hyperlabel.linear.blocks import (
+from hyperlabel.moments.blocks import (
     BlockSums,
     add_scans,
     close_fit,

@@ -25,9 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
 from hyperlabel.geometry.hypergraph import EdgeSums, edge_weights
 from hyperlabel.geometry.similarity import centered_gram, clear_constant, mix_both
-from hyperlabel.linear.blocks import add_scans, close_fit, open_fit, scan_block, sum_block, use_scan
-from hyperlabel.linear.moments_model import MomentsModel
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block, use_scan
+from hyperlabel.moments.model import MomentsModel
 from hyperlabel.projection._solve import align, first_columns, fold_sums, read_form, ridge_path
 from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.moments import Moments

@@ -13,9 +13,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from hyperlabel.geometry.similarity import mix_both
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.eigen import Gram
 from hyperlabel.solvers.folds import FoldMoments
-from hyperlabel.solvers.moments import Moments, dense
+from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import Path, RidgePath, solve_ridge
 
 FORMS = ("exact", "least_squares")

@@ -25,8 +25,8 @@ from sklearn.neighbors import NearestNeighbors
 from hyperlabel._validation import check_features
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection._solve import check_n_components
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.eigen import fix_signs
-from hyperlabel.solvers.moments import dense
 from hyperlabel.solvers.operators import CenteredRows
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.solvers.moments import Moments, dense
+from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.operators import weighted_mean
 from hyperlabel.solvers.ridge import CrossPath, Path
 

@@ -21,7 +21,7 @@ from hyperlabel.ranking._space import (
     whiten,
     whitening_factor,
 )
-from hyperlabel.solvers.moments import BLOCK_BYTES, dense
+from hyperlabel.solvers.arrays import BLOCK_BYTES, dense
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
 from hyperlabel.solvers.rank_problem import RankProblem, RankResult, rank_memory

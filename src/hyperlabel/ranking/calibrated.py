@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_weights
-from hyperlabel.solvers.moments import row_blocks
+from hyperlabel.solvers.arrays import row_blocks
 from hyperlabel.solvers.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge
 from hyperlabel.solvers.ridge import solve_ridge
 

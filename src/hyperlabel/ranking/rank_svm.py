@@ -29,7 +29,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_targets, check_weights
 from hyperlabel.ranking._fit import RankFit, Solved, estimate
-from hyperlabel.solvers.moments import row_blocks
+from hyperlabel.solvers.arrays import row_blocks
 from hyperlabel.solvers.scaling import FeatureScaling
 
 DEFAULT_MEMORY = 4 * 2**30

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 from numba import njit
 
-from hyperlabel.solvers.moments import row_blocks
+from hyperlabel.solvers.arrays import row_blocks
 
 GRAM_MAX = 16_384  # labels; G is then 2 GB, and past it decoding every row is out of reach anyway
 # CoSaMP solves least squares over up to 3s columns, which may be dependent (M < 3s): this much

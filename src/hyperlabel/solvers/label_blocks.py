@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.krylov_path import KRYLOV_BYTES
 from hyperlabel.solvers.ridge import RidgeResult, krylov_memory, solve_ridge
+from hyperlabel.solvers.ridge_krylov import KRYLOV_BYTES
 
 PRODUCTS = 30  # block products a basis is planned for
 SINGLE_TOLERANCE = 1e-4  # residual asked for when X is float32, and reachable there

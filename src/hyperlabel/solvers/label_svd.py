@@ -24,7 +24,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from hyperlabel.solvers.moments import CenteredMoments, dense
+from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.moments import CenteredMoments
 
 GRAM_MAX = 4096  # a Gram matrix of this order is 134 MB and decomposes within a minute
 

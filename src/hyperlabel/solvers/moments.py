@@ -33,7 +33,7 @@ largest entry (measured), as if the rows themselves had been rounded a little mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,7 +41,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
-BLOCK_BYTES = 32 * 2**20
+from hyperlabel.solvers.arrays import BLOCK_BYTES, dense, first_mean, row_blocks
+
 SINGLE_ROWS = 2048  # longest sum ever taken in float32
 DIGITS = 15.6  # of a float64
 SINGLE_DIGITS = 5.5  # of sums with float32 products
@@ -209,24 +210,6 @@ class CenteredMoments:
     xx: np.ndarray
     xf: np.ndarray
     ff: np.ndarray | None
-
-
-def dense(product: Any) -> np.ndarray:
-    """Return a product of dense and sparse factors as an ndarray."""
-    return product.toarray() if sparse.issparse(product) else np.asarray(product)
-
-
-def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
-    """Slices of rows of about `BLOCK_BYTES` each."""
-    step = max(1, BLOCK_BYTES // max(row_bytes, 1))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
-
-
-def first_mean(X: np.ndarray) -> np.ndarray:
-    """Mean of the first rows of X: a point near the data to shift by."""
-    first = next(row_blocks(X.shape[0], 8 * X.shape[1]), slice(0, 0))
-    return X[first].mean(axis=0, dtype=np.float64)
 
 
 def _scale_rows(A: Any, weights: np.ndarray | None) -> Any:

@@ -29,7 +29,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from hyperlabel.solvers.moments import row_blocks
+from hyperlabel.solvers.arrays import row_blocks
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
-from hyperlabel.solvers.moments import dense
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.products import sparse_times_dense
 
 

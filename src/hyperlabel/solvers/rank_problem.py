@@ -35,7 +35,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from hyperlabel.solvers.moments import BLOCK_BYTES, row_blocks
+from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
 
 # A float32 dual may round up past its box: the box is drawn in by more than that.
 FLOAT32_ROOM = 2.5e-7

@@ -25,9 +25,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath, solve_codes
-from hyperlabel.solvers.krylov_path import KrylovPath, krylov_memory
 from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.ridge_factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath, solve_codes
+from hyperlabel.solvers.ridge_krylov import KrylovPath, krylov_memory
 
 __all__ = [
     "CrossPath",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.moments import row_blocks
+from hyperlabel.solvers.arrays import row_blocks
 
 MODES = ("auto", "standard", "norm", "none")
 

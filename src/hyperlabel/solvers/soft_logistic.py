@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse, special
 
-from hyperlabel.solvers.moments import dense
+from hyperlabel.solvers.arrays import dense
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers.item import Item, Plan, Runs, cell, random_part
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.experiments.runner import Cell, Outcome, Value
-from hyperlabel.solvers.moments import dense
+from hyperlabel.solvers.arrays import dense
 
 # Small ones first, so that a run that is stopped has most of the tables.
 DATA = ("emotions", "yeast", "corel5k", "mediamill-disc3", "delicious")

@@ -20,8 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._validation import check_features, check_fit, check_weights, encode_like, layout_of_classes
-from hyperlabel.linear.moments_model import BlockModel
-from hyperlabel.solvers.moments import Moments, first_mean
+from hyperlabel.moments.model import BlockModel
+from hyperlabel.solvers.arrays import first_mean
+from hyperlabel.solvers.moments import Moments
 
 Scan = dict[str, Any]  # arrays that add
 

@@ -31,7 +31,7 @@ MIN_DIGITS = 8.0
 
 
 class BlockModel:
-    """Mixin of the models that can be fitted in blocks of rows (see `linear.blocks`)."""
+    """Mixin of the models that can be fitted in blocks of rows (see `moments.blocks`)."""
 
     moments_: Moments
     _layout: TargetLayout

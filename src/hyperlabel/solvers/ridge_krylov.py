@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.factored import RidgeResult
 from hyperlabel.solvers.krylov import KrylovSpace, block_lanczos
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
+from hyperlabel.solvers.ridge_factored import RidgeResult
 
 KRYLOV_BYTES = 2**30  # memory of one Krylov basis; more right-hand sides are taken in blocks
 

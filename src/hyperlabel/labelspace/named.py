@@ -18,8 +18,8 @@ from hyperlabel.labelspace.encoders import (
     check_dimension,
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
-from hyperlabel.linear.blocks import refuse_large
-from hyperlabel.linear.moments_model import MomentsModel
+from hyperlabel.moments.blocks import refuse_large
+from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.label_svd import (
     PrincipalDirections,
     directions_of_gram,

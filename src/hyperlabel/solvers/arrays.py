@@ -1,0 +1,29 @@
+"""Small helpers for arrays that may be dense or sparse, and for walking over rows in bounded blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+BLOCK_BYTES = 32 * 2**20
+
+
+def dense(product: Any) -> np.ndarray:
+    """Return a product of dense and sparse factors as an ndarray."""
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
+    """Slices of rows of about `BLOCK_BYTES` each."""
+    step = max(1, BLOCK_BYTES // max(row_bytes, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def first_mean(X: np.ndarray) -> np.ndarray:
+    """Mean of the first rows of X: a point near the data to shift by."""
+    first = next(row_blocks(X.shape[0], 8 * X.shape[1]), slice(0, 0))
+    return X[first].mean(axis=0, dtype=np.float64)
