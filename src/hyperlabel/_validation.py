@@ -16,6 +16,8 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from hyperlabel._params import check_params, forget_fit
+
 FLOATS = (np.float64, np.float32)
 
 
@@ -64,7 +66,13 @@ def check_fit(
 def check_features(
     estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1, dtype: Any = FLOATS
 ) -> Any:
-    """Validate X alone: dense stays dense, every sparse format becomes ``csr_array``."""
+    """Validate X alone: dense stays dense, every sparse format becomes ``csr_array``.
+
+    With ``reset`` a fit starts here: parameters are checked and the last fit is forgotten.
+    """
+    if reset:
+        check_params(estimator)
+        forget_fit(estimator)
     X = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=min_samples
     )

@@ -7,7 +7,7 @@ not another pass over the data; and a factorisation serves every λ (and every d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,74 @@ from hyperlabel.model_selection import resolve_cv
 from hyperlabel.solvers.folds import FoldMoments
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath, solve_ridge
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Row numbers of one fold and, where they are summed, the moments of its training rows."""
+
+    train: np.ndarray
+    test: np.ndarray
+    moments: Moments | None
+
+
+class Folds:
+    """The one fold engine: what `cv=` means, and the moments of every training fold from one pass.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    Y : csr_array of shape (n, k)
+    cv : int, splitter or iterable
+        A number means stratified folds, grouped when `groups` are given.
+    groups : array-like of shape (n,), default=None
+    sample_weight : ndarray of shape (n,), default=None
+    with_ff : bool, default=False
+        Keep YᵀY as well.
+    summed : bool, default=True
+        Whether to sum at all; False where XᵀX does not fit or the model does not follow from it.
+
+    Attributes
+    ----------
+    total : Moments or None
+        Of all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> X, Y = np.arange(12.0).reshape(6, 2), sparse.csr_array(np.tile(np.eye(2), (3, 1)))
+    >>> folds = Folds(X, Y, 3)
+    >>> [(len(fold.train), fold.moments.n) for fold in folds], folds.total.n
+    ([(4, 4), (4, 4), (4, 4)], 6)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        cv: Any,
+        *,
+        groups: Any = None,
+        sample_weight: np.ndarray | None = None,
+        with_ff: bool = False,
+        summed: bool = True,
+    ) -> None:
+        splits = list(resolve_cv(cv, Y, groups).split(np.zeros(X.shape[0]), Y, groups))
+        self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
+        trains = [train for train, _ in self.splits]
+        self._sums = (
+            FoldMoments(X, Y, trains, sample_weight=sample_weight, with_ff=with_ff) if summed else None
+        )
+        self.total = None if self._sums is None else self._sums.total
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def __iter__(self) -> Iterator[Fold]:
+        for number, (train, test) in enumerate(self.splits):
+            yield Fold(train, test, None if self._sums is None else self._sums.training(number))
+
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.
 FoldModel = Callable[[Any, Any], np.ndarray]

@@ -1,0 +1,114 @@
+"""Constructor parameters, checked where a fit starts, in our own sentences.
+
+An estimator lists rules for its parameters, and the gate (`_validation`) applies them::
+
+    class OPLS(LabelProjection):
+        _rules = {"n_components": whole(1, none=True), "alpha": number(0), "solver": one_of("auto", "gram")}
+
+Rules of base classes are inherited; a subclass overrides them by name. What depends on several
+parameters, or on the data, is checked where it is known.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter may be: a test, and the words that end "must be …"."""
+
+    accepts: Callable[[Any], bool]
+    wording: str
+
+    def __or__(self, other: Rule) -> Rule:
+        """Either of the two."""
+        return Rule(
+            lambda value: self.accepts(value) or other.accepts(value), f"{self.wording} or {other.wording}"
+        )
+
+
+def number(low: float | None = None, high: float | None = None, *, above: float | None = None) -> Rule:
+    """A finite number from `low` to `high`, or greater than `above`.
+
+    Examples
+    --------
+    >>> number(0).accepts(1.5), number(0).accepts(-1), number(above=0).accepts(0), number(0).accepts("1")
+    (True, False, False, False)
+    """
+
+    def accepts(value: Any) -> bool:
+        if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+            return False
+        given = float(value)
+        return (
+            math.isfinite(given)
+            and (low is None or given >= low)
+            and (high is None or given <= high)
+            and (above is None or given > above)
+        )
+
+    if low is not None and high is not None:
+        return Rule(accepts, f"a number from {low:g} to {high:g}")
+    if above is not None:
+        below = "" if high is None else f" and at most {high:g}"
+        return Rule(accepts, f"a finite number above {above:g}{below}")
+    return Rule(accepts, "a finite number" + ("" if low is None else f" of at least {low:g}"))
+
+
+def whole(low: int = 1) -> Rule:
+    """A whole number of at least `low`."""
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= low
+
+    return Rule(accepts, f"a whole number of at least {low}")
+
+
+def one_of(*words: str) -> Rule:
+    """One of these words."""
+    listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])]) if words[1:] else repr(words[0])
+    return Rule(lambda value: isinstance(value, str) and value in words, listed)
+
+
+def callable_() -> Rule:
+    """A function."""
+    return Rule(callable, "a function")
+
+
+NONE = Rule(lambda value: value is None, "None")
+FLAG = Rule(lambda value: isinstance(value, (bool, np.bool_)), "True or False")
+
+
+def check_params(estimator: Any) -> None:
+    """Refuse the first parameter that breaks its rule.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     _rules = {"alpha": number(0) | one_of("auto")}
+    ...     alpha = -1
+    >>> check_params(Model())
+    Traceback (most recent call last):
+        ...
+    ValueError: alpha must be a finite number of at least 0 or 'auto', got -1.
+    """
+    rules: dict[str, Rule] = {}
+    for kind in reversed(type(estimator).__mro__):
+        rules |= vars(kind).get("_rules", {})
+    for name, rule in rules.items():
+        value = getattr(estimator, name, None)
+        if hasattr(estimator, name) and not rule.accepts(value):
+            raise ValueError(f"{name} must be {rule.wording}, got {value!r}.")
+
+
+def forget_fit(estimator: Any) -> None:
+    """Drop what an earlier fit left: fitted attributes end in an underscore, private ones too."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
