@@ -18,12 +18,13 @@ from sklearn.preprocessing import normalize
 from benchmarks import _timing
 from benchmarks._data import real
 from benchmarks._timing import show
-from hyperlabel import OPLS, HypergraphSpectral, hypergraph_spectral_path
+from hyperlabel import OPLS, HypergraphSpectral, projection_path
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.solvers.operators import CenteredRows
 from hyperlabel.solvers.ridge import choose_route, krylov_memory
 
 ALPHAS = np.logspace(-1, 3, 12)
+CLIQUE = {"clique": HypergraphSpectral()}
 
 
 # processor time: with one thread it equals wall time on an idle machine
@@ -41,7 +42,7 @@ def clique_target(Y: sparse.csr_array) -> np.ndarray:
 
 def whole_path(X, Y, *, tol: float = 1e-4):
     """Every model of 4 expansions × 2 forms × 12 λ, each W formed."""
-    path = hypergraph_spectral_path(X, Y, alphas=ALPHAS, tol=tol)
+    path = projection_path(X, Y, alphas=ALPHAS, tol=tol)
     for _ in path:
         pass
     return path
@@ -81,15 +82,15 @@ def yahoo() -> None:
     ridge = Ridge(alpha=0.1, solver="sparse_cg", tol=1e-4)
     one = median_seconds(lambda: ridge.fit(X, F))
     ours = median_seconds(lambda: whole_path(X, Y))
-    lazy = median_seconds(lambda: hypergraph_spectral_path(X, Y, alphas=ALPHAS, tol=1e-4))
-    path = hypergraph_spectral_path(X, Y, alphas=ALPHAS, tol=1e-4)
+    lazy = median_seconds(lambda: projection_path(X, Y, alphas=ALPHAS, tol=1e-4))
+    path = projection_path(X, Y, alphas=ALPHAS, tol=1e-4)
     coef = path.path.combine(0.1, np.eye(len(path.path.f_mean))[:, :26])
     base = LabelHypergraph(Y).factor("clique").base.toarray()
     rows = [
         ("path of 96 models, every W formed / one Ridge", f"{ours / one:.2f}x", "at most 3x (goal 2x)"),
         ("path of 96 models, W on demand / one Ridge", f"{lazy / one:.2f}x", ""),
         ("one Ridge at λ = 0.1", f"{one:.2f} s", ""),
-        ("block products", f"{path.n_iter}", "22 in a prototype"),
+        ("block products", f"{path.path.n_iter}", "22 in a prototype"),
         ("residual of the path at λ = 0.1", f"{path.path.residual(0.1):.1e}", "1e-4"),
         ("  of the normal equations", f"{true_residual(X, base, coef, 0.1):.1e}", ""),
         ("  of the normal equations, Ridge", f"{true_residual(X, F, ridge.coef_.T, 0.1):.1e}", ""),
@@ -114,10 +115,10 @@ def against_textbook(title: str, X, dense_X: np.ndarray, Y, wanted: tuple[str, s
     one = median_seconds(lambda: textbook(dense_X, dense_Y, ALPHAS[:1]), repeats=1, warm=0)
     hoisted = median_seconds(lambda: textbook(dense_X, dense_Y, ALPHAS, hoisted=True), repeats=1, warm=0)
     single = median_seconds(lambda: HypergraphSpectral(alpha=0.1).fit(X, Y))
-    path = hypergraph_spectral_path(X, Y, alphas=ALPHAS, expansions=["clique"], forms=["exact"])
+    path = projection_path(X, Y, alphas=ALPHAS, methods=CLIQUE)
 
     def clique_path() -> None:
-        for _ in hypergraph_spectral_path(X, Y, alphas=ALPHAS, expansions=["clique"], forms=["exact"]):
+        for _ in projection_path(X, Y, alphas=ALPHAS, methods=CLIQUE):
             pass
 
     ours = median_seconds(clique_path)
@@ -126,7 +127,7 @@ def against_textbook(title: str, X, dense_X: np.ndarray, Y, wanted: tuple[str, s
         ("12 λ: textbook for each λ / ours", f"{12 * one / ours:.1f}x", f"at least {wanted[1]}"),
         ("12 λ: textbook, λ-free parts formed once / ours", f"{hoisted / ours:.1f}x", ""),
         ("one λ, ours", f"{single:.3f} s", choose_route(X)),
-        ("12 λ, ours", f"{ours:.3f} s", f"{path.solver}, residual {path.residual(0.1):.0e}"),
+        ("12 λ, ours", f"{ours:.3f} s", f"{path.path.solver}, residual {path.path.residual(0.1):.0e}"),
     ]
     show(title, rows)
 
@@ -167,14 +168,14 @@ def memory() -> None:
     rows = []
     for tol in (1e-3, 1e-4, 1e-6):
         tracemalloc.start()
-        path = hypergraph_spectral_path(X, Y, alphas=ALPHAS, tol=tol)
-        path.model("clique", "exact", 0.1)
+        path = projection_path(X, Y, alphas=ALPHAS, tol=tol)
+        path.model(("clique", "exact"), 0.1)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        guess = krylov_memory(*X.shape, X.nnz, 4 * Y.shape[1], path.n_iter)
+        guess = krylov_memory(*X.shape, X.nnz, 4 * Y.shape[1], path.path.n_iter)
         rows.append(
             (
-                f"{path.n_iter} blocks: estimate / measured",
+                f"{path.path.n_iter} blocks: estimate / measured",
                 f"{guess / peak:.2f}",
                 f"of {peak / 2**20:.0f} MiB",
             )

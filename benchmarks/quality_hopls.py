@@ -57,7 +57,7 @@ def choose(X, Y, k: int, tradeoffs: list[float]) -> dict[str, tuple]:
     for train, test in IterativeStratifiedKFold(3).split(X, Y):
         route = "gram" if X.shape[1] <= len(train) else "samples"
         methods = grid(k, tradeoffs)
-        path = projection_path(X[train], Y[train], estimators=methods, alphas=ALPHAS, solver=route)
+        path = projection_path(X[train], Y[train], methods=methods, alphas=ALPHAS, solver=route)
         for model in path:
             value = scores(model.transform(X[train]), Y[train], model.transform(X[test]), Y[test])[5]
             found.setdefault((*model.name, model.alpha), []).append(value)

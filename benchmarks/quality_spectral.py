@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 from benchmarks._data import real
-from hyperlabel import BinaryRelevance, HypergraphSpectral, HypergraphSpectralCV
+from hyperlabel import BinaryRelevance, FreeSearchCV, HypergraphSpectral, ProjectionClassifier
 from hyperlabel.metrics import roc_auc_score
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
@@ -88,9 +88,11 @@ def table(name: str, n_splits: int, n_train: int = 900) -> None:
                 scores.setdefault((expansion, form, "0"), []).append(auc)
                 found = []
                 for rows, alphas in ((X, ALPHAS), (standard, STANDARD_ALPHAS)):
-                    cv = HypergraphSpectralCV(expansion=expansion, form=form, alphas=alphas, cv=3)
-                    cv.fit(rows[train], Y[train])
-                    found.append((np.nanmean(cv.cv_scores_, axis=1).max(), cv.alpha_, rows))
+                    model = ProjectionClassifier(HypergraphSpectral(expansion=expansion, form=form))
+                    grid = {"alpha": list(alphas)}
+                    search = FreeSearchCV(model, grid, cv=3, scoring="roc_auc_macro")
+                    search.fit(rows[train], Y[train])
+                    found.append((search.best_score_, search.best_params_["alpha"], rows))
                 _, alpha, rows = max(found, key=lambda entry: entry[0])
                 model = HypergraphSpectral(expansion=expansion, form=form, alpha=alpha)
                 auc = nested_auc(model, rows[train], Y[train], rows[test], Y[test])
@@ -134,7 +136,7 @@ def cross_fitting(n_splits: int) -> None:
                 model = HypergraphSpectral(alpha=alpha).fit(X[train], Y[train])
                 Z_test = model.transform(X[test])
                 inside.append(svm_auc(model.transform(X[train]), Y[train], Z_test, Y[test]))
-                model.set_params(cross_fit=True, cv=5)
+                model.set_params(cross_fit=5)
                 Z = model.fit_transform(X[train], Y[train])
                 crossed.append(svm_auc(Z, Y[train], model.transform(X[test]), Y[test]))
             print(

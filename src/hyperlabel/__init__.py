@@ -33,9 +33,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "projection": (
         "HypergraphSpectral",
-        "HypergraphSpectralCV",
         "ProjectionClassifier",
-        "hypergraph_spectral_path",
         "projection_path",
         "OPLS",
         "HOPLS",

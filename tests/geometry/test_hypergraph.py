@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel.geometry import EXPANSIONS, EdgeSums, LabelHypergraph, edge_weights, label_factor
+from hyperlabel.geometry import EXPANSIONS, EdgeSums, ExpansionFactor, LabelHypergraph, edge_weights
 
 
 def _labels(seed: int = 0, n: int = 14, k: int = 5) -> np.ndarray:
@@ -58,10 +58,10 @@ def test_factors_give_the_literal_similarities(expansion, weighted):
 @pytest.mark.parametrize("expansion", ["clique", "star", "zhou"])
 def test_blocks_of_rows_give_the_rows_of_the_factor(expansion):
     Y = sparse.csr_array(_labels())
-    whole = label_factor(Y, expansion=expansion)
-    sizes = np.asarray(Y.sum(axis=0)).ravel()
-    part = label_factor(Y[5:9], expansion=expansion, sizes=sizes)
-    assert_allclose(part.toarray(), whole.toarray()[5:9])
+    rule = ExpansionFactor(expansion)
+    edges = rule.edges(rule.count(Y))
+    whole = rule.on(Y, edges)
+    assert_allclose(rule.on(Y[5:9], edges).toarray(), whole.toarray()[5:9])
     assert sparse.issparse(whole.tosparse())
 
 
@@ -127,7 +127,7 @@ def test_weights_that_make_no_sense_are_refused():
         with pytest.raises(ValueError, match=sentence):
             edge_weights(wrong, sums, label_names=names)
     with pytest.raises(ValueError, match="Unknown expansion"):
-        label_factor(sparse.csr_array(_labels()), expansion="square")
+        ExpansionFactor("square")
 
 
 @pytest.mark.parametrize("weights", ["uniform", "compactness"])

@@ -1,6 +1,18 @@
 """A label set as geometry: hyperedges over samples, and the thin factors they turn into."""
 
-from hyperlabel.geometry.hypergraph import EdgeSums, LabelHypergraph, edge_weights
-from hyperlabel.geometry.similarity import EXPANSIONS, LabelFactor, label_factor
+from hyperlabel.geometry.edges import Edges, EdgeSums, edge_weights
+from hyperlabel.geometry.factor import ExpansionFactor, LabelFactor, PlainFactor
+from hyperlabel.geometry.hypergraph import LabelHypergraph
+from hyperlabel.geometry.similarity import EXPANSIONS, ThinFactor
 
-__all__ = ["LabelHypergraph", "EdgeSums", "edge_weights", "LabelFactor", "label_factor", "EXPANSIONS"]
+__all__ = [
+    "LabelHypergraph",
+    "LabelFactor",
+    "PlainFactor",
+    "ExpansionFactor",
+    "ThinFactor",
+    "Edges",
+    "EdgeSums",
+    "edge_weights",
+    "EXPANSIONS",
+]

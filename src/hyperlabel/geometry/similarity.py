@@ -28,33 +28,26 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-_POWER = {"clique": 0, "zhou": 1, "star": 2}
+POWER = {"clique": 0, "zhou": 1, "star": 2}
 EXPANSIONS = ("clique", "star", "zhou", "cca")
 
 
 @dataclass(frozen=True, eq=False)
-class LabelFactor:
-    """F = base·right, n×m, kept as a sparse n×q matrix and a small q×m mix.
+class ThinFactor:
+    """F = base·right on given rows, n×m, kept as a sparse n×q matrix and a small q×m mix.
 
     Attributes
     ----------
     base : csr_array of shape (n, q)
     right : ndarray of shape (q,) or (q, m)
         A vector stands for a diagonal matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [0, 0]]))
-    >>> label_factor(Y, expansion="zhou").toarray().round(3)
-    array([[0.707, 0.   ],
-           [0.5  , 0.707],
-           [0.   , 0.   ]])
+    gram : ndarray of shape (q, q)
+        That of the centred base.
     """
 
     base: sparse.csr_array
     right: np.ndarray
+    gram: np.ndarray
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,43 +66,18 @@ class LabelFactor:
 
     def centered_gram(self) -> np.ndarray:
         """Return FcᵀFc (m×m) without forming F."""
-        return mix_both(centered_gram(self.base), self.right)
+        return mix_both(self.gram, self.right)
 
 
-def label_factor(
-    Y: sparse.csr_array,
-    *,
-    expansion: str = "clique",
-    sizes: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> LabelFactor:
-    """Return the factor H₀ of one expansion.
-
-    Parameters
-    ----------
-    Y : csr_array of shape (n, k)
-        Indicator; may be a block of the rows when `sizes` is given.
-    expansion : {"clique", "star", "zhou", "cca"}
-        The similarity; ``"cca"`` gives Y(YcᵀYc)^(+1/2), to be centred by whoever uses it.
-    sizes : ndarray of shape (k,), default=None
-        Hyperedge sizes δ over all rows; counted from Y by default.
-    weights : ndarray of shape (k,), default=None
-        Hyperedge weights; 1 by default, not used by cca.
-    """
-    if expansion == "cca":
-        return LabelFactor(Y, whitening(centered_gram(Y)))
-    sizes = np.asarray(Y.sum(axis=0)).ravel() if sizes is None else sizes
-    scale = edge_scale(sizes, weights, expansion)
-    return LabelFactor(normalise_rows(Y, scale * sizes), np.sqrt(scale))
-
-
-def edge_scale(sizes: np.ndarray, weights: np.ndarray | None, expansion: str) -> np.ndarray:
+def edge_scale(sizes: np.ndarray, weights: np.ndarray, expansion: str) -> np.ndarray:
     """Return c(e) = w(e)/δ(e)^p, 0 for an empty label."""
-    if expansion not in _POWER:
-        raise ValueError(f"Unknown expansion {expansion!r}: choose one of {', '.join(EXPANSIONS)}.")
-    weights = np.ones(len(sizes)) if weights is None else weights
-    power = np.asarray(sizes, dtype=np.float64) ** _POWER[expansion]
+    power = np.asarray(sizes, dtype=np.float64) ** POWER[expansion]
     return np.divide(weights, power, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def edge_share(sizes: np.ndarray, weights: np.ndarray, expansion: str) -> np.ndarray:
+    """Return c(e)·δ(e) = w(e)·δ(e)^(1 − p), what an edge adds to the degree of a member."""
+    return weights * np.where(sizes > 0, sizes, 1.0) ** (1.0 - POWER[expansion])
 
 
 def normalise_rows(Y: sparse.csr_array, along: np.ndarray) -> sparse.csr_array:

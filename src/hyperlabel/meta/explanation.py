@@ -23,8 +23,7 @@ from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.retraining import walk
 from hyperlabel.meta.threshold import ThresholdTuner
-from hyperlabel.projection import ProjectionClassifier
-from hyperlabel.projection._base import LabelProjection
+from hyperlabel.projection import Projection, ProjectionClassifier
 
 _LABELS_SHOWN = 4  # of a direction
 
@@ -260,8 +259,8 @@ def _through(model: Any, Z: Any, names: Any, columns: list[int]) -> _Linear:
 def _pipeline(model: Pipeline, Z: Any, names: Any, columns: list[int]) -> _Linear:
     steps = [(name, part) for name, part in model.steps[:-1] if part not in (None, "passthrough")]
     last = model.steps[-1][1]
-    projection = steps[-1][1] if steps and isinstance(steps[-1][1], LabelProjection) else None
-    if projection is not None and not hasattr(projection, "components_"):
+    projection = steps[-1][1] if steps and isinstance(steps[-1][1], Projection) else None
+    if projection is not None and projection.kernel_ is not None:
         raise ValueError(_not_linear(projection))
     before = steps[:-1] if projection is not None else steps
     for _, part in before:

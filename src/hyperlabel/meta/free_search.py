@@ -23,7 +23,7 @@ from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.cross_validate import FoldModel, FreeCV, free_cross_validation
-from hyperlabel.projection.readout import ProjectionClassifier, fold_coefficients
+from hyperlabel.projection import ProjectionClassifier
 from hyperlabel.solvers.folds import FoldMoments
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath, choose_route
@@ -180,10 +180,7 @@ def set_free_params(model: Any, setting: dict[str, Any]) -> Any:
 def is_free(model: Any) -> bool:
     """Whether the scores of this model follow from moments alone."""
     if isinstance(model, ProjectionClassifier):
-        template = model._template()
-        return getattr(template, "kernel", "linear") == "linear" and not getattr(
-            template, "_own_solve", False
-        )
+        return bool(model._searched()[1])
     plain = getattr(model, "regressor", None) is None and getattr(model, "estimator", None) is None
     return plain and isinstance(model, (BinaryRelevance, PLST, CPLST, PartialBinaryRelevance))
 
@@ -243,12 +240,11 @@ def _(model: PartialBinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: l
 
 @from_moments.register
 def _(model: ProjectionClassifier, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    template = model._template()
-    found = fold_coefficients(template, X, Y, moments, alphas or [template.alpha], model.readout_alpha)
+    found = model._fold_maps(moments, X, Y, alphas)
 
     def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        alpha = float(setting.get("alpha", template.alpha))
-        return found(alpha, setting.get("n_components", template.n_components))
+        at = found(setting)
+        return at.coef.T, at.intercept
 
     return coefficients
 

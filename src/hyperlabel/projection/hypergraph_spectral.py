@@ -15,26 +15,18 @@ components_  Wᵀ              projection                                    c×
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
-from sklearn.kernel_approximation import Nystroem
-from sklearn.metrics.pairwise import pairwise_kernels
 
-from hyperlabel.geometry.similarity import (
-    EXPANSIONS,
-    centered_gram,
-    edge_scale,
-    mix_both,
-    normalise_rows,
-    whitening,
-)
-from hyperlabel.projection._base import Edges, LabelProjection
-from hyperlabel.projection._solve import FORMS, read_form
-from hyperlabel.solvers.eigen import Gram, fix_signs
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import Path, SamplePath
+from hyperlabel._params import NONE, Rule, number, one_of, whole
+from hyperlabel.geometry.factor import ExpansionFactor
+from hyperlabel.geometry.kernels import KernelRows
+from hyperlabel.geometry.similarity import EXPANSIONS
+from hyperlabel.projection._base import LabelProjection
+from hyperlabel.projection._posed import Posed
+
+FORMS = ("exact", "least_squares")
 
 
 class HypergraphSpectral(LabelProjection):
@@ -86,21 +78,20 @@ class HypergraphSpectral(LabelProjection):
         shape and density.
     tol, max_iter : float, default=1e-6, and int, default=300
         Krylov: relative residual, and the bound on block products.
-    cross_fit : bool, default=False
-        Whether `fit_transform` projects every training row by a fit that did not see it. What is
-        trained on in-sample projections is optimistic, the more the closer the rank of X is to n.
-    cv : int, splitter or iterable, default=5
-        Folds of cross-fitting; a number means stratified folds (`IterativeStratifiedKFold`).
+    cross_fit : False, int, splitter or iterable, default=False
+        Folds in which `fit_transform` projects every training row by a fit that did not see it; a number
+        means stratified folds. What is trained on in-sample projections is optimistic, the more the
+        closer the rank of X is to n.
     random_state : int or RandomState, default=None
         Picks the landmarks.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Wᵀ; each row's largest entry is positive. In the space of the landmarks after Nyström,
-        absent for an exact kernel.
-    dual_coef_ : ndarray of shape (n_samples, n_components)
-        Coefficients over the training rows (exact kernel only).
+        Wᵀ; each row's largest entry is positive. With a kernel over the rows of `kernel_`: one
+        column per training row, or per landmark direction.
+    kernel_ : KernelRows or None
+        What turns rows into their kernel with the training rows (or landmarks).
     eigenvalues_ : ndarray of shape (n_components,)
         Generalised eigenvalues, or squared singular values in the least-squares form.
     mean_ : ndarray of shape (n_features,)
@@ -140,10 +131,17 @@ class HypergraphSpectral(LabelProjection):
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import LinearSVC
     >>> from hyperlabel import BinaryRelevance
-    >>> model = make_pipeline(HypergraphSpectral(cross_fit=True), BinaryRelevance(LinearSVC(C=100)))
+    >>> model = make_pipeline(HypergraphSpectral(cross_fit=5), BinaryRelevance(LinearSVC(C=100)))
     >>> model.fit(X, Y).predict(X[:2]).shape
     (2, 5)
     """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "expansion": one_of(*EXPANSIONS),
+        "form": one_of(*FORMS),
+        "nu": number(0),
+        "n_landmarks": whole(1) | NONE,
+    }
 
     def __init__(
         self,
@@ -160,8 +158,7 @@ class HypergraphSpectral(LabelProjection):
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
-        cross_fit: bool = False,
-        cv: Any = 5,
+        cross_fit: Any = False,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -177,118 +174,26 @@ class HypergraphSpectral(LabelProjection):
         self.tol = tol
         self.max_iter = max_iter
         self.cross_fit = cross_fit
-        self.cv = cv
         self.random_state = random_state
 
-    # -- which factor -------------------------------------------------------------------------------
+    def _label_factor(self) -> ExpansionFactor:
+        return ExpansionFactor(self.expansion, self.edge_weights, self.nu)
 
-    @property
-    def _edge_spec(self) -> Any:
-        return "uniform" if self.expansion == "cca" else self.edge_weights
+    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        return posed.read(self.form, alpha, self.n_components)
 
-    @property
-    def _nu(self) -> float:  # type: ignore[override]
-        return self.nu
-
-    @property
-    def _one_pass(self) -> bool:
-        uniform = isinstance(self._edge_spec, str) and self._edge_spec == "uniform"
-        return self.expansion in ("zhou", "cca") and uniform and not self._refuses_blocks()
+    def _kernel_rows(self, X: Any) -> KernelRows | None:
+        params = self.kernel_params or {}
+        if self.n_landmarks is not None:
+            return KernelRows.landmarks(self.kernel, params, X, self.n_landmarks, self.random_state)
+        if self.kernel == "linear":
+            return None
+        return KernelRows(self.kernel, params, None if self.kernel == "precomputed" else X)
 
     def _refuses_blocks(self) -> str | None:
         if self.kernel == "linear" and self.n_landmarks is None:
             return None
         return "A kernel needs all rows at once: fit it in memory, or use kernel='linear'."
-
-    def _label_base(self, Y: sparse.csr_array, edges: Edges | None) -> sparse.csr_array:
-        self._check_choices()
-        if self.expansion == "cca":
-            return Y
-        if edges is None:  # Zhou's degrees need no sizes: D = Yw
-            return normalise_rows(Y, np.ones(Y.shape[1]))
-        self.edge_weights_ = edges.weights
-        return normalise_rows(Y, edge_scale(edges.sizes, edges.weights, self.expansion) * edges.sizes)
-
-    def _label_mix(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
-        self.edge_weights_ = edges.weights
-        if self.expansion == "cca":
-            return whitening(gram)
-        return np.sqrt(edge_scale(edges.sizes, edges.weights, self.expansion))
-
-    def _read(self, path: Path, gram: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return read_form(self.form, path, Gram(mix_both(gram, right)), right, self.alpha, self.n_components)
-
-    def _check_choices(self) -> None:
-        if self.expansion not in EXPANSIONS:
-            raise ValueError(f"Unknown expansion {self.expansion!r}: choose one of {', '.join(EXPANSIONS)}.")
-        if self.form not in FORMS:
-            raise ValueError(f"Unknown form {self.form!r}: choose one of {', '.join(FORMS)}.")
-
-    # -- the kernel form ----------------------------------------------------------------------------
-
-    def _fit_rows(self, X: Any, Y: sparse.csr_array, moments: Moments | None = None) -> None:
-        for name in ("dual_coef_", "X_fit_", "nystroem_", "components_"):
-            self.__dict__.pop(name, None)
-        if self.kernel == "linear" and self.n_landmarks is None:
-            super()._fit_rows(X, Y, moments)
-        elif self.n_landmarks is not None:
-            if self.kernel == "precomputed":
-                raise ValueError("Nyström features need rows: a precomputed kernel has none to pick.")
-            self.nystroem_ = Nystroem(
-                self.kernel,
-                kernel_params=self.kernel_params,
-                n_components=min(self.n_landmarks, X.shape[0]),
-                random_state=self.random_state,
-            ).fit(X)
-            super()._fit_rows(self.nystroem_.transform(X), Y)
-        else:
-            self._fit_kernel(X, Y)
-
-    def _fit_kernel(self, X: Any, Y: sparse.csr_array) -> None:
-        K = self._kernel_with(X, X).astype(np.float64)
-        if K.shape[0] != K.shape[1]:
-            raise ValueError(f"A precomputed kernel must be square over the training rows, got {K.shape}.")
-        edges = self._edges(X, Y)
-        base = self._label_base(Y, edges)
-        along = K.mean(axis=0)
-        centered = K - along - along[:, None] + along.mean()
-        targets = base.toarray()
-        mean = targets.mean(axis=0)
-        path = SamplePath(centered, targets - mean, f_mean=mean, alphas=self._alphas())
-        gram = centered_gram(base)
-        self.eigenvalues_, dual = self._read(path, gram, self._label_mix(edges, gram))
-        self._check_rank(dual)
-        self.dual_coef_ = fix_signs(dual).astype(self._dtype)
-        self._offset = along @ self.dual_coef_
-        self.n_components_ = dual.shape[1]
-        self.solver_, self.n_iter_, self.residual_ = "samples", 1, path.residual(self.alpha)
-        if self.kernel != "precomputed":
-            self.X_fit_ = X
-
-    def _kernel_with(self, X: Any, rows: Any) -> np.ndarray:
-        if self.kernel == "precomputed":
-            return X
-        return pairwise_kernels(X, rows, metric=self.kernel, **(self.kernel_params or {}))
-
-    def _project(self, X: Any) -> np.ndarray:
-        if hasattr(self, "dual_coef_"):
-            # Columns of dual_coef_ sum to zero, so centring by the row means of K drops out.
-            K = self._kernel_with(X, getattr(self, "X_fit_", None))
-            return (K @ self.dual_coef_ - self._offset).astype(self._dtype)
-        if hasattr(self, "nystroem_"):
-            return super()._project(self.nystroem_.transform(X)).astype(self._dtype)
-        return super()._project(X)
-
-    def _rows(self, X: Any, rows: np.ndarray, training: np.ndarray) -> Any:
-        return X[np.ix_(rows, training)] if self.kernel == "precomputed" else X[rows]
-
-    def _route(self, X: Any) -> str:
-        plain = self.kernel == "linear" and self.n_landmarks is None
-        return super()._route(X) if plain else "samples"
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,21 +16,20 @@ costs an eigenproblem of the size of the smaller side of X.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.neighbors import NearestNeighbors
 
+from hyperlabel._params import NONE, Rule, number, whole
 from hyperlabel._validation import check_features
-from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._solve import check_n_components
+from hyperlabel.projection._base import Projection
 from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.operators import CenteredRows
 
 
-class LPP(LabelProjection):
+class LPP(Projection):
     r"""Directions that keep neighbours close; labels are not used.
 
     .. math:: \max_W \operatorname{tr}(W^T X_c^T A X_c W)
@@ -82,6 +81,13 @@ class LPP(LabelProjection):
     (60, 2)
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": whole(1) | NONE,
+        "n_neighbors": whole(1),
+        "width": number(above=0) | NONE,
+        "alpha": number(0),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -94,13 +100,6 @@ class LPP(LabelProjection):
         self.n_neighbors = n_neighbors
         self.width = width
         self.alpha = alpha
-
-    def _refuses_blocks(self) -> str | None:
-        return "Neighbours need all rows at once: fit LPP in memory."
-
-    @property
-    def _one_pass(self) -> bool:
-        return False
 
     def fit(self, X: Any, y: Any = None) -> LPP:
         """Learn the projection.
@@ -116,35 +115,22 @@ class LPP(LabelProjection):
         self : LPP
         """
         X = check_features(self, X, reset=True, min_samples=2)
-        self._dtype = X.dtype
         A = self._affinity(X)
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())
-        values, W = solve_lpp(X, A, rows, self._checked_alpha())
-        kept = len(values) if self.n_components is None else check_n_components(self.n_components)
-        self._check_rank(W)
-        W = W[:, :kept]
-        self.components_ = np.ascontiguousarray(fix_signs(W).T.astype(self._dtype))
-        self.eigenvalues_, self.mean_ = values[:kept], rows.mean
-        self.n_components_ = W.shape[1]
+        values, W = solve_lpp(X, A, rows, float(self.alpha))
+        self._keep(values[: self.n_components], W[:, : self.n_components], rows.mean, X.dtype)
         self.solver_ = "gram" if X.shape[1] <= X.shape[0] else "samples"
         return self
 
     def _affinity(self, X: Any) -> sparse.csr_array:
-        k = min(check_n_components(self.n_neighbors), X.shape[0] - 1)
+        k = min(self.n_neighbors, X.shape[0] - 1)
         graph = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph(mode="distance")
         squared = graph.data**2
         mean = float(squared.mean())
         self.width_ = float(self.width) if self.width is not None else (mean if mean > 0 else 1.0)
-        if not self.width_ > 0:
-            raise ValueError(f"width must be a positive number or None, got {self.width}.")
         graph.data = np.exp(-squared / self.width_)
         graph = sparse.csr_array(graph)
         return sparse.csr_array(graph.maximum(graph.T))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
 
 
 def solve_lpp(X: Any, A: sparse.csr_array, rows: CenteredRows, alpha: float) -> tuple[np.ndarray, np.ndarray]:

@@ -6,16 +6,14 @@ Hilbert–Schmidt dependence of a projected row on the labels is tr(WᵀBBᵀW).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
+from hyperlabel._params import Rule, number, one_of
+from hyperlabel.geometry.factor import LabelFactor, PlainFactor
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.operators import weighted_mean
-from hyperlabel.solvers.ridge import CrossPath, Path
+from hyperlabel.projection._posed import Posed
 
 
 class MDDM(LabelProjection):
@@ -34,7 +32,7 @@ class MDDM(LabelProjection):
         Which constraint.
     mu : float, default=0.5
         μ of the feature variant, from 0 (the projection variant) to 1 (`OPLS` with λ = 0).
-    solver, tol, max_iter, cross_fit, cv
+    solver, tol, max_iter, cross_fit
         As in `OPLS`; the projection variant solves nothing.
 
     Attributes
@@ -57,6 +55,11 @@ class MDDM(LabelProjection):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "variant": one_of("projection", "feature"),
+        "mu": number(0, 1),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -66,8 +69,7 @@ class MDDM(LabelProjection):
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
-        cross_fit: bool = False,
-        cv: Any = 5,
+        cross_fit: Any = False,
     ) -> None:
         self.n_components = n_components
         self.variant = variant
@@ -76,36 +78,17 @@ class MDDM(LabelProjection):
         self.tol = tol
         self.max_iter = max_iter
         self.cross_fit = cross_fit
-        self.cv = cv
 
-    @property
-    def alpha(self) -> float:  # type: ignore[override]
-        """The ridge λ = (1 − μ)/μ that the feature variant amounts to, up to a factor 1/√μ of W."""
-        return (1.0 - self.mu) / self.mu if self._ridged else 0.0
+    def _label_factor(self) -> LabelFactor:
+        return PlainFactor()
 
-    @property
-    def _ridged(self) -> bool:
-        if self.variant not in ("projection", "feature"):
-            raise ValueError(f"Unknown variant {self.variant!r}: choose 'projection' or 'feature'.")
-        if not 0 <= self.mu <= 1:
-            raise ValueError(f"mu must lie between 0 and 1, got {self.mu}.")
-        return self.variant == "feature" and self.mu > 0
-
-    def _path(self, X: Any, base: sparse.csr_array, moments: Moments | None) -> Path:
-        if self._ridged:
-            return super()._path(X, base, moments)
-        x_mean, f_mean = weighted_mean(X, None), weighted_mean(base, None)
-        B = dense(base.T @ X).T - np.outer(X.shape[0] * x_mean, f_mean)
-        return CrossPath(B, x_mean=x_mean, f_mean=f_mean)
-
-    def _path_of_sums(self, sums: Any) -> Path:
-        if self._ridged:
-            return super()._path_of_sums(sums)
-        return CrossPath(sums.xf, x_mean=sums.x_mean, f_mean=sums.f_mean)
+    def _ridge(self) -> float | None:
+        """Return λ = (1 − μ)/μ that the feature variant amounts to, up to a factor 1/√μ of W."""
+        return (1.0 - self.mu) / self.mu if self.variant == "feature" and self.mu > 0 else None
 
     def _route(self, X: Any) -> str:
-        return super()._route(X) if self._ridged else "none"
+        return super()._route(X) if self._ridge() is not None else "none"
 
-    def _read(self, path: Path, gram: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, W = super()._read(path, gram, right)
-        return (values / self.mu, W / np.sqrt(self.mu)) if self._ridged else (values, W)
+    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        values, W = super()._read(posed, alpha)
+        return (values, W) if self._ridge() is None else (values / self.mu, W / np.sqrt(self.mu))

@@ -28,15 +28,15 @@ principal component analysis whatever β.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
+from hyperlabel._params import Rule, number, one_of
+from hyperlabel.geometry.factor import LabelFactor, PlainFactor
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._solve import check_n_components
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_ridge
+from hyperlabel.projection._posed import Posed
 
 
 class MLSI(LabelProjection):
@@ -65,7 +65,7 @@ class MLSI(LabelProjection):
         Which of the two.
     solver : {"auto", "gram", "samples"}, default="auto"
         Factor the d×d or the n×n Gram; sparse rows are not densified, but the smaller Gram is dense.
-    cross_fit, cv
+    cross_fit
         As in `OPLS`.
 
     Attributes
@@ -86,6 +86,12 @@ class MLSI(LabelProjection):
     (200, 3)
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "beta": number(0, 1),
+        "reading": one_of("latent", "projection"),
+        "solver": one_of("auto", "gram", "samples"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -94,8 +100,7 @@ class MLSI(LabelProjection):
         alpha: float = 1.0,
         reading: str = "latent",
         solver: str = "auto",
-        cross_fit: bool = False,
-        cv: Any = 5,
+        cross_fit: Any = False,
     ) -> None:
         self.n_components = n_components
         self.beta = beta
@@ -103,42 +108,20 @@ class MLSI(LabelProjection):
         self.reading = reading
         self.solver = solver
         self.cross_fit = cross_fit
-        self.cv = cv
+
+    def _label_factor(self) -> LabelFactor:
+        return PlainFactor()
 
     def _route(self, X: Any) -> str:
-        if self.solver == "auto":
-            return "gram" if X.shape[1] <= X.shape[0] else "samples"
-        if self.solver not in ("gram", "samples"):
-            raise ValueError(f"Unknown solver {self.solver!r}: MLSI factors a Gram, 'gram' or 'samples'.")
-        return self.solver
+        small = "gram" if X.shape[1] <= X.shape[0] else "samples"
+        return small if self.solver == "auto" else self.solver
 
-    def _path(self, X: Any, base: sparse.csr_array, moments: Moments | None) -> Any:
-        if moments is not None:
-            return super()._path(X, base, moments)
-        options: Any = {"solver": self._route(X)}
-        return solve_ridge(X, base, **options)
-
-    def _read(self, path: Any, gram: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.reading not in ("latent", "projection"):
-            raise ValueError(f"Unknown reading {self.reading!r}: choose 'latent' or 'projection'.")
-        if not 0 <= self.beta <= 1:
-            raise ValueError(f"beta must lie between 0 and 1, got {self.beta}.")
-        s, t, basis = spectrum(path)
+    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        path: Any = posed.path
+        s, t, basis = path.spectrum()
         solve = solve_latent if self.reading == "latent" else solve_projection
-        values, M = solve(s, t, gram, self.beta, self._checked_alpha())
-        kept = len(values) if self.n_components is None else check_n_components(self.n_components)
-        return values[:kept], basis(M[:, :kept])
-
-
-def spectrum(path: RidgePath | SamplePath) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Return S² (r), t = UᵀYc (r×k) and the map M → P M (d×c), from either Gram."""
-    s, Q, target = path._eigen
-    kept = s > path.rank_tolerance
-    s, Q, target = s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
-    if isinstance(path, RidgePath):  # Q = P, target = PᵀXcᵀYc = S t
-        return s, target / np.sqrt(s)[:, None], lambda M: Q @ M
-    rows: Any = path.rows  # Q = U, target = t
-    return s, target, lambda M: rows.rmatmat(Q @ (M / np.sqrt(s)[:, None]))
+        values, M = solve(s, t, posed.base_gram, self.beta, alpha)
+        return values[: self.n_components], basis(M[:, : self.n_components])
 
 
 def solve_projection(

@@ -14,13 +14,16 @@ alpha        λ (13)         ridge                                              
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.geometry.similarity import edge_scale, normalise_rows
-from hyperlabel.projection._base import Edges, LabelProjection
+from hyperlabel._params import Rule, number, one_of
+from hyperlabel.geometry.edges import Edges
+from hyperlabel.geometry.factor import ExpansionFactor, LabelFactor, PlainFactor
+from hyperlabel.projection._base import LabelProjection
 
 
 class OPLS(LabelProjection):
@@ -44,10 +47,8 @@ class OPLS(LabelProjection):
         The ridge λ.
     solver, tol, max_iter
         As in `HypergraphSpectral`; sparse rows are not densified on any route.
-    cross_fit : bool, default=False
-        Whether `fit_transform` projects every training row by a fit that did not see it.
-    cv : int, splitter or iterable, default=5
-        Folds of cross-fitting.
+    cross_fit : False, int, splitter or iterable, default=False
+        Folds in which `fit_transform` projects every training row by a fit that did not see it.
 
     Attributes
     ----------
@@ -82,8 +83,7 @@ class OPLS(LabelProjection):
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
-        cross_fit: bool = False,
-        cv: Any = 5,
+        cross_fit: Any = False,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -91,7 +91,9 @@ class OPLS(LabelProjection):
         self.tol = tol
         self.max_iter = max_iter
         self.cross_fit = cross_fit
-        self.cv = cv
+
+    def _label_factor(self) -> LabelFactor:
+        return PlainFactor()
 
 
 class HOPLS(LabelProjection):
@@ -123,7 +125,7 @@ class HOPLS(LabelProjection):
         Whether S is scaled to the trace of the label term.
     edge_weights, nu
         Hyperedge weights, as in `HypergraphSpectral`.
-    solver, tol, max_iter, cross_fit, cv
+    solver, tol, max_iter, cross_fit
         As in `OPLS`.
 
     Attributes
@@ -145,6 +147,12 @@ class HOPLS(LabelProjection):
     (200, 3)
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "tradeoff": number(0),
+        "scale": one_of("trace", "literal"),
+        "nu": number(0),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -157,8 +165,7 @@ class HOPLS(LabelProjection):
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
-        cross_fit: bool = False,
-        cv: Any = 5,
+        cross_fit: Any = False,
     ) -> None:
         self.n_components = n_components
         self.tradeoff = tradeoff
@@ -170,35 +177,30 @@ class HOPLS(LabelProjection):
         self.tol = tol
         self.max_iter = max_iter
         self.cross_fit = cross_fit
-        self.cv = cv
 
-    @property
-    def _edge_spec(self) -> Any:
-        return self.edge_weights
+    def _label_factor(self) -> LabelFactor:
+        return GuidedFactor(
+            edge_weights=self.edge_weights, nu=self.nu, tradeoff=self.tradeoff, scale=self.scale
+        )
 
-    @property
-    def _nu(self) -> float:  # type: ignore[override]
-        return self.nu
 
-    @property
-    def _one_pass(self) -> bool:
-        return False  # clique degrees need the sizes of all labels
+@dataclass(frozen=True, eq=False)
+class GuidedFactor(ExpansionFactor):
+    """[2Y, √α H₀]: the labels, coded ±1, beside the clique factor."""
 
-    def _label_base(self, Y: sparse.csr_array, edges: Edges | None) -> sparse.csr_array:
-        if self.scale not in ("trace", "literal"):
-            raise ValueError(f"Unknown scale {self.scale!r}: choose 'trace' or 'literal'.")
-        if not (np.isfinite(self.tradeoff) and self.tradeoff >= 0):
-            raise ValueError(f"tradeoff must be a finite number of at least 0, got {self.tradeoff}.")
-        assert edges is not None
-        along = edge_scale(edges.sizes, edges.weights, "clique") * edges.sizes
-        return sparse.hstack([Y, normalise_rows(Y, along)], format="csr")
+    tradeoff: float = 1.0
+    scale: str = "trace"
 
-    def _label_mix(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
-        k = len(edges.sizes)
-        root = np.sqrt(edge_scale(edges.sizes, edges.weights, "clique"))
+    def base(self, Y: sparse.csr_array, edges: Edges) -> sparse.csr_array:
+        """Return Y and the base of H₀ side by side."""
+        return sparse.hstack([Y, super().base(Y, edges)], format="csr")
+
+    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+        """Return the two mixes; "trace" gives both terms the same trace at tradeoff 1."""
+        k, trace = len(edges.sizes), np.diag(gram)
+        root = super().right(edges, gram)
         weight = self.tradeoff
         if self.scale == "trace":
-            trace = np.diag(gram)
             similarity = float((root**2 * trace[k:]).sum())
             weight *= 4 * float(trace[:k].sum()) / similarity if similarity > 0 else 1.0
         return np.concatenate([np.full(k, 2.0), np.sqrt(weight) * root])

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram, mix_both
+from hyperlabel._params import check_params, number
+from hyperlabel._validation import check_fit
+from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._solve import FORMS, noise_of, read_mix
-from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
-from hyperlabel.projection.opls import HOPLS, OPLS
-from hyperlabel.solvers.eigen import Gram, fix_signs
+from hyperlabel.projection._posed import Posed
+from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
+from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.ridge import Path, Solver, solve_ridge
 
 
@@ -45,30 +46,9 @@ class ProjectionModel:
     eigenvalues: np.ndarray
     mean: np.ndarray
 
-    @property
-    def expansion(self) -> str:
-        """Expansion, on a path of `hypergraph_spectral_path`."""
-        return self.name[0]
-
-    @property
-    def form(self) -> str:
-        """Form, on a path of `hypergraph_spectral_path`."""
-        return self.name[1]
-
     def transform(self, X: Any) -> np.ndarray:
         """Project rows."""
         return np.asarray(X @ self.components.T) - self.mean @ self.components.T
-
-
-@dataclass(frozen=True, eq=False)
-class _Reading:
-    """How one method reads the shared path."""
-
-    columns: slice
-    right: np.ndarray
-    gram: Gram
-    form: str
-    n_components: int | None
 
 
 class ProjectionPath:
@@ -80,71 +60,91 @@ class ProjectionPath:
         The λ it was made for; `model` takes any, above the smallest at full accuracy.
     names : tuple
         The methods.
-    solver : str
-        The route taken.
-    n_iter : int
-        Block products with X (Krylov).
+    path : RidgePath, SamplePath or KrylovPath
+        The one ridge path: ``path.solver`` names the route, ``path.n_iter`` counts block products with X,
+        ``path.residual(alpha)`` is the certificate.
     """
 
-    def __init__(self, path: Path, readings: dict[Any, _Reading], alphas: Sequence[float]) -> None:
-        self.path, self.alphas, self.names = path, tuple(alphas), tuple(readings)
-        self._readings = readings
-
-    @property
-    def solver(self) -> str:
-        """Name of the route."""
-        return self.path.solver
-
-    @property
-    def n_iter(self) -> int:
-        """Block products with X; 1 for a factorisation."""
-        return self.path.n_iter
+    def __init__(self, shared: _SharedPath, methods: dict[Any, tuple[LabelProjection, Posed]]) -> None:
+        self.path, self.alphas, self.names = shared.path, shared.alphas, tuple(methods)
+        self._shared, self._methods = shared, methods
 
     def __len__(self) -> int:
         return len(self.alphas) * len(self.names)
 
-    def residual(self, alpha: float) -> float:
-        """Return the relative residual of the ridge equations at one λ."""
-        return self.path.residual(alpha)
-
     def model(self, name: Any, alpha: float) -> ProjectionModel:
         """Return one model."""
-        if name not in self._readings:
+        if name not in self._methods:
             raise ValueError(f"The path was not made for {name!r}.")
-        values, chosen = self._read(name, self.path.reduced(alpha), noise_of(self.path, alpha))
-        whole = np.zeros((len(self.path.f_mean), chosen.shape[1]))
-        whole[self._readings[name].columns] = chosen
-        return self._model(name, alpha, values, self.path.combine(alpha, whole))
+        method, posed = self._methods[name]
+        values, W = method._read(posed, alpha)
+        return ProjectionModel(name, alpha, fix_signs(W).T, values, self.path.x_mean)
 
     def __iter__(self) -> Iterator[ProjectionModel]:
         for alpha in self.alphas:
-            reduced, noise = self.path.reduced(alpha), noise_of(self.path, alpha)
-            R = self.path.combine(alpha, np.eye(len(self.path.f_mean)))  # shared by all models of this λ
-            for name, reading in self._readings.items():
-                values, chosen = self._read(name, reduced, noise)
-                yield self._model(name, alpha, values, R[:, reading.columns] @ chosen)
-
-    def _read(self, name: Any, reduced: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
-        r = self._readings[name]
-        return read_mix(r.form, reduced[r.columns, r.columns], r.gram, r.right, r.n_components, noise=noise)
-
-    def _model(self, name: Any, alpha: float, values: np.ndarray, W: np.ndarray) -> ProjectionModel:
-        return ProjectionModel(name, alpha, fix_signs(W).T, values, self.path.x_mean)
+            self._shared.form(alpha)
+            for name in self.names:
+                yield self.model(name, alpha)
 
 
-class SpectralPath(ProjectionPath):
-    """A `ProjectionPath` whose methods are pairs (expansion, form)."""
+class _SharedPath:
+    """The ridge path of several bases side by side; what one λ needs is formed once for all of them."""
 
-    def model(self, expansion: str, form: str, alpha: float) -> ProjectionModel:  # type: ignore[override]
-        """Return one model."""
-        return super().model((expansion, form), alpha)
+    def __init__(self, path: Path, alphas: Sequence[float]) -> None:
+        self.path, self.alphas = path, tuple(alphas)
+        self._reduced: tuple[float, np.ndarray] | None = None
+        self._solution: tuple[float, np.ndarray] | None = None
+
+    def form(self, alpha: float) -> None:
+        """Form R at one λ, since all models of it will be asked for."""
+        self._solution = alpha, self.path.combine(alpha, np.eye(len(self.path.f_mean)))
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        if self._reduced is None or self._reduced[0] != alpha:
+            self._reduced = alpha, self.path.reduced(alpha)
+        return self._reduced[1]
+
+    def combine(self, alpha: float, columns: slice, right: np.ndarray) -> np.ndarray:
+        if self._solution is not None and self._solution[0] == alpha:
+            return self._solution[1][:, columns] @ right
+        whole = np.zeros((len(self.path.f_mean), right.shape[1]))
+        whole[columns] = right
+        return self.path.combine(alpha, whole)
+
+
+class _Columns:
+    """The part of a shared path that belongs to one base, as a path of its own."""
+
+    def __init__(self, shared: _SharedPath, columns: slice) -> None:
+        self._shared, self._columns = shared, columns
+        self.solver, self.n_iter = shared.path.solver, shared.path.n_iter
+        self.x_mean, self.f_mean = shared.path.x_mean, shared.path.f_mean[columns]
+
+    def solve(self, alpha: float) -> Any:
+        raise AttributeError("Only projections are read off a shared path.")
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        return self._shared.reduced(alpha)[self._columns, self._columns]
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        return self._shared.combine(alpha, self._columns, right)
+
+    def residual(self, alpha: float) -> float:
+        return self._shared.path.residual(alpha)
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        path: Any = self._shared.path
+        if not hasattr(path, "spectrum"):
+            raise ValueError("MLSI needs all singular vectors of the rows: use solver='gram' or 'samples'.")
+        s, target, basis = path.spectrum()
+        return s, target[:, self._columns], basis
 
 
 def projection_path(
     X: Any,
     y: Any,
     *,
-    estimators: Mapping[Any, LabelProjection],
+    methods: Mapping[Any, LabelProjection] | None = None,
     alphas: Sequence[float],
     solver: Solver = "auto",
     tol: float = 1e-6,
@@ -158,9 +158,11 @@ def projection_path(
         Rows; sparse rows are not densified.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
         Label indicator, or classes.
-    estimators : mapping of name to `HypergraphSpectral`, `OPLS` or `HOPLS`
-        The methods; their `alpha` and `solver` are not used. Methods with the same label factor
-        share its right-hand sides: a whole grid of tradeoffs costs no more than one.
+    methods : mapping of name to projection, default=None
+        Projections with a label factor and an `alpha`, which is not used, nor is their `solver`.
+        Methods with the same label factor share its right-hand sides: a whole grid of tradeoffs
+        costs no more than one. None means `HypergraphSpectral` in all four expansions and both
+        forms, named ``(expansion, form)``.
     alphas : sequence of float
         The λ, each at least 0.
     solver, tol, max_iter
@@ -174,103 +176,57 @@ def projection_path(
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import HOPLS, OPLS
-    >>> from hyperlabel.projection import projection_path
+    >>> from hyperlabel import HOPLS, OPLS, projection_path
     >>> X, Y = make_multilabel_classification(n_samples=100, random_state=0)
     >>> methods = {"OPLS": OPLS(3)} | {t: HOPLS(3, tradeoff=t) for t in (0.1, 1.0)}
-    >>> path = projection_path(X, Y, estimators=methods, alphas=[0.1, 10.0])
+    >>> path = projection_path(X, Y, methods=methods, alphas=[0.1, 10.0])
     >>> [(m.name, m.alpha) for m in path][:3]
     [('OPLS', 0.1), (0.1, 0.1), (1.0, 0.1)]
+    >>> spectral = projection_path(X, Y, alphas=[0.1, 1.0, 10.0])
+    >>> len(spectral), spectral.model(("star", "exact"), 1.0).transform(X).shape
+    (24, (100, 5))
     """
-    path, readings, alphas = _solve(X, y, estimators, alphas, solver, tol, max_iter)
-    return ProjectionPath(path, readings, alphas)
-
-
-def hypergraph_spectral_path(
-    X: Any,
-    y: Any,
-    *,
-    alphas: Sequence[float],
-    expansions: Sequence[str] = EXPANSIONS,
-    forms: Sequence[str] = FORMS,
-    n_components: int | None = None,
-    edge_weights: Any = "uniform",
-    nu: float = 1.0,
-    solver: Solver = "auto",
-    tol: float = 1e-6,
-    max_iter: int = 300,
-) -> SpectralPath:
-    """Solve every combination of expansion, form and λ from one pass over the rows.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows; sparse rows are not densified.
-    y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Label indicator, or classes.
-    alphas : sequence of float
-        The λ, each at least 0.
-    expansions, forms : sequence of str
-        Which of the four expansions and two forms; see `HypergraphSpectral`.
-    n_components, edge_weights, nu, solver, tol, max_iter
-        As in `HypergraphSpectral`.
-
-    Returns
-    -------
-    path : SpectralPath
-        Iterate for all models, λ by λ, or ask ``path.model(expansion, form, alpha)``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import hypergraph_spectral_path
-    >>> X, Y = make_multilabel_classification(n_samples=100, random_state=0)
-    >>> path = hypergraph_spectral_path(X, Y, alphas=[0.1, 1.0, 10.0])
-    >>> len(path), path.solver
-    (24, 'gram')
-    >>> path.model("star", "exact", 1.0).transform(X).shape
-    (100, 5)
-    """
-    shared: Any = {"n_components": n_components, "edge_weights": edge_weights, "nu": nu}
-    estimators = {
-        (expansion, form): HypergraphSpectral(expansion=expansion, form=form, **shared)
-        for expansion in expansions
-        for form in forms
-    }
-    path, readings, alphas = _solve(X, y, estimators, alphas, solver, tol, max_iter)
-    return SpectralPath(path, readings, alphas)
-
-
-def _solve(
-    X: Any,
-    y: Any,
-    estimators: Mapping[Any, LabelProjection],
-    alphas: Sequence[float],
-    solver: Solver,
-    tol: float,
-    max_iter: int,
-) -> tuple[Path, dict[Any, _Reading], list[float]]:
     alphas = [float(alpha) for alpha in alphas]
-    if not alphas or not all(np.isfinite(alpha) and alpha >= 0 for alpha in alphas):
+    if not alphas or not all(number(0).accepts(alpha) for alpha in alphas):
         raise ValueError("alphas must be one or more finite numbers of at least 0.")
-    if not estimators:
+    if methods is None:
+        methods = {
+            (expansion, form): HypergraphSpectral(expansion=expansion, form=form)
+            for expansion in EXPANSIONS
+            for form in FORMS
+        }
+    if not methods:
         raise ValueError("There is no method to solve for.")
-    gate = HypergraphSpectral()
-    X, Y = gate._check_fit(X, y, min_samples=2)
+    for method in methods.values():
+        _check_method(method)
+    X, Y, layout = check_fit(HypergraphSpectral(), X, y, min_samples=2)
     bases = _Bases()
-    readings = {}
-    for name, estimator in estimators.items():
-        if not isinstance(estimator, (HypergraphSpectral, OPLS, HOPLS)):
-            kind = type(estimator).__name__
-            raise ValueError(f"A path takes HypergraphSpectral, OPLS and HOPLS, not {kind}.")
-        estimator._set_targets(gate._layout, counts=None, n_rows=X.shape[0])
-        edges = estimator._edges(X, Y)
-        columns, gram = bases.add(estimator._label_base(Y, edges))
-        right = estimator._label_mix(edges, gram)
-        form = getattr(estimator, "form", "exact")
-        readings[name] = _Reading(columns, right, Gram(mix_both(gram, right)), form, estimator.n_components)
+    found = {}
+    for name, method in methods.items():
+        rule = method._label_factor()
+        edges = rule.edges(rule.count(Y, X), layout.label_names)
+        columns, gram = bases.add(rule.base(Y, edges))
+        found[name] = method, columns, rule.right(edges, gram), gram
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
-    return path, readings, alphas
+    shared = _SharedPath(path, alphas)
+    return ProjectionPath(
+        shared,
+        {
+            name: (method, Posed(_Columns(shared, columns), right, gram))
+            for name, (method, columns, right, gram) in found.items()
+        },
+    )
+
+
+def _check_method(method: Any) -> None:
+    kind = type(method).__name__
+    if not isinstance(method, LabelProjection):
+        raise ValueError(f"A path takes projections with a label factor, such as OPLS, not {kind}.")
+    check_params(method)
+    if "alpha" not in method.get_params(deep=False) or method._refuses_blocks():
+        raise ValueError(
+            f"A path is solved for every λ on the rows themselves, which {kind} as given is not."
+        )
 
 
 class _Bases:

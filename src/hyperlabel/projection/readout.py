@@ -6,7 +6,7 @@ Notation
 code           meaning                                                     shape
 =============  ==========================================================  =======
 W              the projection, `projection_.components_` transposed        d×c
-V              read-out, (WᵀXcᵀXcW + ρI)⁻¹WᵀXcᵀYc                          c×k
+readout_       V = (WᵀXcᵀXcW + ρI)⁻¹WᵀXcᵀYc                                c×k
 coef_          2(WV)ᵀ, on targets ±1                                       k×d
 =============  ==========================================================  =======
 
@@ -15,17 +15,17 @@ XcᵀXc and XcᵀYc are all the read-out needs, so cross-validating it costs no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import clone
 
 from hyperlabel._base import MultiLabelClassifier
-from hyperlabel.geometry.similarity import centered_gram
-from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._solve import ridge_path
+from hyperlabel._params import Rule, number
+from hyperlabel.moments.linear_map import LinearMap
+from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 
@@ -55,6 +55,8 @@ class ProjectionClassifier(MultiLabelClassifier):
     ----------
     projection_ : transformer
         The fitted projection.
+    readout_ : ndarray of shape (n_components, n_labels)
+        V, from projected rows to labels coded 0/1.
     coef_ : ndarray of shape (n_labels, n_features)
         Projection and read-out multiplied out.
     intercept_ : ndarray of shape (n_labels,)
@@ -68,6 +70,8 @@ class ProjectionClassifier(MultiLabelClassifier):
     >>> model.decision_function(X[:2]).shape
     (2, 5)
     """
+
+    _rules: ClassVar[dict[str, Rule]] = {"readout_alpha": number(0)}
 
     def __init__(self, projection: Any = None, *, readout_alpha: float = 1e-6) -> None:
         self.projection = projection
@@ -89,25 +93,67 @@ class ProjectionClassifier(MultiLabelClassifier):
         """
         X, Y = self._check_fit(X, y, min_samples=2)
         self.projection_ = clone(self._template())
-        if not hasattr(self.projection_, "components_") and not isinstance(self.projection_, LabelProjection):
+        if not isinstance(self.projection_, Projection):
             raise ValueError("projection must be one of hyperlabel's projections, such as OPLS().")
-        if not self._constant.all():
-            self.projection_.fit(X, Y)
-            Z = Moments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
-            V = read_out(Z.xx, Z.xf, self.readout_alpha)
-            components = self.projection_.components_.astype(np.float64)
-            self.coef_ = 2.0 * V.T @ components
-            self.intercept_ = 2.0 * (Z.f_mean - self.projection_.mean_ @ components.T @ V) - 1.0
-        else:  # every label is constant: there is nothing to project on
+        if self._constant.all():  # there is nothing to project on
             self.coef_ = np.zeros((Y.shape[1], X.shape[1]))
             self.intercept_ = self._constant.astype(np.float64)
+            return self
+        self.projection_.fit(X, Y)
+        if self.projection_.kernel_ is not None:
+            raise ValueError(
+                "A projection through a kernel is not linear: follow it by BinaryRelevance in a pipeline."
+            )
+        Z = Moments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
+        self.readout_, self._mean_ = read_out(Z.xx, Z.xf, self.readout_alpha), Z.f_mean
+        found = self._linear_map()
+        self.coef_, self.intercept_ = found.coef, found.intercept
         return self
 
     def _template(self) -> Any:
         return HypergraphSpectral() if self.projection is None else self.projection
 
+    def _linear_map(self) -> LinearMap:
+        if not hasattr(self, "readout_"):
+            return LinearMap(self.coef_, self.intercept_)
+        W = self.projection_.components_.T.astype(np.float64)
+        return LinearMap.through_directions(W, -self.projection_.mean_ @ W, self.readout_, self._mean_)
+
     def _scores(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_.T) + self.intercept_
+
+    # -- free search --------------------------------------------------------------------------------
+
+    def _searched(self) -> tuple[Any, tuple[str, ...]]:
+        """Return the part whose parameters are searched, and those that folds of sums can compare."""
+        template = self._template()
+        free = isinstance(template, LabelProjection) and not template._refuses_blocks()
+        known = template.get_params(deep=False)
+        return template, tuple(name for name in ("alpha", "n_components") if free and name in known)
+
+    def _fold_maps(
+        self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
+    ) -> Callable[[dict[str, Any]], LinearMap]:
+        """Return the map of any setting on a training fold, from its rows and their sums over Y.
+
+        The label factor depends on the fold's label sizes, so it is formed from the rows; one
+        factorisation serves every λ, and one W every number of components.
+        """
+        projection = clone(self._template()).set_params(n_components=None)
+        X, Y = projection._check_fit(X, Y)
+        centered = moments.centered()
+        announced = None if projection._ridge() is None else (*alphas, 0.0)
+        posed = projection._pose(X, Y, announced, moments)
+        kept: dict[float, np.ndarray] = {}
+
+        def found(setting: dict[str, Any]) -> LinearMap:
+            alpha = float(setting.get("alpha", projection._ridge() or 0.0))
+            if alpha not in kept:
+                kept[alpha] = projection._read(posed, alpha)[1]
+            size = setting.get("n_components", self._template().n_components)
+            return _through(kept[alpha][:, :size], centered, self.readout_alpha)
+
+        return found
 
 
 def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:
@@ -119,40 +165,6 @@ def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:
     return Q @ (inverse[:, None] * (Q.T @ zy))
 
 
-def fold_coefficients(
-    projection: Any,
-    X: Any,
-    Y: sparse.csr_array,
-    moments: Moments,
-    alphas: Sequence[float],
-    readout_alpha: float,
-) -> Any:
-    """Return ``coefficients(alpha, n_components) -> (coef, intercept)`` of a training fold.
-
-    X and Y are the fold's training rows, from which the label factor is formed (it depends on the
-    fold's label sizes); `moments` are their sums over Y. One factorisation serves every λ, and
-    one W every number of components.
-    """
-    centered = moments.centered()
-    model = clone(projection)
-    model._check_fit(X, Y)
-    edges = model._edges(X, Y)
-    base = model._label_base(Y, edges)
-    path = ridge_path(X, base, moments, alphas=(*alphas, 0.0), solver="gram")
-    gram = centered_gram(base)
-    right = model._label_mix(edges, gram)
-    kept: dict[float, np.ndarray] = {}
-
-    def coefficients(alpha: float, n_components: int | None) -> tuple[np.ndarray, np.ndarray]:
-        if alpha not in kept:
-            kept[alpha] = model.set_params(alpha=alpha, n_components=None)._read(path, gram, right)[1]
-        W = kept[alpha][:, :n_components]
-        return _through(W, centered, readout_alpha)
-
-    return coefficients
-
-
-def _through(W: np.ndarray, sums: CenteredMoments, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+def _through(W: np.ndarray, sums: CenteredMoments, alpha: float) -> LinearMap:
     V = read_out(W.T @ sums.xx @ W, W.T @ sums.xf, alpha)
-    coef = 2.0 * W @ V
-    return coef, 2.0 * sums.f_mean - sums.x_mean @ coef - 1.0
+    return LinearMap.through_directions(W, -sums.x_mean @ W, V, sums.f_mean)

@@ -8,23 +8,17 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 
 from hyperlabel._validation import per_label_values
 from hyperlabel.decision import set_size_targets
 from hyperlabel.geometry import LabelHypergraph
-from hyperlabel.ranking._space import (
-    RowSpace,
-    kernel_space,
-    unwhiten,
-    whiten,
-    whitening_factor,
-)
+from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.solvers.arrays import BLOCK_BYTES, dense
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
 from hyperlabel.solvers.rank_problem import RankProblem, RankResult, rank_memory
+from hyperlabel.solvers.row_space import RowSpace, kernel_space, unwhiten, whiten, whitening_factor
 from hyperlabel.solvers.scaling import FeatureScaling
 from hyperlabel.solvers.svr import GRAM_FEATURES, solve_svr
 
@@ -53,17 +47,20 @@ class RankFit:
         self.labels = _with_complement(Y) if self.single else Y
         self.sized = not self.single and model._layout.kind == "multilabel"
         self.cost = _label_costs(model.label_cost, self.labels, weights, model.label_names_, self.single)
-        self.kernel: dict[str, Any] | None = None
         self.scaling = FeatureScaling.fit(
             X, "none" if model.kernel == "precomputed" else model.scaling, weights
         )
-        if model.kernel != "linear":
-            self.kernel = _kernel_parameters(model, X, weights)
 
     @cached_property
-    def kernel_rows(self) -> Any:
-        """Rows a kernel sees: scaled, not centred (which would fill sparse rows)."""
-        return self.scaling.rows(self.X, center=False)
+    def kernel(self) -> KernelRows | None:
+        """The kernel with the training rows: scaled, not centred (which would fill sparse rows)."""
+        kernel = self.model.kernel
+        if kernel == "linear":
+            return None
+        if kernel == "precomputed":
+            return KernelRows(kernel)
+        rows, params = self.scaling.rows(self.X, center=False), _kernel_parameters(self)
+        return KernelRows(kernel, params, rows, scale=self.scaling.scale, lenient=True)
 
     @cached_property
     def plain(self) -> RowSpace:
@@ -162,8 +159,8 @@ class RankFit:
                     "pass k(xᵢ, xⱼ) of the training rows."
                 )
             return K
-        given = self.kernel or {}
-        return pairwise_kernels(self.kernel_rows, metric=self.model.kernel, filter_params=True, **given)
+        assert self.kernel is not None
+        return self.kernel.gram()
 
 
 def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
@@ -242,11 +239,9 @@ def _label_costs(
     return np.append(1.0, cost) if single else cost
 
 
-def _kernel_parameters(model: Any, X: Any, weights: np.ndarray | None) -> dict[str, Any]:
-    if model.kernel == "precomputed":
-        return {}
-    gamma = model.gamma
+def _kernel_parameters(fit: RankFit) -> dict[str, Any]:
+    gamma = fit.model.gamma
     if gamma == "scale":  # scaled rows have total variance 1
-        raw = model.scaling == "none"
-        gamma = float(FeatureScaling.fit(X, "norm", weights).scale[0] ** 2) if raw else 1.0
-    return {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}
+        raw = fit.model.scaling == "none"
+        gamma = float(FeatureScaling.fit(fit.X, "norm", fit.weights).scale[0] ** 2) if raw else 1.0
+    return {"gamma": gamma, "degree": fit.model.degree, "coef0": fit.model.coef0}

@@ -24,13 +24,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_targets, check_weights
 from hyperlabel.ranking._fit import RankFit, Solved, estimate
 from hyperlabel.solvers.arrays import row_blocks
-from hyperlabel.solvers.scaling import FeatureScaling
 
 DEFAULT_MEMORY = 4 * 2**30
 
@@ -244,14 +242,10 @@ class RankSVM(MultiLabelClassifier):
         self.trace_ = result.trace if self.trace else np.empty((0, 3))
         self.intercept_, self.threshold_intercept_ = solved.intercept, solved.threshold_intercept
         self.threshold_coef_ = solved.threshold_coef
-        for name in ("coef_", "dual_coef_", "X_fit_", "feature_scale_"):
-            self.__dict__.pop(name, None)
         if prepared.kernel is None:
             self.coef_ = solved.coef
         else:
-            self.dual_coef_, self._kernel_parameters = solved.coef, prepared.kernel
-            if self.kernel != "precomputed":
-                self.X_fit_, self.feature_scale_ = prepared.kernel_rows, prepared.scaling.scale
+            self.dual_coef_, self.kernel_ = solved.coef, prepared.kernel
         if not result.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after {result.n_iter} iterations at a relative duality "
@@ -274,16 +268,8 @@ class RankSVM(MultiLabelClassifier):
             return np.asarray(X @ coef.T) + intercept
         scores = np.empty((X.shape[0], len(intercept)))
         for rows in row_blocks(X.shape[0], 8 * coef.shape[1]):
-            scores[rows] = self._kernel(X[rows]) @ coef.T + intercept
+            scores[rows] = self.kernel_.rows(X[rows]) @ coef.T + intercept
         return scores
-
-    def _kernel(self, X: Any) -> np.ndarray:
-        if self.kernel == "precomputed":
-            return X.toarray() if sparse.issparse(X) else X
-        scaled = FeatureScaling(np.zeros(X.shape[1]), self.feature_scale_).rows(X, center=False)
-        return pairwise_kernels(
-            scaled, self.X_fit_, metric=self.kernel, filter_params=True, **self._kernel_parameters
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

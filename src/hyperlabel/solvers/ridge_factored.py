@@ -11,7 +11,7 @@ eigenvectors        about 9q³, then 2q²m for each λ                     any �
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import solve_shifted
@@ -89,6 +90,12 @@ class FactoredPath:
         """Eigenvalues of A up to this count as zero: size·ε times the largest."""
         s = self._eigen[0]
         return float(s[-1] * len(s) * np.finfo(np.float64).eps) if len(s) else 0.0
+
+    def _range(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `_eigen` without the null space, largest eigenvalue first."""
+        s, Q, target = self._eigen
+        kept = s > self.rank_tolerance
+        return s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
 
     def _inverse(self, alpha: float) -> np.ndarray:
         """Return 1/(s + λ), or the pseudo-inverse 1/s over the kept eigenvalues at λ = 0."""
@@ -166,9 +173,10 @@ class RidgePath(FactoredPath):
         """Solve for one λ."""
         return self._result(self._solution(alpha), alpha)
 
-    def solve_all(self, alphas: Sequence[float]) -> Iterator[RidgeResult]:
-        """Solve for each λ in turn, lazily (a coefficient matrix can be large)."""
-        return (self.solve(alpha) for alpha in alphas)
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
+        s, P, target = self._range()
+        return s, target / np.sqrt(s)[:, None], lambda M: P @ M
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW = Bᵀ(XcᵀXc + λI)⁻¹B (m×m)."""
@@ -254,8 +262,27 @@ class SamplePath(FactoredPath):
         mean = weighted_mean(F, sample_weight)
         return cls(rows.gram(), rows.targets(F), f_mean=mean, rows=rows, alphas=alphas)
 
+    @classmethod
+    def from_kernel(cls, K: np.ndarray, F: Any, *, alphas: Sequence[float] = ()) -> SamplePath:
+        """Take the kernel matrix of the rows; their "mean" is that of its columns."""
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(f"A precomputed kernel must be square over the training rows, got {K.shape}.")
+        along = K.mean(axis=0, dtype=np.float64)
+        centered = K - along - along[:, None] + along.mean()
+        targets = dense(F)
+        mean = targets.mean(axis=0)
+        path = cls(centered, targets - mean, f_mean=mean, alphas=alphas)
+        path.x_mean = along
+        return path
+
     def _rhs(self) -> np.ndarray:
         return self.Fc
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
+        s, U, target = self._range()
+        rows: Any = self.rows
+        return s, target, lambda M: rows.rmatmat(U @ (M / np.sqrt(s)[:, None]))
 
     def dual(self, alpha: float, right: np.ndarray | None = None) -> np.ndarray:
         """Return α (n×m), or α·right: the coefficients over the samples."""
@@ -292,6 +319,13 @@ class CrossPath:
 
     def __init__(self, B: np.ndarray, *, x_mean: np.ndarray, f_mean: np.ndarray) -> None:
         self.B, self.x_mean, self.f_mean = B, x_mean, f_mean
+
+    @classmethod
+    def from_rows(cls, X: Any, F: Any) -> CrossPath:
+        """Form B from rows, centred implicitly."""
+        x_mean, f_mean = weighted_mean(X, None), weighted_mean(F, None)
+        B = dense(F.T @ X).T - np.outer(X.shape[0] * x_mean, f_mean)
+        return cls(B, x_mean=x_mean, f_mean=f_mean)
 
     def solve(self, alpha: float) -> RidgeResult:
         """Return B itself."""

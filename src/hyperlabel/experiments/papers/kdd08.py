@@ -106,7 +106,7 @@ def _spectral(
     data: Dataset, n_train: int, split: int, lambdas: tuple[float, ...], zero: bool, folds: int
 ) -> Outcome:
     """AUC of every expansion and form: at λ = 0, along the path, and with λ chosen inside."""
-    from hyperlabel import hypergraph_spectral_path
+    from hyperlabel import projection_path
     from hyperlabel.model_selection import IterativeStratifiedKFold
 
     train, test = random_part(data.n_rows, n_train, 8, split)
@@ -115,9 +115,9 @@ def _spectral(
 
     def along(fit: np.ndarray, see: np.ndarray, at: list[float]) -> dict[tuple[str, float], float]:
         # λ = 0 on text needs the exact route; the path picks its own for the rest.
-        path = hypergraph_spectral_path(data.X[fit], Y[fit], alphas=at)
+        path = projection_path(data.X[fit], Y[fit], alphas=at)
         return {
-            (_name(e, f), a): _svm_auc(path.model(e, f, a), data.X[fit], Y[fit], data.X[see], Y[see])
+            (_name(e, f), a): _svm_auc(path.model((e, f), a), data.X[fit], Y[fit], data.X[see], Y[see])
             for a in at
             for e in EXPANSIONS
             for f in FORMS
@@ -280,11 +280,11 @@ def _lambda_figure(name: str, number: int, plan: Plan, runs: Runs) -> Result:
 
 def _textbook(X: Any, Y: Any, alpha: float) -> None:
     """The original formulation: a dense generalised eigenproblem of the d×d pencil (14)."""
-    from hyperlabel.geometry import label_factor
+    from hyperlabel.geometry import LabelHypergraph
 
     dense = X.toarray()
     centred = dense - dense.mean(axis=0)
-    target = centred.T @ label_factor(sparse.csr_array(Y), expansion="clique").toarray()
+    target = centred.T @ LabelHypergraph(Y).factor("clique").toarray()
     pencil = centred.T @ centred + alpha * np.eye(dense.shape[1])
     d, k = pencil.shape[0], Y.shape[1]
     linalg.eigh(target @ target.T, pencil, subset_by_index=[d - k, d - 1])

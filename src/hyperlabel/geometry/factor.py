@@ -1,0 +1,129 @@
+"""What a method says about the labels: the rule that turns Y into a thin factor F = base·right.
+
+The base is formed row by row (given the sizes of the labels, where the rule needs them), so it can be summed
+over blocks; `right` is a small mix that follows from the Gram of the centred base. Symbols as in
+`hyperlabel.geometry.similarity`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.geometry.edges import Edges, EdgeSums, edge_weights
+from hyperlabel.geometry.similarity import (
+    EXPANSIONS,
+    ThinFactor,
+    centered_gram,
+    edge_scale,
+    edge_share,
+    normalise_rows,
+    whitening,
+)
+
+
+class LabelFactor(ABC):
+    """A label factor as a rule; a method subclasses it or picks one of those below.
+
+    Attributes
+    ----------
+    needs_sizes : bool
+        Whether the base depends on how many rows carry each label (then blocks are read twice).
+    edge_weights, nu
+        Hyperedge weights, as in `hyperlabel.geometry.edge_weights`.
+    """
+
+    needs_sizes: bool = False
+    edge_weights: Any = "uniform"
+    nu: float = 1.0
+
+    @abstractmethod
+    def base(self, Y: sparse.csr_array, edges: Edges) -> sparse.csr_array:
+        """Return the sparse n×q base of a block of rows."""
+
+    @abstractmethod
+    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+        """Return the mix, a q×m matrix or the diagonal of one; `gram` is that of the centred base."""
+
+    def count(self, Y: sparse.csr_array, X: Any = None, **options: Any) -> EdgeSums:
+        """Return what the hyperedge weights need to know of a block of rows."""
+        needs_rows = isinstance(self.edge_weights, str) and self.edge_weights.startswith("compactness")
+        return EdgeSums.from_rows(Y, X if needs_rows else None, **options)
+
+    def edges(self, sums: EdgeSums, label_names: np.ndarray | None = None) -> Edges:
+        """Return the hyperedges of all rows from their sums."""
+        weights = edge_weights(self.edge_weights, sums, nu=self.nu, label_names=label_names)
+        return Edges(sums.sizes, weights)
+
+    def on(self, Y: sparse.csr_array, edges: Edges) -> ThinFactor:
+        """Return the factor on all rows."""
+        base = self.base(Y, edges)
+        gram = centered_gram(base)
+        return ThinFactor(base, self.right(edges, gram), gram)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainFactor(LabelFactor):
+    """F = Y: the labels as they are."""
+
+    def base(self, Y: sparse.csr_array, edges: Edges) -> sparse.csr_array:
+        """Return Y."""
+        return Y
+
+    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+        """Return ones."""
+        return np.ones(len(gram))
+
+
+@dataclass(frozen=True, eq=False)
+class ExpansionFactor(LabelFactor):
+    """H₀ of one expansion of the label hypergraph; ``"cca"`` is Y(YcᵀYc)^(+1/2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [0, 0]]))
+    >>> rule = ExpansionFactor("zhou")
+    >>> rule.on(Y, rule.edges(rule.count(Y))).toarray().round(3)
+    array([[0.707, 0.   ],
+           [0.5  , 0.707],
+           [0.   , 0.   ]])
+    """
+
+    expansion: str = "clique"
+    edge_weights: Any = "uniform"
+    nu: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse an expansion nobody knows."""
+        if self.expansion not in EXPANSIONS:
+            raise ValueError(f"Unknown expansion {self.expansion!r}: choose one of {', '.join(EXPANSIONS)}.")
+
+    @property
+    def needs_sizes(self) -> bool:  # type: ignore[override]
+        """Zhou's degrees D = Yw need no sizes, and cca has none."""
+        uniform = isinstance(self.edge_weights, str) and self.edge_weights == "uniform"
+        return self.expansion != "cca" and not (self.expansion == "zhou" and uniform)
+
+    def edges(self, sums: EdgeSums, label_names: np.ndarray | None = None) -> Edges:
+        """Return the hyperedges; cca has no use for weights."""
+        if self.expansion == "cca":
+            return Edges(sums.sizes, np.ones(len(sums.sizes)))
+        return super().edges(sums, label_names)
+
+    def base(self, Y: sparse.csr_array, edges: Edges) -> sparse.csr_array:
+        """Return D^(−1/2)Y with D = Y(c∘δ), or Y for cca."""
+        if self.expansion == "cca":
+            return Y
+        return normalise_rows(Y, edge_share(edges.sizes, edges.weights, self.expansion))
+
+    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+        """Return diag(c)^(1/2), or (YcᵀYc)^(+1/2) for cca."""
+        if self.expansion == "cca":
+            return whitening(gram)
+        return np.sqrt(edge_scale(edges.sizes, edges.weights, self.expansion))

@@ -1,0 +1,83 @@
+"""Kernels as rows, for projections and rankers alike.
+
+A kernel method is a linear one on other rows: k(x, bᵢ) against the rows bᵢ of a basis. With the whole
+training set as basis the method is exact; with landmarks the rows are multiplied by K(B, B)^(−1/2),
+after which their inner products approximate the kernel (Nyström).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_random_state
+
+from hyperlabel.solvers.row_space import kernel_space
+from hyperlabel.solvers.scaling import FeatureScaling
+
+
+@dataclass(eq=False)
+class KernelRows:
+    """Turn rows into their kernel with a basis.
+
+    Attributes
+    ----------
+    kernel : str or callable
+        A kernel of `sklearn.metrics.pairwise.pairwise_kernels`; "precomputed" rows are the kernel.
+    params : dict
+        Its parameters.
+    basis : ndarray, csr_array or None
+        The rows compared with; None for a precomputed kernel.
+    lift : ndarray of shape (n_landmarks, r) or None
+        K(B, B)^(−1/2) of landmarks.
+    scale : ndarray of shape (d,) or None
+        Multiplies the columns of new rows first (those of the basis are scaled already).
+    lenient : bool
+        Whether parameters that the kernel does not take are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> KernelRows("rbf", {"gamma": 0.5}, X).rows(X[:1]).round(3)
+    array([[1.   , 0.607, 0.011]])
+    """
+
+    kernel: Any
+    params: dict[str, Any] = field(default_factory=dict)
+    basis: Any = None
+    lift: np.ndarray | None = None
+    scale: np.ndarray | None = None
+    lenient: bool = False
+
+    @classmethod
+    def landmarks(
+        cls, kernel: Any, params: dict[str, Any], X: Any, n_landmarks: int, random_state: Any = None
+    ) -> KernelRows:
+        """Pick landmarks among the rows X, and the map that gives their rows the kernel's products."""
+        if kernel == "precomputed":
+            raise ValueError("Nyström features need rows: a precomputed kernel has none to pick.")
+        n = X.shape[0]
+        picked = check_random_state(random_state).permutation(n)[: min(n_landmarks, n)]
+        found = cls(kernel, params, X[picked])
+        found.lift = kernel_space(found.gram().astype(np.float64)).lift
+        return found
+
+    def rows(self, X: Any) -> np.ndarray:
+        """Return the rows of X as this space sees them."""
+        if self.kernel == "precomputed":
+            return X.toarray() if sparse.issparse(X) else X
+        if self.scale is not None:
+            X = FeatureScaling(np.zeros(X.shape[1]), self.scale).rows(X, center=False)
+        K = self._against(X)
+        return K if self.lift is None else K @ self.lift
+
+    def gram(self) -> np.ndarray:
+        """Return the kernel of the basis with itself."""
+        return self._against(self.basis)
+
+    def _against(self, X: Any) -> np.ndarray:
+        return pairwise_kernels(X, self.basis, metric=self.kernel, filter_params=self.lenient, **self.params)
