@@ -63,7 +63,7 @@ class LabelFactor(ABC):
         """Return the factor on all rows."""
         base = self.base(Y, edges)
         gram = centered_gram(base)
-        return ThinFactor(base, self.right(edges, gram), gram)
+        return ThinFactor(self.right(edges, gram), gram, edges, base)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,26 +28,40 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from hyperlabel.geometry.edges import Edges
+
 POWER = {"clique": 0, "zhou": 1, "star": 2}
 EXPANSIONS = ("clique", "star", "zhou", "cca")
 
 
 @dataclass(frozen=True, eq=False)
-class ThinFactor:
-    """F = base·right on given rows, n×m, kept as a sparse n×q matrix and a small q×m mix.
+class FactorShape:
+    """What of a factor F = base·right does not depend on single rows.
 
     Attributes
     ----------
-    base : csr_array of shape (n, q)
     right : ndarray of shape (q,) or (q, m)
-        A vector stands for a diagonal matrix.
+        The mix; a vector stands for a diagonal matrix.
     gram : ndarray of shape (q, q)
         That of the centred base.
+    edges : Edges
+        The hyperedges behind it.
     """
 
-    base: sparse.csr_array
     right: np.ndarray
     gram: np.ndarray
+    edges: Edges
+
+    def centered_gram(self) -> np.ndarray:
+        """Return FcᵀFc (m×m) without forming F."""
+        return mix_both(self.gram, self.right)
+
+
+@dataclass(frozen=True, eq=False)
+class ThinFactor(FactorShape):
+    """F = base·right on given rows, n×m, kept as a sparse n×q base and a small mix."""
+
+    base: sparse.csr_array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,10 +77,6 @@ class ThinFactor:
     def toarray(self) -> np.ndarray:
         """Return F dense, for small n."""
         return mix(self.base.toarray(), self.right)
-
-    def centered_gram(self) -> np.ndarray:
-        """Return FcᵀFc (m×m) without forming F."""
-        return mix_both(self.gram, self.right)
 
 
 def edge_scale(sizes: np.ndarray, weights: np.ndarray, expansion: str) -> np.ndarray:

@@ -87,6 +87,11 @@ def _streams(self: Any) -> bool:
     return not self._scans() and not self._refuses_blocks()
 
 
+def _on_sums(model: Any, X: Any) -> bool:
+    """Whether the problem is posed on XᵀX, or not solved at all."""
+    return model._ridge() is None or (model._route(X) == "gram" and not model._refuses_blocks())
+
+
 class LabelProjection(MomentsModel, Projection):
     """Base of the supervised projections; see the module docstring."""
 
@@ -144,11 +149,11 @@ class LabelProjection(MomentsModel, Projection):
         self : object
         """
         X, Y = self._check_fit(X, y, min_samples=2)
-        if _streams(self) and self._sums(X) and X.shape[1] <= min(KEEP_SUMS, X.shape[0]):
+        if _streams(self) and _on_sums(self, X) and X.shape[1] <= min(KEEP_SUMS, X.shape[0]):
             self.moments_ = self._sum_rows(X, Y)
             self._solve()
         else:
-            self._fit_rows(X, Y)
+            self._take(self._pose(X, Y))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
@@ -175,7 +180,7 @@ class LabelProjection(MomentsModel, Projection):
             return self.transform(X)
         X = check_features(self, X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
-        return self._cross_project(X, Y, Folds(X, Y, folds, groups=groups, summed=self._sums(X)))
+        return _cross_project(self, X, Y, Folds(X, Y, folds, groups=groups, summed=_on_sums(self, X)))
 
     @available_if(_streams)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
@@ -215,44 +220,30 @@ class LabelProjection(MomentsModel, Projection):
         self._layout = layout
         self.label_names_ = layout.label_names
 
-    def _sums(self, X: Any) -> bool:
-        """Whether the problem is posed on XᵀX, or not solved at all."""
-        return self._ridge() is None or (self._route(X) == "gram" and not self._refuses_blocks())
+    def _pose(
+        self, X: Any, Y: sparse.csr_array, *, moments: Moments | None = None, alphas: tuple[float, ...] = ()
+    ) -> Posed:
+        """Pose the problem on validated rows, for the λ of this projection and others.
 
-    def _pose(self, X: Any, Y: sparse.csr_array, alphas: Any, moments: Moments | None = None) -> Posed:
-        """Pose the problem on validated rows; `moments` are sums of these rows over any factor, if known."""
-        rule = self._label_factor()
+        `moments` are sums of these rows over any factor, if known.
+        """
+        rule, ridge, solver = self._label_factor(), self._ridge(), self._route(X)
         edges = rule.edges(rule.count(Y, X), self._layout.label_names)
-        self._remember(edges)
-        solver = self._route(X)
         self.kernel_ = self._kernel_rows(X)
         if self.kernel_ is not None:
             X = self.kernel_.rows(X)
             solver = "kernel" if self.kernel_.lift is None else choose_route(X)
         options = {name: getattr(self, name) for name in ("tol", "max_iter") if hasattr(self, name)}
-        return pose(X, rule.on(Y, edges), alphas, solver=solver, moments=moments, **options)
-
-    def _fit_rows(self, X: Any, Y: sparse.csr_array, moments: Moments | None = None) -> None:
-        ridge = self._ridge()
-        self._take(self._pose(X, Y, None if ridge is None else (ridge,), moments))
+        wanted = None if ridge is None else (*alphas, ridge)
+        return pose(X, rule.on(Y, edges), wanted, solver=solver, moments=moments, **options)
 
     def _take(self, posed: Posed) -> None:
         """Read the solution at the λ of this projection."""
         alpha, path = self._ridge() or 0.0, posed.path
         self._keep(*self._read(posed, alpha), path.x_mean, self._dtype)
         self.solver_, self.n_iter_, self.residual_ = path.solver, path.n_iter, path.residual(alpha)
-
-    def _cross_project(self, X: Any, Y: sparse.csr_array, folds: Folds) -> np.ndarray:
-        Z = np.empty((X.shape[0], self._n_features_out), dtype=self._dtype)
-        for fold in folds:
-            other = clone(self)
-            other._layout, other._dtype = self._layout, self._dtype
-            inside, _ = _safe_split(self, X, None, fold.train)
-            outside, _ = _safe_split(self, X, None, fold.test, fold.train)
-            other._fit_rows(inside, Y[fold.train], fold.moments)
-            turn = align(other._project(inside), self._project(X[fold.train]))
-            Z[fold.test] = other._project(outside) @ turn.astype(self._dtype)
-        return Z
+        if hasattr(self, "edge_weights"):
+            self.edge_weights_ = posed.factor.edges.weights
 
     # -- blocks of rows: sums over the base, and over Y beside it where it is not Y --------------------
 
@@ -265,9 +256,8 @@ class LabelProjection(MomentsModel, Projection):
 
     def _solve(self) -> None:
         ridge, k = self._ridge(), self._layout.n_columns
-        self._remember(self._edges_ or Edges(self.moments_.f_sum[-k:], np.ones(k)))
-        alphas = None if ridge is None else (ridge,)
-        self._take(pose_sums(self.moments_, self._label_factor(), self._edges_, k, alphas))
+        wanted = None if ridge is None else (ridge,)
+        self._take(pose_sums(self.moments_, self._label_factor(), self._edges_, k, wanted))
 
     def _scans(self) -> bool:
         return self._label_factor().needs_sizes
@@ -278,10 +268,6 @@ class LabelProjection(MomentsModel, Projection):
     def _use_scan(self, total: dict[str, Any]) -> None:
         sums = EdgeSums.from_arrays(total, shift=self._block_shift)
         self._edges_ = self._label_factor().edges(sums, self._layout.label_names)
-
-    def _remember(self, edges: Edges) -> None:
-        if hasattr(self, "edge_weights"):
-            self.edge_weights_ = edges.weights
 
     def _check_moments(self) -> None:
         """Refuse to merge or forget where the sums do not allow it."""
@@ -304,3 +290,17 @@ class LabelProjection(MomentsModel, Projection):
                 f"The degree of a row changes with its labels, so none can be {verb}ed: fit anew."
             )
         return layout
+
+
+def _cross_project(model: Any, X: Any, Y: sparse.csr_array, folds: Folds) -> np.ndarray:
+    """Project each row by a fit on the other folds, turned onto the fit on all rows."""
+    Z = np.empty((X.shape[0], model._n_features_out), dtype=model._dtype)
+    for fold in folds:
+        other = clone(model)
+        other._layout, other._dtype = model._layout, model._dtype
+        inside, _ = _safe_split(model, X, None, fold.train)
+        outside, _ = _safe_split(model, X, None, fold.test, fold.train)
+        other._take(other._pose(inside, Y[fold.train], moments=fold.moments))
+        turn = align(other._project(inside), model._project(X[fold.train]))
+        Z[fold.test] = other._project(outside) @ turn.astype(model._dtype)
+    return Z

@@ -16,7 +16,7 @@ from scipy import linalg
 
 from hyperlabel.geometry.edges import Edges
 from hyperlabel.geometry.factor import LabelFactor
-from hyperlabel.geometry.similarity import ThinFactor, clear_constant, mix_both
+from hyperlabel.geometry.similarity import FactorShape, ThinFactor, clear_constant, mix_both
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.eigen import Gram
 from hyperlabel.solvers.moments import Moments
@@ -25,27 +25,27 @@ from hyperlabel.solvers.ridge import CrossPath, Path, RidgePath, SamplePath, sol
 
 @dataclass(eq=False)
 class Posed:
-    """A ridge path of the base, the mix that makes it the factor, and the Gram of the centred base."""
+    """A ridge path of the base of a label factor, from which every form and λ is read."""
 
     path: Path
-    right: np.ndarray
-    base_gram: np.ndarray
+    factor: FactorShape
 
     @cached_property
     def gram(self) -> Gram:
         """That of the centred factor; it does not depend on λ."""
-        return Gram(mix_both(self.base_gram, self.right))
+        return Gram(self.factor.centered_gram())
 
     def read(self, form: str, alpha: float, n_components: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return eigenvalues and W: the exact form (13)(14), or the least-squares form (24)–(30)."""
+        right = self.factor.right
         if form == "exact":
             # A Galerkin solution errs by the square of its residual.
             noise = 10 * self.path.residual(alpha) ** 2 if self.path.solver == "krylov" else 0.0
-            found = self.gram.exact_form(mix_both(self.path.reduced(alpha), self.right), noise=noise)
+            found = self.gram.exact_form(mix_both(self.path.reduced(alpha), right), noise=noise)
         else:
             found = self.gram.least_squares_form()
         chosen = found.right[:, :n_components]
-        whole = self.right @ chosen if self.right.ndim == 2 else self.right[:, None] * chosen
+        whole = right @ chosen if right.ndim == 2 else right[:, None] * chosen
         return found.values[:n_components], self.path.combine(alpha, whole)
 
 
@@ -84,7 +84,7 @@ def pose(
         total = np.asarray(factor.base.sum(axis=0)).ravel()
         xf = dense(factor.base.T @ X).T - np.outer(moments.shift, total)
         path = RidgePath(replace(moments, xf=xf, f_sum=total, ff=None), alphas=alphas)
-    return Posed(path, factor.right, factor.gram)
+    return Posed(path, factor)
 
 
 def pose_sums(
@@ -103,7 +103,7 @@ def pose_sums(
         path: Path = CrossPath(sums.xf, x_mean=sums.x_mean, f_mean=sums.f_mean)
     else:
         path = RidgePath(sums, alphas=alphas)
-    return Posed(path, rule.right(edges, gram), gram)
+    return Posed(path, FactorShape(rule.right(edges, gram), gram, edges))
 
 
 def align(Z: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -120,7 +120,7 @@ class MLSI(LabelProjection):
         path: Any = posed.path
         s, t, basis = path.spectrum()
         solve = solve_latent if self.reading == "latent" else solve_projection
-        values, M = solve(s, t, posed.base_gram, self.beta, alpha)
+        values, M = solve(s, t, posed.factor.gram, self.beta, alpha)
         return values[: self.n_components], basis(M[:, : self.n_components])
 
 

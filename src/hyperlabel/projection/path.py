@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hyperlabel._params import check_params, number
 from hyperlabel._validation import check_fit
-from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram
+from hyperlabel.geometry.similarity import EXPANSIONS, FactorShape, centered_gram
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection._posed import Posed
 from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
@@ -206,14 +206,14 @@ def projection_path(
         rule = method._label_factor()
         edges = rule.edges(rule.count(Y, X), layout.label_names)
         columns, gram = bases.add(rule.base(Y, edges))
-        found[name] = method, columns, rule.right(edges, gram), gram
+        found[name] = method, columns, FactorShape(rule.right(edges, gram), gram, edges)
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
     shared = _SharedPath(path, alphas)
     return ProjectionPath(
         shared,
         {
-            name: (method, Posed(_Columns(shared, columns), right, gram))
-            for name, (method, columns, right, gram) in found.items()
+            name: (method, Posed(_Columns(shared, columns), shape))
+            for name, (method, columns, shape) in found.items()
         },
     )
 
@@ -224,9 +224,7 @@ def _check_method(method: Any) -> None:
         raise ValueError(f"A path takes projections with a label factor, such as OPLS, not {kind}.")
     check_params(method)
     if "alpha" not in method.get_params(deep=False) or method._refuses_blocks():
-        raise ValueError(
-            f"A path is solved for every λ on the rows themselves, which {kind} as given is not."
-        )
+        raise ValueError(f"A path solves for every λ on the rows themselves; {kind} as given does not.")
 
 
 class _Bases:

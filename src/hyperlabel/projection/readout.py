@@ -142,8 +142,7 @@ class ProjectionClassifier(MultiLabelClassifier):
         projection = clone(self._template()).set_params(n_components=None)
         X, Y = projection._check_fit(X, Y)
         centered = moments.centered()
-        announced = None if projection._ridge() is None else (*alphas, 0.0)
-        posed = projection._pose(X, Y, announced, moments)
+        posed = projection._pose(X, Y, moments=moments, alphas=(*alphas, 0.0))  # 0: any λ later
         kept: dict[float, np.ndarray] = {}
 
         def found(setting: dict[str, Any]) -> LinearMap:
