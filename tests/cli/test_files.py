@@ -211,7 +211,7 @@ def test_labels_that_are_lists_of_others_bring_a_warning(tmp_path):
     cells = ["a;b", "b;c", "a", "c", "a|b", "b"]
     path = write(tmp_path / "m.csv", ["note", "tags"], [[f"a note on {c}", c] for c in cells * 5])
     warned = done("fit", path, "--labels", "tags", "-o", tmp_path / "m.hyper").stderr
-    assert "1 label such as 'a|b' look" in warned
+    assert "1 label looks like a list of others, such as 'a|b'" in warned
 
 
 def test_cells_that_say_nan_or_none_are_no_labels_and_are_counted(tmp_path):

@@ -74,13 +74,13 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
             f"list, say what separates it with --label-separator{hint}.",
             err=True,
         )
-    lists = [
-        name for name in known if any(_is_list(name, mark, known) for mark in MARKS if mark != separator)
-    ]
+    others = [mark for mark in MARKS if mark != separator]
+    lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
     if lists:
+        looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
         click.echo(
-            f"Warning: {plural(len(lists), 'label')} such as {min(lists)!r} look like lists of others: a column "
-            "has one separator, which --label-separator names.",
+            f"Warning: {len(lists)} {looks} of others, such as {min(lists)!r}: a column has one separator, "
+            "which --label-separator names.",
             err=True,
         )
 
