@@ -149,7 +149,7 @@ def test_bad_input_ends_with_code_2_and_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["info", "t.csv"], "say which columns are labels"),
+        (["info", "t.csv"], "Say which column of t.csv holds the labels: --labels NAME"),
         (["info", "t.csv", "--label-column", "nope"], "there is no column 'nope'"),
         (["info", "t.csv", "--label-column", "tags", "--nominal", "drop"], "--nominal does not apply"),
         (["info", "d.arff", "--group", "who"], "--group does not apply"),

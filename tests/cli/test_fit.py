@@ -29,7 +29,7 @@ def run(*arguments, stdin=None):
 
 
 def tickets(path, n=90, seed=0, header=True):
-    """Multi-line quoted texts, several separators, empty tags."""
+    """Multi-line quoted texts, empty tags."""
     rng = np.random.default_rng(seed)
     names = list(TOPICS)
     with open(path, "w", newline="", encoding="utf-8") as file:
@@ -37,9 +37,8 @@ def tickets(path, n=90, seed=0, header=True):
         writer.writerow(["id", "body", "minutes", "tags"])
         for i in range(n):
             chosen = sorted(rng.choice(3, size=rng.integers(0, 3), replace=False))
-            mark = ["; ", ",", " | "][i % 3]
             body = "\n".join(TOPICS[names[j]].format(i=i) for j in chosen) or "Hello, just a question."
-            writer.writerow([i, body, rng.integers(1, 60), mark.join(names[j] for j in chosen)])
+            writer.writerow([i, body, rng.integers(1, 60), "; ".join(names[j] for j in chosen)])
     return path
 
 
@@ -77,7 +76,7 @@ def test_predict_csv_and_json_lines(folder, tmp_path):
         truth = list(csv.DictReader(file))
     assert [row["row"] for row in rows] == [str(i + 1) for i in range(20)]
     for row, true in zip(rows, truth, strict=True):
-        wanted = {t.strip() for t in true["tags"].replace("|", ";").replace(",", ";").split(";")} - {""}
+        wanted = {t.strip() for t in true["tags"].split(";")} - {""}
         assert set(filter(None, row["labels"].split(";"))) == wanted
     out = tmp_path / "out.jsonl"
     done = run("predict", folder / "model.hyper", folder / "new.csv", "--top", 2, "--id", "id", "-o", out)

@@ -84,13 +84,80 @@ def test_update_equals_a_fit_on_all_rows(folder, tmp_path):
     assert np.allclose(hyperlabel.load(model).decision_function(texts), old.decision_function(texts))
 
 
+def some(folder, target, rows, source="old.csv"):
+    lines = (folder / source).read_text().splitlines()
+    target.write_text("\n".join([lines[0], *(lines[1 + i] for i in rows)]) + "\n")
+    return target
+
+
+def scores(path):
+    return hyperlabel.load(path).decision_function(["a red apple", "blue tram", "a note on a green lorry"])
+
+
+def test_every_file_named_by_forget_is_forgotten(folder, tmp_path):
+    a, b = some(folder, tmp_path / "a.csv", range(10)), some(folder, tmp_path / "b.csv", range(10, 15))
+    both, each = tmp_path / "both.hyper", tmp_path / "each.hyper"
+    done = run("update", folder / "ridge.hyper", "--forget", a, "--forget", b, "-o", both, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["forgotten"] == 15
+    assert json.loads(done.stdout)["rows"] == 45
+    assert run("update", folder / "ridge.hyper", "--forget", a, "-o", each).exit_code == 0
+    assert run("update", each, "--forget", b).exit_code == 0
+    assert np.allclose(scores(both), scores(each))
+    assert not np.allclose(scores(both), scores(folder / "ridge.hyper"))
+
+
+def test_forgetting_several_files_is_all_or_nothing(folder, tmp_path):
+    model = tmp_path / "m.hyper"
+    shutil.copy(folder / "ridge.hyper", model)
+    a = some(folder, tmp_path / "a.csv", range(10))
+    stranger = tmp_path / "b.csv"
+    stranger.write_text("note,tags\ncar car apple tram banana,fruit\n")
+    for second, sentence in (
+        (stranger, "These rows were not all in the model"),
+        (a, "twice"),
+        ("no.csv", "no file"),
+    ):
+        done = run("update", model, "--forget", a, "--forget", second)
+        assert done.exit_code == 2, done.output
+        assert sentence in " ".join(done.output.split())
+        assert model.read_bytes() == (folder / "ridge.hyper").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("a note on red,colour\n" * 61, "Cannot take 61 rows out of 60"),
+        ("a note on red,colour\n" * 50, "'colour' would have fewer than 0 rows"),
+        ("car car apple apple apple tram,fruit\n", "negative sum of squares"),
+    ],
+)
+def test_rows_that_cannot_have_been_learned_are_not_forgotten(folder, tmp_path, rows, sentence):
+    path = tmp_path / "never.csv"
+    path.write_text("note,tags\n" + rows)
+    done = run("update", folder / "ridge.hyper", "--forget", path, "-o", tmp_path / "m.hyper")
+    assert done.exit_code == 2, done.output
+    assert sentence in " ".join(done.output.split())
+    assert not (tmp_path / "m.hyper").exists()
+
+
+def test_files_to_forget_may_stand_in_a_config(folder, tmp_path):
+    a = some(folder, tmp_path / "a.csv", range(10))
+    (tmp_path / "run.toml").write_text(f'[update]\nforget = "{a}"\n')
+    done = run(
+        "update", folder / "ridge.hyper", "--config", tmp_path / "run.toml", "-o", tmp_path / "m", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["forgotten"] == 10
+
+
 def test_update_labels(folder, tmp_path):
     model, target = tmp_path / "m.hyper", tmp_path / "changed.hyper"
     shutil.copy(folder / "ridge.hyper", model)
     before = model.read_bytes()
     done = run("update", model, folder / "more.csv")
     assert done.exit_code == 2
-    assert "1 labels the model does not know (urgent)" in " ".join(done.output.split())
+    assert "1 label the model does not know (urgent)" in " ".join(done.output.split())
     assert model.read_bytes() == before  # all or nothing
     done = run(
         *("update", model, folder / "more.csv", "--add-labels", "--rename-label", "colour=color"),
@@ -111,7 +178,7 @@ def test_update_labels(folder, tmp_path):
         (["update", "{f}/ridge.hyper"], "There is nothing to do"),
         (["update", "{f}/ridge.hyper", "--rename-label", "a"], "takes OLD=NEW"),
         (["update", "{f}/ridge.hyper", "--drop-label", "zzz"], "no label 'zzz'"),
-        (["update", "{f}/ridge.hyper", "--forget", "{f}/more.csv"], "labels the model does not know"),
+        (["update", "{f}/ridge.hyper", "--forget", "{f}/more.csv"], "1 label the model does not know"),
         (["explain", "{f}/mlknn.hyper", "{f}/new.csv"], "MLkNN is not linear"),
         (["explain", "{f}/ridge.hyper"], "Name a label"),
         (["explain", "{f}/ridge.hyper", "--label", "zzz"], "no label 'zzz'"),

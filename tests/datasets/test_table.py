@@ -28,7 +28,7 @@ from hyperlabel.datasets import (
 LISTED = (
     "id,body,size,tags,when,who\n"
     'p1,"two\nlines, ""quoted""",3.5,"b; a",2020-01-02,x\n'
-    "p2,plain,,a|c,2019-05-01,y\n"
+    "p2,plain,,a;c,2019-05-01,y\n"
     'p3,"",4,,2021-01-01,x\n'
     "p4,text,5,\"['b', 'c']\",2021-02-01,z\n"
 )

@@ -6,19 +6,15 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import click
+
 from hyperlabel.cli._input import names
+from hyperlabel.datasets._label_cells import MARKS
 
 _LOOK_AT = 300  # rows
+_FEW_LABELS = 10  # fewer may well occur once each
 _ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f"}
 _WORDS = 3.0  # a text column has at least so many words on average
-
-
-def list_column(path: str, labels: list[str]) -> str | None:
-    """Return the one column named as labels if it lists them, rather than saying 0 or 1."""
-    if len(labels) != 1:
-        return None
-    cells = _first_rows(path).get(labels[0])
-    return None if cells is None or _all_zero_one(cells) else labels[0]
 
 
 def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
@@ -35,7 +31,7 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
     missing = [name for name in labels if name not in columns]
     if missing:
         raise ValueError(f"{Path(path).name} has no column {missing[0]!r}; the columns are {shown}.")
-    if list_column(path, labels):
+    if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
         found["labels"], found["label_column"] = None, labels[0]
     taken = {*labels, *names(found.get("text") or "")}
     taken |= {str(found[key]) for key in ("label_column", "group", "time") if found.get(key)}
@@ -52,6 +48,50 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
             numbers = [n for n in others if n not in ids and _is_number(columns[n])]
             found["features"] = ",".join(numbers)
     return found
+
+
+def listing(column: str | None, separator: str | None) -> str:
+    """Say in a few words how a column lists labels."""
+    if separator is None:
+        how = "one to a cell or as lists"
+    elif separator == "":
+        how = "each cell one label (commas belong to the names; --label-separator ',' cuts there)"
+    else:
+        how = f"separated by {separator!r}"
+    return f"labels listed in {column!r}, {how}"
+
+
+def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
+    """Warn where labels look as if their cells were cut at the wrong mark."""
+    separator, known = options.get("label_separator"), set(table.label_names)
+    counts = table.Y.sum(axis=0)
+    once = [name for name, count in zip(table.label_names, counts, strict=True) if count == 1]
+    if len(known) >= _FEW_LABELS and 2 * len(once) > len(known):
+        spaced = sum(" " in name for name in once) > len(once) / 2
+        hint = " (for tags separated by spaces: --label-separator ' ')" if spaced else ""
+        click.echo(
+            f"Warning: {len(once)} of {len(known)} labels occur once, such as {once[0][:60]!r}: if this is a "
+            f"list, say what separates it with --label-separator{hint}.",
+            err=True,
+        )
+    others = [mark for mark in MARKS if mark != separator]
+    lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
+    if lists:
+        looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
+        click.echo(
+            f"Warning: {len(lists)} {looks} of others, such as {min(lists)!r}: a column has one separator, "
+            "which --label-separator names.",
+            err=True,
+        )
+
+
+def _is_list(name: str, mark: str, known: set[str]) -> bool:
+    return mark in name and all(part.strip() in known for part in name.split(mark))
+
+
+def plural(count: int, noun: str) -> str:
+    """Count something in words a person would use."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def _first_rows(path: str) -> dict[str, list[Any]]:

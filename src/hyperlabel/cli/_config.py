@@ -27,6 +27,8 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
         if parameter is None or parameter.name is None:
             known = ", ".join(sorted(by_spelling))
             raise ValueError(f"{path}: {command} has no option {key!r}; it has {known}.")
+        if parameter.multiple and not isinstance(value, list):
+            value = [value]
         joined = isinstance(value, list) and not parameter.multiple and parameter.nargs == 1
         defaults[parameter.name] = ",".join(map(str, value)) if joined else value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}

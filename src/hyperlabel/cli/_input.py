@@ -17,7 +17,10 @@ _OPTIONS = [
         "ARFF: their names, a Mulan XML file or a count (-6: the last six).",
     ),
     click.option("--label-column", help="Tables: the same as --labels for a column that lists them."),
-    click.option("--label-separator", help="Tables: what separates them (any of ; , | by default)."),
+    click.option(
+        "--label-separator",
+        help="Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]",
+    ),
     click.option("--features", help="Tables: the columns of numbers to use, separated by commas."),
     click.option("--text", help="Tables: the columns of raw text, separated by commas."),
     click.option("--group", help="Tables: the column of groups that must stay together."),
@@ -39,30 +42,70 @@ def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def load_file(path: str, options: dict[str, str | None]) -> Any:
-    """Read a data set; ``debtags`` stands for the embedded one."""
+def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str, str | None]]:
+    """Read a data set (``debtags`` is the embedded one); return it and the options as the file settled them.
+
+    What the user left open about a table is found from it: its columns, and what separates labels.
+    """
     from hyperlabel.datasets import load_debtags, read_data
+    from hyperlabel.datasets._table import TablePlan
 
     if path == "debtags" and not Path(path).exists():
-        return load_debtags()
+        return load_debtags(), options
+    options = settled(path, options)
+    given = reader_options(path, options)
     with plain_warnings():
-        return read_data(path, **reader_options(path, options))
+        if not _is_table(path):
+            return read_data(path, **given), options
+        plan = TablePlan(path, **given)
+        return plan.read(), options | {"label_separator": plan.label_separator}
+
+
+def load_file(path: str, options: dict[str, str | None]) -> Any:
+    """Read a data set, and say what separates its labels and what looks wrong about them."""
+    from hyperlabel.cli._columns import listing, warn_of_labels
+
+    data, options = read_file(path, options)
+    if options.get("label_column"):
+        click.echo(listing(options["label_column"], options["label_separator"]), err=True)
+        warn_of_labels(data, options)
+    return data
 
 
 def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> Iterator[Any]:
     """Read a data set in chunks."""
+    from hyperlabel.cli._columns import listing
     from hyperlabel.datasets import iter_data
+    from hyperlabel.datasets._table import scan_labels
 
+    given = reader_options(path, settled(path, options))
     with plain_warnings():
-        yield from iter_data(path, chunk_rows=chunk_rows, **reader_options(path, options))
+        if (column := given.get("label_column")) is not None:
+            mark, found = scan_labels(path, column, given.get("label_separator"))
+            given |= {"label_separator": mark or "", "label_names": found}
+            click.echo(listing(column, mark), err=True)
+        yield from iter_data(path, chunk_rows=chunk_rows, **given)
+
+
+def settled(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
+    """Fill in what was left open about the columns of a table."""
+    from hyperlabel.cli._columns import guess_columns
+
+    if not Path(path).exists():
+        raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
+    return guess_columns(path, options) if _is_table(path) else options
+
+
+def _is_table(path: str) -> bool:
+    from hyperlabel.datasets import data_format
+
+    return data_format(path) == "table"
 
 
 def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
     """Turn options as typed into those of the reader of the file's format."""
     from hyperlabel.datasets import data_format
 
-    if not Path(path).exists():
-        raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
     kind = data_format(path)
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     foreign = sorted(set(given) - _KNOWN.get(kind, set()))
@@ -75,20 +118,10 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
         given["labels"] = int(labels)
     elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
         given["labels"] = names(labels)
-        listed = _list_column(path, kind, given)
-        if listed is not None:
-            del given["labels"]
-            given["label_column"] = listed
     for key in ("features", "text"):
         if key in given:
             given[key] = names(given[key])
     return given
-
-
-def _list_column(path: str, kind: str, given: dict[str, Any]) -> str | None:
-    from hyperlabel.cli._columns import list_column
-
-    return list_column(path, given["labels"]) if kind == "table" and "label_column" not in given else None
 
 
 @contextmanager

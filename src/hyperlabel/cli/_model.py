@@ -50,7 +50,7 @@ class Columns:
             return data.text
         rows = np.empty((len(data), 1 + self.n_features), dtype=object)
         rows[:, 0] = data.text
-        rows[:, 1:] = np.asarray(data.X)
+        rows[:, 1:] = data.X.toarray() if hasattr(data.X, "toarray") else data.X
         return rows
 
 
@@ -117,9 +117,22 @@ def read_rows(source: str, columns: Columns, *, labelled: bool, ids: str | None 
     if not len(data):
         raise ValueError(f"{source} has no rows.")
     n = columns.n_features
+    if n and columns.feature_names and type(data.feature_names) is list:
+        data = _with_features(data, columns.feature_names, source)
     if n and data.n_features != n:
         raise ValueError(f"{source} has {data.n_features} features, the model was fitted on {n}.")
     return data
+
+
+def _with_features(data: Any, wanted: list[str], source: str) -> Any:
+    """Return the features the model knows, in its order; a file that names its own may have others."""
+    if data.feature_names == wanted:
+        return data
+    place = {name: j for j, name in enumerate(data.feature_names)}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise ValueError(f"{source} has no feature {missing[0]!r}, which the model was fitted on.")
+    return replace(data, X=data.X[:, [place[name] for name in wanted]], feature_names=wanted)
 
 
 def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:

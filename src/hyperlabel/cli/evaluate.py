@@ -36,6 +36,7 @@ _SHOWN = (
 @click.option("--json", "as_json", is_flag=True, help="Print every measure as JSON.")
 def evaluate(model: str, data: str, worst: int, as_json: bool) -> None:
     """Measure MODEL on the labelled rows of DATA (- reads stdin)."""
+    from hyperlabel.cli._columns import plural
     from hyperlabel.cli._model import aligned_labels, open_model, read_rows
     from hyperlabel.cli._progress import step
     from hyperlabel.metrics import evaluate as measure
@@ -50,7 +51,9 @@ def evaluate(model: str, data: str, worst: int, as_json: bool) -> None:
         raise ValueError(f"{data} shares no label with the model: its labels are {', '.join(unknown[:5])}, …")
     if unknown:
         shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
-        click.echo(f"Warning: {len(unknown)} labels the model does not know were left out: {shown}", err=True)
+        click.echo(
+            f"Warning: left out {plural(len(unknown), 'label')} the model does not know: {shown}", err=True
+        )
     with step("predicting"):
         rows = file.columns.inputs(table)
         predicted = file.predict(rows)
@@ -61,14 +64,13 @@ def evaluate(model: str, data: str, worst: int, as_json: bool) -> None:
         found |= {"worst": per_label} if worst else {}
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    click.echo(f"{values['n_rows']} rows, {values['n_labels']} labels")
+    click.echo(f"{plural(int(values['n_rows']), 'row')}, {plural(int(values['n_labels']), 'label')}")
     for name in _SHOWN:
         if name in values:
             click.echo(f"{name:32} {values[name]:.4f}")
     for label in per_label:
-        click.echo(
-            f"F1 {label['f1']:.3f}  {label['label']} ({label['rows']} rows, {label['predicted']} predicted)"
-        )
+        rows = plural(label["rows"], "row")
+        click.echo(f"F1 {label['f1']:.3f}  {label['label']} ({rows}, {label['predicted']} predicted)")
 
 
 def _worst(Y: Any, predicted: Any, names: list[str], count: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import input_options, load_file, names
+from hyperlabel.cli._input import input_options, names, read_file
 
 _READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 
@@ -92,21 +92,21 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
 
 def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     """Read labelled rows; return them and what their columns are."""
-    from hyperlabel.cli._columns import guess_columns
+    from hyperlabel.cli._columns import warn_of_labels
     from hyperlabel.cli._model import Columns
     from hyperlabel.datasets import data_format
 
-    if not Path(data).exists() and data != "debtags":
-        raise FileNotFoundError(f"There is no file {data}: check the path (embedded data: debtags).")
+    table, reading = read_file(data, reading)
     kind = "npz" if data == "debtags" else data_format(data)
-    if kind == "table":
-        reading = guess_columns(data, reading)
-    table = load_file(data, reading)
     if not len(table):
         raise ValueError(f"{data} has no rows.")
-    text = names(reading.get("text") or "") or (
-        ["text"] if kind == "npz" and table.text is not None and not table.n_features else []
-    )
+    if reading.get("label_column"):
+        warn_of_labels(table, reading)
+    text = names(reading.get("text") or "")
+    if table.text is not None and kind != "table":  # several columns of text were joined when written
+        text = [] if _is_sparse(table) else ["text"]
+        if not text:
+            click.echo(f"Warning: {data}: the texts beside sparse numbers are left out.", err=True)
     if kind == "table" and not text and not table.n_features:
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     columns = Columns(
@@ -121,6 +121,12 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _is_sparse(table: Any) -> bool:
+    from scipy import sparse
+
+    return bool(table.n_features) and sparse.issparse(table.X)
 
 
 def _again(data: str, kind: str, reading: dict[str, str | None], table: Any) -> dict[str, Any]:
@@ -165,8 +171,9 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         words=options["words"] or (AUTO_WORDS if method == "auto" else WORDS),
         seed=options["seed"],
     )
-    is_sparse = sparse.issparse(table.X)
-    features = features_step(bool(columns.text), columns.n_features, is_sparse, choices.words, len(table))
+    features = features_step(
+        bool(columns.text), columns.n_features, _is_sparse(table), choices.words, len(table)
+    )
     with plain_warnings():
         try:
             rows = features.fit_transform(columns.inputs(table))
@@ -199,16 +206,31 @@ def _check_target(output: str) -> None:
 
 
 def _found(table: Any, columns: Any) -> str:
-    parts = [f"{len(table)} rows, {table.n_labels} labels"]
+    from hyperlabel.cli._columns import listing, plural
+
+    parts = [f"{plural(len(table), 'row')}, {plural(table.n_labels, 'label')}"]
     if columns.label_column:
-        parts.append(f"labels listed in {columns.label_column!r}")
+        parts.append(listing(columns.label_column, columns.label_separator))
     if columns.text:
         parts.append("text: " + ", ".join(map(repr, columns.text)))
     if columns.n_features:
         shown = ", ".join(map(repr, columns.feature_names[:5])) + (", …" if columns.n_features > 5 else "")
-        what = "column of numbers" if columns.n_features == 1 else "columns of numbers"
-        parts.append(f"{columns.n_features} {what}" + (f": {shown}" if columns.feature_names else ""))
+        what = plural(columns.n_features, "column") + " of numbers"
+        parts.append(what + (f": {shown}" if columns.feature_names else ""))
+    unlabelled, empty = _gaps(table)
+    if unlabelled:
+        parts.append(f"{plural(unlabelled, 'row')} without labels")
+    if empty and columns.text:
+        parts.append(plural(empty, "empty text"))
     return "; ".join(parts)
+
+
+def _gaps(table: Any) -> tuple[int, int]:
+    """Count rows without labels, and empty texts."""
+    import numpy as np
+
+    unlabelled = int((np.diff(table.Y.indptr) == 0).sum())
+    return unlabelled, sum(not text.strip() for text in table.text or ())
 
 
 def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:

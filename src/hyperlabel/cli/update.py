@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +15,12 @@ from hyperlabel.cli._config import config_option
 @click.argument("model")
 @click.argument("new", required=False)
 @config_option
-@click.option("--forget", help="File of rows to take out again; they must be among those learned.")
+@click.option(
+    "--forget",
+    "leaving",
+    multiple=True,
+    help="File of rows to take out again, which must be among those learned; may be repeated.",
+)
 @click.option("--add-label", "added", multiple=True, help="New label, so far on no row; may be repeated.")
 @click.option("--add-labels", "add_all", is_flag=True, help="Add every label of NEW the model does not know.")
 @click.option("--drop-label", "dropped", multiple=True, help="Label to remove; may be repeated.")
@@ -24,7 +30,7 @@ from hyperlabel.cli._config import config_option
 def update(
     model: str,
     new: str | None,
-    forget: str | None,
+    leaving: tuple[str, ...],
     added: tuple[str, ...],
     add_all: bool,
     dropped: tuple[str, ...],
@@ -35,14 +41,15 @@ def update(
     """Merge the labelled rows of NEW into MODEL, forget rows, and add, drop or rename labels.
 
     Equal to a fit on all rows at once, with the words and λ of the first fit; cuts are kept. The file
-    changes only once everything has worked. Labels change first, so NEW uses the new names.
+    changes only once everything has worked: the rows of every file are forgotten, or none. Labels change
+    first, so NEW uses the new names.
     """
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import retrain
 
     renames = _renames(renamed)
-    if new is None and forget is None and not (added or dropped or renames):
+    if new is None and not leaving and not (added or dropped or renames):
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
@@ -50,44 +57,45 @@ def update(
         file = open_model(model)
     names = [renames.get(name, name) for name in file.columns.label_names]
     names = [name for name in names if name not in dropped] + list(added)
-    tables: dict[str, Any] = {}
-    for role, path in (("new", new), ("forget", forget)):
-        if path is not None:
-            tables[role] = _read(file, path, names, add_all and role == "new", dropped, renames)
-    extra = tables["new"][3] if "new" in tables else []
+    change = dropped, renames
+    entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
+    forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in _once(leaving)])
     names += extra
-    changes = {role: (rows, _widened(Y, len(names))) for role, (rows, Y, _, _) in tables.items()}
     with step("updating"):
         changed = retrain(
             file.model,
-            changes.get("new"),
-            forget=changes.get("forget"),
+            entering,
+            forget=forgotten and (forgotten[0], _widened(forgotten[1], len(names))),
             add_labels=[*added, *extra],
             drop_labels=dropped,
             rename_labels=renames,
         )
-    counts = {role: table[2] for role, table in tables.items()}
-    rows = file.columns.rows + counts.get("new", 0) - counts.get("forget", 0)
+    merged, taken = (0 if part is None else part[1].shape[0] for part in (entering, forgotten))
+    rows = file.columns.rows + merged - taken
     labels = file.columns.labels and names
     updated = with_columns(ModelFile(changed, file.columns, output or model), label_names=names, rows=rows)
     updated = with_columns(updated, labels=list(labels or []))
-    save_model(updated, changes["new"][0] if "new" in changes else None)
+    save_model(updated, None if entering is None else entering[0])
     found = {
         "model": updated.path,
         "rows": rows,
         "labels": len(names),
-        "merged": counts.get("new", 0),
-        "forgotten": counts.get("forget", 0),
+        "merged": merged,
+        "forgotten": taken,
         "added": [*added, *extra],
         "dropped": list(dropped),
         "renamed": renames,
     }
-    if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-        return
-    click.echo(
-        f"Wrote {updated.path}: {found['merged']} rows merged, {found['forgotten']} forgotten, now {rows} "
-        f"rows and {len(names)} labels; cuts of known labels and the words are those of the first fit."
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _sentence(found))
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    from hyperlabel.cli._columns import plural
+
+    return (
+        f"Wrote {found['model']}: {plural(found['merged'], 'row')} merged, {found['forgotten']} forgotten, "
+        f"now {plural(found['rows'], 'row')} and {plural(found['labels'], 'label')}; cuts of known labels "
+        "and the words are those of the first fit."
     )
 
 
@@ -106,10 +114,11 @@ def _read(
     add_all: bool,
     dropped: tuple[str, ...],
     renames: dict[str, str],
-) -> tuple[Any, Any, int, list[str]]:
-    """Rows, their labels in the order of `names` (and the new ones), their number, the new labels."""
+) -> tuple[tuple[Any, Any], list[str]]:
+    """Rows, their labels in the order of `names` (and the new ones), the new labels."""
     from dataclasses import replace
 
+    from hyperlabel.cli._columns import plural
     from hyperlabel.cli._model import aligned_labels, read_rows
 
     columns = file.columns
@@ -123,12 +132,38 @@ def _read(
     if unknown and not add_all:
         shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         raise ValueError(
-            f"{path} has {len(unknown)} labels the model does not know ({shown}): add them with "
+            f"{path} has {plural(len(unknown), 'label')} the model does not know ({shown}): add them with "
             "--add-labels, or each with --add-label."
         )
     if unknown:
         Y, _ = aligned_labels(table, [*names, *unknown])
-    return columns.inputs(table), Y, len(table), unknown
+    return (columns.inputs(table), Y), unknown
+
+
+def _once(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a file that is named twice: its rows can leave once only."""
+    seen: list[Path] = []
+    for path in paths:
+        if (place := Path(path).resolve()) in seen:
+            raise ValueError(f"--forget names {path} twice.")
+        seen.append(place)
+    return paths
+
+
+def _stacked(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
+    """Put the rows and labels of several files on top of each other, so that they leave in one step."""
+    import numpy as np
+    from scipy import sparse
+
+    if not parts:
+        return None
+    rows = [rows for rows, _ in parts]
+    Y = sparse.vstack([Y for _, Y in parts], format="csr")
+    if isinstance(rows[0], list):
+        return [row for part in rows for row in part], Y
+    if any(sparse.issparse(part) for part in rows):
+        return sparse.vstack(rows, format="csr"), Y
+    return np.concatenate(rows), Y
 
 
 def _widened(Y: Any, n_labels: int) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.datasets._dataset import Dataset, indicator_from_sets, stack
+from hyperlabel.datasets._label_cells import find_separator, label_sets, warn_of_empty
 from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets._table_sources import Cells, read_cells
 
@@ -45,10 +46,12 @@ def read_table(
     labels : list of str, optional
         Columns that are labels: 0/1, true/false, yes/no.
     label_column : str, optional
-        Instead, the one column that lists the labels of each row.
+        Instead, the one column that lists the labels of each row. A cell that is empty or says ``na``,
+        ``n/a``, ``#n/a``, ``<na>``, ``nan``, ``null``, ``none``, ``?`` or ``-`` (in any case) lists none.
     label_separator : str, optional
-        What separates them. By default any of ``;``, ``,`` and ``|``; blanks around names, empty names
-        and brackets and quotes around lists do not count.
+        What separates them; ``""`` takes each cell as one label. By default the one of ``;``, ``|`` and
+        ``,`` that explains the column: names that hold commas ("Drinks, hot") stay whole. Blanks
+        around names, empty names and brackets and quotes around lists do not count.
     label_names : list of str, optional
         With ``label_column``: the labels and their order; by default all that occur, sorted.
     features : list of str, optional
@@ -78,17 +81,8 @@ def read_table(
     >>> data.label_sets(), data.text, data.X.tolist()
     ([['a', 'b'], []], ['two\nlines', 'short'], [[3.0], [4.0]])
     """
-    plan = _Plan(path, labels, label_column, label_separator, features, text, group, time, name)
-    parts, sets = [], []
-    for cells in read_cells(path, 20_000, delimiter):
-        plan.settle(cells)
-        parts.append(plan.dataset(cells, None))
-        if label_column is not None:
-            sets += plan.label_sets(cells)
-    data = stack(parts)
-    if label_column is None:
-        return data
-    return plan.with_sets(data, sets, label_names)
+    plan = TablePlan(path, labels, label_column, label_separator, features, text, group, time, name)
+    return plan.read(delimiter, label_names)
 
 
 def iter_table(
@@ -122,37 +116,55 @@ def iter_table(
     ...     [part.Y.shape for part in parts]
     [(1, 2), (1, 2)]
     """
-    plan = _Plan(path, labels, label_column, label_separator, features, text, group, time, name)
+    plan = TablePlan(path, labels, label_column, label_separator, features, text, group, time, name)
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
-    if label_column is not None and label_names is None:
-        found: set[str] = set()
-        for cells in read_cells(path, chunk_rows, delimiter):
-            plan.need([label_column], cells)
-            for row in plan.label_sets(cells):
-                found.update(row)
-        label_names = sorted(found)
+    if label_column is not None and (label_names is None or label_separator is None):
+        plan.label_separator, found = scan_labels(path, label_column, label_separator, delimiter, chunk_rows)
+        label_names = found if label_names is None else label_names
     for cells in read_cells(path, chunk_rows, delimiter):
         plan.settle(cells)
         data = plan.dataset(cells, None)
         if label_column is not None:
-            data = plan.with_sets(data, plan.label_sets(cells), label_names)
+            data = plan.with_sets(data, cells.columns[label_column], label_names)
         yield data
 
 
+def scan_labels(
+    path: str | os.PathLike[str],
+    label_column: str,
+    label_separator: str | None = None,
+    delimiter: str | None = None,
+    chunk_rows: int = 20_000,
+) -> tuple[str | None, list[str]]:
+    """Read a list column alone: return what separates its labels, and all labels, sorted."""
+    distinct: Counter[str] = Counter()
+    lists: set[str] = set()
+    for cells in read_cells(path, chunk_rows, delimiter):
+        need([label_column], cells)
+        for cell in cells.columns[label_column]:
+            if isinstance(cell, list | tuple):
+                lists.update(label_sets([cell], None)[0])
+            elif cell is not None:
+                distinct[str(cell)] += 1
+    warn_of_empty(distinct.elements(), label_column, Path(path).name)
+    separator = find_separator(distinct) if label_separator is None else label_separator
+    return separator, sorted(lists.union(*label_sets(list(distinct), separator)))
+
+
 @dataclass
-class _Plan:
+class TablePlan:
     """Which column becomes what; the columns of numbers are settled by the first chunk."""
 
     path: str | os.PathLike[str]
-    labels: Sequence[str] | str | None
-    label_column: str | None
-    label_separator: str | None
-    features: Sequence[str] | None
-    text: Sequence[str] | str | None
-    group: str | None
-    time: str | None
-    name: str | None
+    labels: Sequence[str] | str | None = None
+    label_column: str | None = None
+    label_separator: str | None = None
+    features: Sequence[str] | None = None
+    text: Sequence[str] | str | None = None
+    group: str | None = None
+    time: str | None = None
+    name: str | None = None
     numbers: list[str] | None = None
 
     def __post_init__(self) -> None:
@@ -167,15 +179,23 @@ class _Plan:
         if len(set(self.label_list)) < len(self.label_list):
             raise DataError("a label column is listed more than once.", self.path)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
-        pattern = r"[;,|]" if self.label_separator is None else re.escape(self.label_separator)
-        self.separator = re.compile(r"\s+" if self.label_separator == " " else pattern)
 
-    def need(self, columns: Sequence[str], cells: Cells) -> None:
-        """Refuse columns the table does not have."""
-        for column in columns:
-            if column not in cells.columns:
-                shown = ", ".join(list(cells.columns)[:12]) + (", …" if len(cells.columns) > 12 else "")
-                raise DataError(f"there is no column {column!r}; there are {shown}.", cells.path)
+    def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
+        """Read the whole table; `label_separator` then says what separates the labels."""
+        parts: list[Dataset] = []
+        listed: list[Any] = []
+        for cells in read_cells(self.path, 20_000, delimiter):
+            self.settle(cells)
+            parts.append(self.dataset(cells, None))
+            if self.label_column is not None:
+                listed += cells.columns[self.label_column]
+        data = stack(parts)
+        if self.label_column is None:
+            return data
+        warn_of_empty(listed, self.label_column, Path(self.path).name, label_names)
+        if self.label_separator is None:
+            self.label_separator = find_separator(listed)
+        return self.with_sets(data, listed, label_names)
 
     def settle(self, cells: Cells) -> None:
         """Choose the columns of numbers, once."""
@@ -183,9 +203,9 @@ class _Plan:
             return
         special = [*self.label_list, *self.text_list]
         special += [column for column in (self.label_column, self.group, self.time) if column is not None]
-        self.need(special, cells)
+        need(special, cells)
         if self.features is not None:
-            self.need(list(self.features), cells)
+            need(list(self.features), cells)
             self.numbers = list(self.features)
             return
         others = [column for column in cells.columns if column not in special]
@@ -219,35 +239,25 @@ class _Plan:
             text=self._texts(cells) if self.text_list else None,
         )
 
-    def with_sets(self, data: Dataset, sets: list[list[str]], label_names: Sequence[str] | None) -> Dataset:
-        """Give a data set the labels its list column names."""
+    def with_sets(self, data: Dataset, cells: Sequence[Any], label_names: Sequence[str] | None) -> Dataset:
+        """Give a data set the labels that the cells of its list column name."""
         try:
-            Y, names = indicator_from_sets(sets, label_names)
+            Y, names = indicator_from_sets(label_sets(cells, self.label_separator, label_names), label_names)
         except ValueError as error:
             raise DataError(f"{error}", self.path) from None
         return Dataset(data.X, Y, data.feature_names, names, data.name, data.groups, data.time, data.text)
 
-    def label_sets(self, cells: Cells) -> list[list[str]]:
-        """Split the cells of the list column."""
-        assert self.label_column is not None
-        self.need([self.label_column], cells)
-        return [self._split(cell) for cell in cells.columns[self.label_column]]
-
-    def _split(self, cell: Any) -> list[str]:
-        if cell is None:
-            return []
-        if isinstance(cell, list | tuple):
-            names = [str(value).strip() for value in cell if value is not None]
-        else:
-            inner = str(cell).strip()
-            if inner[:1] == "[" and inner[-1:] == "]":
-                inner = inner[1:-1]
-            names = [part.strip().strip("'\"").strip() for part in self.separator.split(inner)]
-        return [name for name in dict.fromkeys(names) if name]
-
     def _texts(self, cells: Cells) -> list[str]:
         parts = [["" if v is None else str(v) for v in cells.columns[column]] for column in self.text_list]
         return ["\n".join(row) for row in zip(*parts, strict=True)]
+
+
+def need(columns: Sequence[str], cells: Cells) -> None:
+    """Refuse columns the table does not have."""
+    for column in columns:
+        if column not in cells.columns:
+            shown = ", ".join(list(cells.columns)[:12]) + (", …" if len(cells.columns) > 12 else "")
+            raise DataError(f"there is no column {column!r}; there are {shown}.", cells.path)
 
 
 def _convert(cells: Cells, column: str, convert: Callable[[Any], float], meaning: str) -> np.ndarray:

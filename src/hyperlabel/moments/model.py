@@ -25,6 +25,7 @@ from hyperlabel._validation import (
     encode_like,
     layout_of_classes,
 )
+from hyperlabel.solvers.leftover import contradiction
 from hyperlabel.solvers.moments import Moments
 
 MIN_DIGITS = 8.0
@@ -136,7 +137,8 @@ class MomentsModel(BlockModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows that are among those fitted on.
+            Rows that are among those fitted on. What cannot have been among them is refused
+            (label counts or sums of squares that would turn negative); not every stranger shows.
         y : array-like or sparse matrix
             Their labels as given in `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -172,8 +174,7 @@ class MomentsModel(BlockModel):
         left.subtract(self._new_rows(*leaving))
         if left.weight <= 0:
             raise ValueError("Nothing would be left: a model cannot forget all its rows.")
-        if left.f_sum.min() < -1e-9 * left.weight:
-            raise ValueError("These rows were not all in the model: some label would have fewer than 0 rows.")
+        self._check_left(left)
         if left.digits_kept() < MIN_DIGITS:
             raise ValueError(
                 f"Forgetting these rows would leave only {left.digits_kept():.0f} correct digits "
@@ -182,6 +183,16 @@ class MomentsModel(BlockModel):
         self.moments_ = left
         self._solve()
         return self
+
+    def _check_left(self, left: Moments) -> None:
+        """Refuse to forget rows that cannot have been in the sums."""
+        names = [str(name) for name in self._layout.label_names]
+        columns = len(left.f_sum)  # a factor may have columns of its own
+        labels = names if len(names) == columns else [f"factor {j}" for j in range(columns)]
+        zero_one = type(self)._factor is BlockModel._factor
+        why = contradiction(left, self.moments_, labels, zero_one=zero_one)
+        if why is not None:
+            raise ValueError(f"These rows were not all in the model: {why}.")
 
     def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> Moments:
         X = check_features(self, X)
