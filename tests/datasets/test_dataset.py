@@ -246,3 +246,22 @@ def test_statistics_of_many_labels_stay_small():
     found = data.describe()
     assert len(found["correlated_pairs"]) == 10
     assert found["labels"] == 100_000
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: X.astype(object)])
+def test_complex_features_are_refused(form):
+    """Their imaginary part was dropped."""
+    with pytest.raises(ValueError, match="X holds complex numbers"):
+        Dataset(form(np.array([[1 + 2j, 0], [0, 1]])), [[1], [0]])
+
+
+@pytest.mark.parametrize("X", [[["1", "0_1"]], np.array([["1", "0_1"]], dtype=object), [["a", "b"]]])
+def test_text_features_are_refused(X):
+    with pytest.raises(ValueError, match="X holds text"):
+        Dataset(X, [[1]])
+
+
+def test_complex_features_in_npz_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.array([[1 + 2j]]), Y=np.array([[1]]))
+    with pytest.raises(DataError, match="X holds complex numbers"):
+        load_npz(tmp_path / "a.npz")

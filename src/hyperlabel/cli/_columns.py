@@ -116,9 +116,9 @@ def _words(cells: list[Any]) -> float:
 
 
 def _is_number(cells: list[Any]) -> bool:
-    from hyperlabel.datasets._table import _starts_with_number
+    from hyperlabel.datasets._table_columns import first_is_number
 
-    return _starts_with_number(cells)
+    return first_is_number(cells) is not False
 
 
 def _is_id(name: str, cells: list[Any]) -> bool:

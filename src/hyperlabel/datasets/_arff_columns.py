@@ -14,6 +14,7 @@ from scipy import sparse
 from hyperlabel.datasets._arff_header import Attribute, Header
 from hyperlabel.datasets._dataset import Dataset
 from hyperlabel.datasets._lines import LineReader
+from hyperlabel.datasets._numbers import to_number
 
 
 @dataclass(eq=False)
@@ -25,6 +26,7 @@ class Columns:
     features: np.ndarray  # positions of the features kept
     is_label: np.ndarray
     zero_one: np.ndarray  # attributes whose values must be 0 or 1
+    one_digit: np.ndarray  # and, declared {0,1}, so written
     is_plain: bool  # nothing but numbers and {0,1}: blocks may take the fast way
 
     @classmethod
@@ -56,7 +58,13 @@ class Columns:
         numeric = np.array([attribute.kind == "numeric" for attribute in attributes])
         is_plain = not dropped and bool((zero_one | numeric).all())
         return cls(
-            attributes, np.array(places), np.array(kept, dtype=int), is_label, zero_one | is_label, is_plain
+            attributes,
+            np.array(places),
+            np.array(kept, dtype=int),
+            is_label,
+            zero_one | is_label,
+            zero_one,
+            is_plain,
         )
 
     @cached_property
@@ -140,13 +148,11 @@ def _converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:
 def _number(text: str) -> float:
     if text == "?":
         return float("nan")
-    if "_" in text:  # Python reads 1_000, ARFF does not
-        raise ValueError(text)
-    return float(text)
+    return to_number(text)
 
 
 def _label_number(text: str) -> float:
-    value = float(text)
+    value = to_number(text)
     if value not in (0.0, 1.0):
         raise ValueError(text)
     return value

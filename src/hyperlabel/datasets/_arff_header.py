@@ -8,11 +8,12 @@ from functools import lru_cache
 from typing import Literal
 
 from hyperlabel.datasets._lines import LineReader
+from hyperlabel.datasets._numbers import BLANKS, to_number
 
-_QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
-_ATTRIBUTE = re.compile(rf"@attribute\s+(?:({_QUOTED})\s*|(\S+)\s+)(\S.*)$", re.IGNORECASE)
+QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
+_ATTRIBUTE = re.compile(rf"@attribute\s+(?:({QUOTED})\s*|(\S+)\s+)(\S.*)$", re.IGNORECASE)
 _TIGHT = re.compile(r"@attribute\s+()([^\s{]+)(\{.*)$", re.IGNORECASE)  # name{0,1} without a space
-_VALUE = re.compile(rf"\s*({_QUOTED}|(?!['\"])[^,]*?)\s*(?:,|$)")
+_VALUE = re.compile(rf"\s*+(?:({QUOTED})\s*+|((?!['\"])[^,]*))(?:,|$)", re.ASCII)
 _TRUE_FALSE = ({"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"}, {"off", "on"})
 _TRUE = {"yes", "y", "true", "t", "on"}
 
@@ -35,7 +36,7 @@ class Attribute:
     is_number : bool
         Whether the column reads as numbers without one-hot encoding.
     is_zero_one : bool
-        Whether the declared values are 0 and 1 (or one of them), so written.
+        Whether the declared values are 0 and 1, so written.
     """
 
     name: str
@@ -66,18 +67,18 @@ def unquote(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
 
 
-def split_values(text: str) -> list[tuple[int, str]]:
-    """Split a comma-separated list that may hold quotes: (position, value as written)."""
+def split_values(text: str) -> list[str]:
+    """Split a comma-separated list that may hold quotes into its values, quotes and escapes removed."""
     found = []
     position = 0
     while True:
         match = _VALUE.match(text, position)
         if match is None:  # a quote that never closes, or text after one that did
             raise ValueError(position)
-        found.append((match.start(1), match[1]))
+        found.append(unquote(match[1] or match[2].rstrip(BLANKS)))
         if match.end() >= len(text):
             if text.endswith(",") and match[0].endswith(","):
-                found.append((len(text), ""))
+                found.append("")
             return found
         position = match.end()
 
@@ -125,7 +126,7 @@ def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
             raise lines.fail(
                 f"a quote in the values of {name!r} never closes.", lines.line, column + error.args[0] + 1
             ) from None
-        return Attribute(name, "nominal", values, codes, is_number, set(values) <= {"0", "1"})
+        return Attribute(name, "nominal", values, codes, is_number, set(values) == {"0", "1"})
     if word in ("numeric", "real", "integer"):
         return Attribute(name, "numeric")
     if word in ("string", "date"):
@@ -140,9 +141,9 @@ def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
 @lru_cache(maxsize=64)  # most files declare {0,1} a thousand times
 def _nominal(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
     """Values between the braces, their numbers, and whether these numbers mean something."""
-    values = tuple(unquote(value) for _, value in split_values(text))
+    values = tuple(split_values(text))
     try:
-        return values, {value: float(value) for value in values}, True
+        return values, {value: to_number(value) for value in values}, True
     except ValueError:
         pass
     if any({value.lower() for value in values} <= words for words in _TRUE_FALSE):

@@ -1,8 +1,8 @@
 """The rows of an ARFF file as numbers.
 
-Two ways through the body. Blocks of plain numbers go through a few array operations; a block that
-holds anything else (words, quotes, comments, mistakes) goes line by line through the careful parser,
-which also says where a mistake is. Both give the same values.
+The careful parser, line by line, says what a row may be and where a mistake is. Blocks of nothing but rows
+of plain numbers, as most files are, go through a few array operations that give the same values; whatever
+is not in that form (words, quotes, comments, mistakes) they leave to the careful parser.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets._arff_columns import Columns
-from hyperlabel.datasets._arff_header import Attribute, split_values, unquote
+from hyperlabel.datasets._arff_header import QUOTED, Attribute, split_values, unquote
 from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import find_words, read_digits, read_numbers
+from hyperlabel.datasets._numbers import BLANKS, WORD, find_words, read_digits, read_numbers, to_whole
+
+_PAIR = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})\s*+|([^,\s'\"][^,]*))(?:,|$)", re.ASCII)
 
 # -- dense rows -----------------------------------------------------------------------------------
 
@@ -24,19 +26,20 @@ def dense_block(block: bytes, first: int, columns: Columns, lines: LineReader) -
     """Rows × attributes as numbers."""
     width = len(columns.attributes)
     if columns.is_plain:
-        raw = _dense_plain(block, width, columns.zero_one)
+        raw = _dense_plain(block, columns)
         if raw is not None:
             return raw
     found = []
     for number, line in enumerate(decode(block).split("\n"), start=first):
-        text = line.strip()
+        text = line.strip(BLANKS)
         if text and not text.startswith("%"):
             found.append(_dense_row(line, number, columns, lines))
     return np.array(found, dtype=np.float64).reshape(-1, width)
 
 
-def _dense_plain(block: bytes, width: int, zero_one: np.ndarray) -> np.ndarray | None:
+def _dense_plain(block: bytes, columns: Columns) -> np.ndarray | None:
     """Parse rows of plain numbers; None when anything looks odd."""
+    width = len(columns.attributes)
     words = find_words(block + b"\n", b",\n")
     used = (words.marks != 10) | (words.before > 0)  # blank lines do not count
     used[1:] |= words.marks[:-1] == 44
@@ -50,28 +53,29 @@ def _dense_plain(block: bytes, width: int, zero_one: np.ndarray) -> np.ndarray |
     if values is None:
         return None
     raw = values.reshape(-1, width)
-    bound = raw[:, zero_one]
-    return raw if ((bound == 0) | (bound == 1)).all() else None
+    bound = raw[:, columns.zero_one]
+    lengths = (words.finish - words.begin).reshape(-1, width)[:, columns.one_digit]
+    return raw if ((bound == 0) | (bound == 1)).all() and (lengths == 1).all() else None
 
 
 def _dense_row(line: str, number: int, columns: Columns, lines: LineReader) -> list[float]:
     width = len(columns.attributes)
-    if line.lstrip().startswith("{"):
+    if line.lstrip(BLANKS).startswith("{"):
         raise lines.fail("a sparse row in a file of dense rows.", number, 1)
     if "'" in line or '"' in line:
         try:
-            fields = [unquote(value) for _, value in split_values(line)]
+            fields = split_values(line)
         except ValueError as error:
             raise lines.fail("a quote never closes.", number, error.args[0] + 1) from None
     else:
-        fields = [value.strip() for value in line.split(",")]
+        fields = [value.strip(BLANKS) for value in line.split(",")]
         if len(fields) == 1 and width > 1:
-            fields = line.split()  # Weka also takes blanks and tabs
+            fields = WORD.findall(line)  # Weka also takes blanks and tabs
     if len(fields) != width:
         raise lines.fail(
             f"the row has {len(fields)} values, the header declares {width} attributes.",
             number,
-            len(line.rstrip()) + 1,
+            len(line.rstrip(BLANKS)) + 1,
         )
     try:
         return [parse(value) for parse, value in zip(columns.parse, fields, strict=True)]
@@ -114,12 +118,12 @@ def sparse_block(block: bytes, first: int, columns: Columns, lines: LineReader) 
     """Rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
     width = len(columns.attributes)
     if columns.is_plain:
-        raw = _sparse_plain(block, width, columns.zero_one)
+        raw = _sparse_plain(block, columns)
         if raw is not None:
             return raw
     indptr, indices, values = [0], [], []
     for number, line in enumerate(decode(block).split("\n"), start=first):
-        text = line.strip()
+        text = line.strip(BLANKS)
         if not text or text.startswith("%"):
             continue
         for j, value in _sparse_row(line, number, columns, lines):
@@ -132,17 +136,20 @@ def sparse_block(block: bytes, first: int, columns: Columns, lines: LineReader) 
     )
 
 
-def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_array | None:
+def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
     """Parse rows ``{index value, …}`` of plain numbers; None when anything looks odd."""
+    width, zero_one = len(columns.attributes), columns.zero_one
     found = _short_pairs(block) or _spaced_pairs(block)
     if found is None:
         return None
-    where, values, pairs = found
-    if not ((where >= 0) & (where < width)).all() or (where % 1).any():
+    where, values, lengths, pairs = found
+    if not (where < width).all():
         return None
     indices = where.astype(np.int32)
     bound = values if zero_one.all() else values[zero_one[indices]]
     if not ((bound == 0) | (bound == 1)).all():
+        return None
+    if lengths is not None and (lengths[columns.one_digit[indices]] != 1).any():
         return None
     indptr = np.concatenate([[0], np.cumsum(pairs)])
     raw = sparse.csr_array((values, indices, indptr), shape=(len(pairs), width))
@@ -151,11 +158,15 @@ def _sparse_plain(block: bytes, width: int, zero_one: np.ndarray) -> sparse.csr_
     return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
 
 
-def _short_pairs(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+Pairs = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]
+
+
+def _short_pairs(block: bytes) -> Pairs | None:
     r"""Parse rows as most programs write them, ``{7 1,12 1}\n``: one blank, values of one digit.
 
-    Indices, values and pairs per row. When every pair ends in a blank and a digit, all blanks and line ends
-    are where they must be and there is nothing but digits besides, the rest of each pair is its index.
+    Indices, values, length of each value as written (None: all 1) and pairs per row. When every pair ends in
+    a blank and a digit, all blanks and line ends are where they must be and there is nothing but digits
+    besides, the rest of each pair is its index.
     """
     if block.translate(None, b"0123456789{}, \n"):
         return None
@@ -180,75 +191,72 @@ def _short_pairs(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | No
         return None
     if (text[ends - 2] != 32).any():
         return None
-    return read_digits(block, ends - 2, lengths), text[ends - 1] - 48.0, pairs
+    return read_digits(block, ends - 2, lengths), text[ends - 1] - 48.0, None, pairs
 
 
-def _spaced_pairs(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Parse rows of any plain numbers and blanks; indices, values and pairs per row."""
+def _spaced_pairs(block: bytes) -> Pairs | None:
+    """Parse rows of any plain numbers and blanks, one row per line; returns as `_short_pairs`."""
     words = find_words(block, b"{},")
     opens, closes = np.flatnonzero(words.marks == 123), np.flatnonzero(words.marks == 125)
     if len(opens) == 0 or len(opens) != len(closes) or words.after or words.marks[-1] != 125:
         return None
-    # Braces alternate, one row per line, and two words stand before each comma and closing brace.
-    if opens[0] != 0 or (opens[1:] != closes[:-1] + 1).any() or block.count(b"}\n{") < len(opens) - 1:
+    # Braces alternate, lines end between rows only, and two words stand before each comma and closing brace.
+    if opens[0] != 0 or (opens[1:] != closes[:-1] + 1).any() or block.count(b"}\n{") != len(opens) - 1:
+        return None
+    if block.count(b"\n") != len(opens) - (not block.endswith(b"\n")):
         return None
     pairs = closes - opens
     pairs[(pairs == 1) & (words.before[closes] == 0)] = 0
     expected = np.full(len(words.marks), 2)
     expected[opens] = 0
     expected[closes[pairs == 0]] = 0
-    numbers = None if (words.before != expected).any() else read_numbers(words)
-    return None if numbers is None else (numbers[0::2], numbers[1::2].copy(), pairs)
+    if (words.before != expected).any() or not words.only_digits()[0::2].all():
+        return None
+    numbers = read_numbers(words)
+    if numbers is None:
+        return None
+    return numbers[0::2], numbers[1::2].copy(), (words.finish - words.begin)[1::2], pairs
 
 
 def _sparse_row(line: str, number: int, columns: Columns, lines: LineReader) -> list[tuple[int, float]]:
-    text = line.strip()
-    start = line.find("{")
+    text = line.strip(BLANKS)
+    start = line.find("{") + 1
     if not text.startswith("{") or not text.endswith("}"):
         raise lines.fail("a sparse row stands in braces on one line: {index value, …}.", number, 1)
-    inner = line[start + 1 : line.rfind("}")]
-    if not inner.strip():
+    inner = line[: line.rfind("}")]
+    if not inner[start:].strip(BLANKS):
         return []
     found: dict[int, float] = {}
-    for position, pair in _pairs(inner, number, start, lines):
-        column = start + position + 2
-        index, _, value = pair.partition(" ") if " " in pair else pair.partition("\t")
-        if not index.isdecimal() or not value.strip():
-            raise lines.fail(f"{pair[:40]!r} is not an index and a value.", number, column)
-        j = int(index)
+    while True:
+        match = _PAIR.match(inner, start)
+        if match is None:
+            raise _bad_pair(inner, start, number, lines)
+        j = to_whole(match[1])
         if j >= len(columns.attributes):
             raise lines.fail(
-                f"the index {j} is beyond the {len(columns.attributes)} attributes (indices start at 0).",
+                f"the index {match[1][:40]} is beyond the {len(columns.attributes)} attributes "
+                "(indices start at 0).",
                 number,
-                column,
+                match.start(1) + 1,
             )
         if j in found:
-            raise lines.fail(f"the index {j} appears twice in one row.", number, column)
+            raise lines.fail(f"the index {j} appears twice in one row.", number, match.start(1) + 1)
+        value = unquote(match[2] or match[3].rstrip(BLANKS))
         try:
-            found[j] = columns.parse[j](unquote(value.strip()))
+            found[j] = columns.parse[j](value)
         except (KeyError, ValueError):
-            offset = start + 1 + position + len(index)
             raise _bad_value(
-                columns.attributes[j], value.strip(), number, line, offset, lines, columns
+                columns.attributes[j], value, number, line, match.end(1), lines, columns
             ) from None
-    return sorted(found.items())
+        if not match[0].endswith(","):
+            return sorted(found.items())
+        start = match.end()
 
 
-def _pairs(inner: str, number: int, start: int, lines: LineReader) -> list[tuple[int, str]]:
-    """Split the inside of a sparse row at its commas, minding quotes."""
-    if "'" not in inner and '"' not in inner:
-        found, position = [], 0
-        for piece in inner.split(","):
-            lead = len(piece) - len(piece.lstrip())
-            found.append((position + lead, piece.strip()))
-            position += len(piece) + 1
-        return found
-    pattern = re.compile(r"\s*(\d+\s+(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,]*?))\s*(?:,|$)")
-    found, position = [], 0
-    while position < len(inner):
-        match = pattern.match(inner, position)
-        if match is None:
-            raise lines.fail("a quote never closes, or an index is missing.", number, start + position + 2)
-        found.append((match.start(1), match[1]))
-        position = match.end()
-    return found
+def _bad_pair(inner: str, start: int, number: int, lines: LineReader) -> Exception:
+    pair = inner[start:].partition(",")[0]
+    column = start + len(pair) - len(pair.lstrip(BLANKS)) + 1
+    pair = pair.strip(BLANKS)
+    if "'" in pair or '"' in pair:
+        return lines.fail("a quote never closes, or an index is missing.", number, column)
+    return lines.fail(f"{pair[:40]!r} is not an index and a value.", number, column)

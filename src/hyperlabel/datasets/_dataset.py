@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -297,14 +298,24 @@ def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
 
 
 def _as_features(X: Any) -> Any:
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
-        X = X if X.dtype.kind == "f" else X.astype(np.float64)
-        return small_indices(X)
-    X = np.asarray(X)
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows, features), not {X.ndim}.")
-    return X if X.dtype.kind == "f" else X.astype(np.float64)
+    if X.dtype.kind != "f":
+        _check_numbers(X.data if sparse.issparse(X) else X)
+        X = X.astype(np.float64)
+    return small_indices(X) if sparse.issparse(X) else X
+
+
+def _check_numbers(values: np.ndarray) -> None:
+    """Refuse what NumPy would turn into numbers with a loss, or by Python's grammar (``1_000``)."""
+    mixed = values.dtype.kind == "O"
+    if values.dtype.kind == "c" or (mixed and any(isinstance(value, complex) for value in values.flat)):
+        raise ValueError("X holds complex numbers: give their real and imaginary parts as two features.")
+    if values.dtype.kind in "US" or (mixed and any(isinstance(value, str | bytes) for value in values.flat)):
+        raise ValueError("X holds text: turn it into numbers first.")
+    if values.dtype.kind not in "biuO":
+        raise ValueError(f"X must hold numbers, not {values.dtype}.")
 
 
 def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
@@ -362,7 +373,7 @@ def _as_names(names: Any, count: int, prefix: str, what: str) -> Sequence[str]:
     if len(names) != count:
         raise ValueError(f"There are {len(names)} {what}_names for {count} {what}s.")
     if what == "label" and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ValueError(f"The label name {twice!r} appears more than once: label names must differ.")
     return names
 

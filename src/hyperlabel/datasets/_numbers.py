@@ -1,18 +1,38 @@
-"""Words and numbers of a block of text by array operations, no loop over words.
+"""What is a number in a text file, and the words and numbers of a block by array operations.
 
-A word is a run of bytes that are neither blanks nor marks (commas, braces …). `read_numbers` gives
-exactly what ``float`` gives: a decimal of at most 15 digits is an integer below 2⁵³ divided by a power of
-ten that a double holds exactly, and IEEE division rounds correctly; rarer forms go to ``float``.
+`to_number` and `to_whole` say what counts as a number and as an index, for every reader. A word is a run of
+bytes that are neither blanks nor marks (commas, braces …). `read_numbers` gives exactly what `to_number`
+gives, without a loop over words: a decimal of at most 15 digits is an integer below 2⁵³ divided by a power of
+ten that a double holds exactly, and IEEE division rounds correctly; rarer forms go to `to_number`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+BLANKS = " \t\r\v\f"
+WORD = re.compile(f"[^{BLANKS}]+")
 _POWERS = 10.0 ** np.arange(23)  # exact up to 10^22
 _LONGEST = 15
+
+
+def to_number(word: str) -> float:
+    """Read a number as data files write it: no ``1_000``, no digits of other scripts, as ``float`` would."""
+    if "_" in word or not word.isascii() or not word.isprintable():
+        raise ValueError(word)
+    return float(word)
+
+
+def to_whole(word: str) -> int:
+    """Read an index: digits and nothing else. What has more than 18 digits is 10¹⁸, beyond any bound."""
+    if not word.isascii() or not word.isdecimal():
+        raise ValueError(word)
+    digits = word.lstrip("0") or "0"
+    return int(digits) if len(digits) <= 18 else 10**18
 
 
 @dataclass(frozen=True)
@@ -32,13 +52,24 @@ class Words:
     after: int
     special: np.ndarray
 
+    @cached_property
+    def owner(self) -> np.ndarray:
+        """The word each special byte belongs to."""
+        return np.searchsorted(self.begin, self.special, side="right") - 1
+
+    def only_digits(self) -> np.ndarray:
+        """Tell the words that are digits and nothing else, few enough to be read without rounding."""
+        plain = self.finish - self.begin <= _LONGEST
+        plain[self.owner] = False
+        return plain
+
 
 def _kinds(marks: bytes) -> bytes:
     """Translation table of bytes: 0 blank, 1 digit, 2 other byte of a word, 4 mark."""
     kind = bytearray([2]) * 256
     for byte in b"0123456789":
         kind[byte] = 1
-    for byte in b" \t\r\n":
+    for byte in f"{BLANKS}\n".encode():
         kind[byte] = 0
     for byte in marks:
         kind[byte] = 4
@@ -49,7 +80,7 @@ _TABLES = {marks: _kinds(marks) for marks in (b"{},", b",\n", b",:\n")}
 
 
 def find_words(block: bytes, marks: bytes) -> Words:
-    """Find words and marks; blanks are space, tab, carriage return and newline unless a mark."""
+    """Find words and marks; blanks are those of ``BLANKS``, and newline unless a mark."""
     text = np.frombuffer(block, dtype=np.uint8)
     kinds = np.frombuffer(block.translate(_TABLES[marks]), dtype=np.uint8)
     word = np.zeros(len(text) + 2, dtype=bool)
@@ -78,7 +109,7 @@ def read_numbers(words: Words) -> np.ndarray | None:
 def _decimals(words: Words, text: np.ndarray, lengths: np.ndarray) -> np.ndarray | None:
     block, begin, finish, places = words.block, words.begin, words.finish, words.special
     count = len(begin)
-    owner = np.searchsorted(begin, places, side="right") - 1
+    owner = words.owner
     byte = text[places]
     is_minus, is_dot = (byte == 45) & (places == begin[owner]), byte == 46
     minus = np.zeros(count, dtype=bool)
@@ -95,11 +126,8 @@ def _decimals(words: Words, text: np.ndarray, lengths: np.ndarray) -> np.ndarray
     values /= _POWERS[np.where(odd, 0, decimals)]
     values[minus] *= -1
     for i in np.flatnonzero(odd):
-        word = block[begin[i] : finish[i]]
-        if b"_" in word:  # Python reads 1_000, data files do not
-            return None
         try:
-            values[i] = float(word)
+            values[i] = to_number(block[begin[i] : finish[i]].decode("latin-1"))
         except ValueError:
             return None
     return values

@@ -254,7 +254,7 @@ def _svm_dataset(
 
 def _xmc_header(lines: LineReader) -> tuple[int, int, int]:
     words = (lines.readline() or "").split()
-    if len(words) != 3 or not all(word.isdecimal() and len(word) < 16 for word in words):
+    if len(words) != 3 or not all(word.isascii() and word.isdecimal() and len(word) < 16 for word in words):
         raise lines.fail("the first line must hold three sizes: rows, features and labels.", 1, 1)
     n_rows, n_features, n_labels = map(int, words)
     if n_features > MAX_FEATURES or n_labels > MAX_LABELS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,8 @@ import numpy as np
 from hyperlabel.datasets._dataset import Dataset, indicator_from_sets, stack
 from hyperlabel.datasets._label_cells import find_separator, label_sets, warn_of_empty
 from hyperlabel.datasets._lines import DataError
-from hyperlabel.datasets._table_sources import Cells, read_cells
-
-_MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
-_YES = {"1", "1.0", "true", "yes", "y", "t"}
-_NO = {"0", "0.0", "false", "no", "n", "f"}
+from hyperlabel.datasets._table_columns import TableColumns, convert, groups, number, zero_one
+from hyperlabel.datasets._table_sources import Cells, read_cells, table_kind
 
 
 def read_table(
@@ -56,11 +53,13 @@ def read_table(
         With ``label_column``: the labels and their order; by default all that occur, sorted.
     features : list of str, optional
         Columns of numbers to use as X. By default every other column whose first value is a number;
-        columns left out are named in a warning. Empty cells read as NaN.
+        columns left out are named in a warning. Empty cells read as NaN. JSON lines and tables with
+        columns that start empty are read once before to tell.
     text : str or list of str, optional
         Columns of raw text, kept in ``Dataset.text`` (several are joined by a line end).
     group, time : str, optional
-        Columns for ``Dataset.groups`` and ``Dataset.time``.
+        Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``) and ``Dataset.time`` (numbers
+        where all are, dates where all are, otherwise text; an empty one is NaN, NaT or empty).
     delimiter : str, optional
         Separator of a CSV file; by default the most frequent of ``, ; tab |`` in its header.
     name : str, optional
@@ -122,11 +121,11 @@ def iter_table(
     if label_column is not None and (label_names is None or label_separator is None):
         plan.label_separator, found = scan_labels(path, label_column, label_separator, delimiter, chunk_rows)
         label_names = found if label_names is None else label_names
+    plan.settle(read_cells(path, chunk_rows, delimiter))
     for cells in read_cells(path, chunk_rows, delimiter):
-        plan.settle(cells)
         data = plan.dataset(cells, None)
         if label_column is not None:
-            data = plan.with_sets(data, cells.columns[label_column], label_names)
+            data = plan.with_sets(data, cells.column(label_column), label_names)
         yield data
 
 
@@ -140,13 +139,15 @@ def scan_labels(
     """Read a list column alone: return what separates its labels, and all labels, sorted."""
     distinct: Counter[str] = Counter()
     lists: set[str] = set()
+    names: dict[str, None] = {}
     for cells in read_cells(path, chunk_rows, delimiter):
-        need([label_column], cells)
-        for cell in cells.columns[label_column]:
+        names |= dict.fromkeys(cells.columns)
+        for cell in cells.column(label_column):
             if isinstance(cell, list | tuple):
                 lists.update(label_sets([cell], None)[0])
             elif cell is not None:
                 distinct[str(cell)] += 1
+    need([label_column], names, path)
     warn_of_empty(distinct.elements(), label_column, Path(path).name)
     separator = find_separator(distinct) if label_separator is None else label_separator
     return separator, sorted(lists.union(*label_sets(list(distinct), separator)))
@@ -154,7 +155,7 @@ def scan_labels(
 
 @dataclass
 class TablePlan:
-    """Which column becomes what; the columns of numbers are settled by the first chunk."""
+    """Which column becomes what."""
 
     path: str | os.PathLike[str]
     labels: Sequence[str] | str | None = None
@@ -178,17 +179,18 @@ class TablePlan:
         self.text_list = [self.text] if isinstance(self.text, str) else list(self.text or ())
         if len(set(self.label_list)) < len(self.label_list):
             raise DataError("a label column is listed more than once.", self.path)
+        self.columns = TableColumns(self.time)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
 
     def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
         """Read the whole table; `label_separator` then says what separates the labels."""
         parts: list[Dataset] = []
         listed: list[Any] = []
+        self.settle(read_cells(self.path, 20_000, delimiter))
         for cells in read_cells(self.path, 20_000, delimiter):
-            self.settle(cells)
             parts.append(self.dataset(cells, None))
             if self.label_column is not None:
-                listed += cells.columns[self.label_column]
+                listed += cells.column(self.label_column)
         data = stack(parts)
         if self.label_column is None:
             return data
@@ -197,25 +199,38 @@ class TablePlan:
             self.label_separator = find_separator(listed)
         return self.with_sets(data, listed, label_names)
 
-    def settle(self, cells: Cells) -> None:
-        """Choose the columns of numbers, once."""
-        if self.numbers is not None:
-            return
+    def settle(self, chunks: Iterable[Cells]) -> None:
+        """Choose the columns of numbers and the form of the times, from as many rows as that takes."""
         special = [*self.label_list, *self.text_list]
         special += [column for column in (self.label_column, self.group, self.time) if column is not None]
-        need(special, cells)
+        needed = [*special, *(self.features or ())]
+        for cells in chunks:
+            self.columns.see(cells)
+            if self._is_settled(needed):
+                break
+        kinds = self.columns.is_number
+        need(needed, kinds, self.path)
         if self.features is not None:
-            need(list(self.features), cells)
             self.numbers = list(self.features)
             return
-        others = [column for column in cells.columns if column not in special]
-        self.numbers = [column for column in others if _starts_with_number(cells.columns[column])]
-        dropped = [column for column in others if column not in self.numbers]
+        taken = set(special)
+        others = [column for column in kinds if column not in taken]
+        self.numbers = [column for column in others if kinds[column] is not False]
+        dropped = [column for column in others if kinds[column] is False]
         if dropped:
             shown = ", ".join(map(repr, dropped[:8])) + (
                 f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
             )
-            warnings.warn(f"{cells.path.name}: left out text or id columns {shown}.", stacklevel=4)
+            warnings.warn(f"{Path(self.path).name}: left out text or id columns {shown}.", stacklevel=4)
+
+    def _is_settled(self, needed: Sequence[str]) -> bool:
+        """Tell whether no later row can change the choice."""
+        kinds = self.columns.is_number
+        if self.time is not None and len(self.columns.time_forms) > 1:
+            return False
+        if self.features is not None:
+            return kinds.keys() >= set(needed)
+        return table_kind(self.path) != "jsonl" and None not in kinds.values()
 
     def dataset(self, cells: Cells, Y: Any) -> Dataset:
         """Turn a chunk into a data set (labels of a list column come later)."""
@@ -223,19 +238,19 @@ class TablePlan:
         n_rows = len(cells.places)
         X = np.empty((n_rows, len(self.numbers)))
         for j, column in enumerate(self.numbers):
-            X[:, j] = _convert(cells, column, _number, "a number")
+            X[:, j] = convert(cells, column, number, "a number")
         if Y is None:
             Y = np.zeros((n_rows, len(self.label_list)), dtype=np.int8)
             for j, column in enumerate(self.label_list):
-                Y[:, j] = _convert(cells, column, _zero_one, "0 or 1")
+                Y[:, j] = convert(cells, column, zero_one, "0 or 1")
         return Dataset(
             X,
             Y,
             self.numbers,
             self.label_list,
             name=self.title,
-            groups=None if self.group is None else np.array(cells.columns[self.group]).astype(np.str_),
-            time=None if self.time is None else _times(cells.columns[self.time]),
+            groups=None if self.group is None else groups(cells, self.group),
+            time=None if self.time is None else self.columns.times(cells),
             text=self._texts(cells) if self.text_list else None,
         )
 
@@ -248,70 +263,14 @@ class TablePlan:
         return Dataset(data.X, Y, data.feature_names, names, data.name, data.groups, data.time, data.text)
 
     def _texts(self, cells: Cells) -> list[str]:
-        parts = [["" if v is None else str(v) for v in cells.columns[column]] for column in self.text_list]
+        parts = [["" if v is None else str(v) for v in cells.column(column)] for column in self.text_list]
         return ["\n".join(row) for row in zip(*parts, strict=True)]
 
 
-def need(columns: Sequence[str], cells: Cells) -> None:
+def need(columns: Iterable[str], names: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Refuse columns the table does not have."""
+    there = dict.fromkeys(names)
     for column in columns:
-        if column not in cells.columns:
-            shown = ", ".join(list(cells.columns)[:12]) + (", …" if len(cells.columns) > 12 else "")
-            raise DataError(f"there is no column {column!r}; there are {shown}.", cells.path)
-
-
-def _convert(cells: Cells, column: str, convert: Callable[[Any], float], meaning: str) -> np.ndarray:
-    found = np.empty(len(cells.places))
-    for i, cell in enumerate(cells.columns[column]):
-        try:
-            found[i] = convert(cell)
-        except (ValueError, TypeError, OverflowError):
-            raise cells.fail(
-                f"the value {str(cell)[:40]!r} of {column!r} is not {meaning}.", i, column
-            ) from None
-    return found
-
-
-def _number(cell: Any) -> float:
-    if isinstance(cell, str):
-        text = cell.strip()
-        if text.lower() in _MISSING:
-            return float("nan")
-        if "_" in text:
-            raise ValueError(text)
-        return float(text)
-    return float("nan") if cell is None else float(cell)
-
-
-def _zero_one(cell: Any) -> float:
-    word = str(cell).strip().lower()
-    if word in _YES:
-        return 1.0
-    if word in _NO:
-        return 0.0
-    raise ValueError(word)
-
-
-def _starts_with_number(column: list[Any]) -> bool:
-    """Whether the first cell that is not empty is a number (an empty column is one of NaN)."""
-    for cell in column:
-        try:
-            value = _number(cell)
-        except (ValueError, TypeError, OverflowError):
-            return False
-        if value == value:
-            return True
-    return True
-
-
-def _times(column: list[Any]) -> np.ndarray:
-    """Times as numbers where all are, as dates where all are, otherwise as text."""
-    try:
-        return np.array([float(cell) for cell in column])
-    except (ValueError, TypeError):
-        pass
-    text = [str(cell).strip() for cell in column]
-    try:
-        return np.array(text, dtype="datetime64[s]")
-    except ValueError:
-        return np.array(text)
+        if column not in there:
+            shown = ", ".join(list(there)[:12]) + (", …" if len(there) > 12 else "")
+            raise DataError(f"there is no column {column!r}; there are {shown}.", path)

@@ -6,12 +6,14 @@ import csv
 import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from hyperlabel.datasets._lines import DataError, LineReader, decode
+from hyperlabel.datasets._numbers import BLANKS
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
 _SEPARATORS = (",", ";", "\t", "|")
@@ -26,11 +28,15 @@ class Cells:
     path: Path
     unit: Literal["line", "row"] = "line"
 
+    def column(self, name: str) -> list[Any]:
+        """Return the cells of a column; empty ones where JSON lines name it later in the file only."""
+        return self.columns.get(name) or [None] * len(self.places)
+
     def fail(self, message: str, row: int, column: str) -> DataError:
         """Make an error about one cell (the caller raises it)."""
         if self.unit == "row":
             return DataError(f"row {self.places[row]}, column {column!r}: {message}", self.path)
-        number = list(self.columns).index(column) + 1
+        number = list(self.columns).index(column) + 1 if column in self.columns else None
         return DataError(message, self.path, line=self.places[row], column=number)
 
 
@@ -79,9 +85,9 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
         numbered = _numbered(reader, lines)
         _, header = next(numbered)
         names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
-        for j, name in enumerate(names):
-            if name in names[:j]:
-                raise lines.fail(f"the column {name!r} appears twice in the header.", 1, j + 1)
+        if (twice := _repeated(names)) is not None:
+            column = names.index(twice, names.index(twice) + 1) + 1
+            raise lines.fail(f"the column {twice!r} appears twice in the header.", 1, column)
         given = False
         while chunk := list(itertools.islice(numbered, rows)):
             for line, row in chunk:
@@ -117,21 +123,37 @@ def _json_lines(path: str | os.PathLike[str], rows: int) -> Iterator[Cells]:
     names: dict[str, None] = {}
     with LineReader(path) as lines:
         numbered = _objects(lines)
-        given = False
         while chunk := list(itertools.islice(numbered, rows)):
-            if not given:  # columns are those of the first chunk, in order of appearance
-                names = {name: None for _, row in chunk for name in row}
+            names |= {name: None for _, row in chunk for name in row}
             columns = {name: [row.get(name) for _, row in chunk] for name in names}
             yield Cells(columns, [line for line, _ in chunk], lines.path)
-            given = True
+
+
+class _TwiceError(Exception):
+    """A JSON object that uses a name twice: the reader would keep the last value only."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _TwiceError(_repeated([name for name, _ in pairs]))
+    return found
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
     while (text := lines.readline()) is not None:
-        if not text.strip():
+        if not text.strip(BLANKS):
             continue
         try:
-            row = json.loads(text)
+            row = json.loads(text, object_pairs_hook=_distinct)
+        except _TwiceError as error:
+            raise lines.fail(
+                f"the name {error.args[0][:40]!r} appears twice in one object.", lines.line
+            ) from None
         except json.JSONDecodeError as error:
             raise lines.fail(f"this is not JSON ({error.msg}).", lines.line, error.colno) from error
         except (RecursionError, ValueError) as error:
@@ -153,6 +175,8 @@ def _parquet(path: Path, rows: int) -> Iterator[Cells]:
         raise ValueError("Reading Parquet needs pyarrow: pip install 'hyperlabel[tables]'.") from error
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
+            if (twice := _repeated(file.schema_arrow.names)) is not None:
+                raise DataError(f"the column {twice!r} appears twice; give each a name of its own.", path)
             seen = 0
             for batch in file.iter_batches(batch_size=rows):
                 places = list(range(seen + 1, seen + batch.num_rows + 1))
