@@ -113,7 +113,7 @@ def test_metadata_routing(data):
         model = RidgeClassifier().set_fit_request(sample_weight=True)
         routed = ThresholdTuner(model, cv=GroupKFold(4)).fit(X, Y, sample_weight=w, groups=groups)
         with pytest.raises(TypeError, match="unexpected argument"):
-            ThresholdTuner(model).fit(X, Y, groups=groups)
+            ThresholdTuner(model).fit(X, Y, price=groups)
     np.testing.assert_array_equal(routed.thresholds_, direct.thresholds_)
 
 

@@ -76,7 +76,7 @@ class MultiLabelCalibrator(WrappingClassifier):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, **params: Any) -> MultiLabelCalibrator:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> MultiLabelCalibrator:
         """Fit the estimator on all rows and the calibration on out-of-fold scores.
 
         Parameters
@@ -85,9 +85,11 @@ class MultiLabelCalibrator(WrappingClassifier):
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
             Label indicator, or classes (calibrated one against the rest).
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together in every fold, the estimator's own among them.
         **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the calibration), `groups`
-            to the splitter; routed as requested when metadata routing is enabled.
+            Passed to the estimator's `fit` (a `sample_weight` also weighs in the calibration); they and
+            the groups are routed as requested when metadata routing is enabled.
 
         Returns
         -------
@@ -95,7 +97,7 @@ class MultiLabelCalibrator(WrappingClassifier):
         """
         if self.method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {self.method!r}.")
-        X, Y, routed = self._fit_estimator(X, y, params, kinds=("multilabel", "binary", "multiclass"))
+        X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel", "binary", "multiclass"))
         self._n_rows = Y.shape[0]
         varies = self._constant == 0
         if varies.any():

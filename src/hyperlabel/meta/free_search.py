@@ -22,6 +22,7 @@ from hyperlabel.labelspace import CPLST, PLST, PartialBinaryRelevance
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.cross_validate import FoldModel, FreeCV, free_cross_validation
 from hyperlabel.projection.readout import ProjectionClassifier, fold_coefficients
 from hyperlabel.solvers.folds import FoldMoments
@@ -112,7 +113,8 @@ class FreeSearchCV(MultiLabelClassifier):
         self.cv_results_ = found.results
         oof = found.oof_scores
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
-        self.estimator_ = set_free_params(clone(self.estimator), self.best_params_).fit(*given)
+        best = set_free_params(clone(self.estimator), self.best_params_)
+        self.estimator_ = best.fit(*given, **groups_for_fit(best, groups))
         return self
 
     def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:

@@ -154,7 +154,7 @@ class ThresholdTuner(WrappingClassifier):
         self.shrinkage = shrinkage
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, **params: Any) -> ThresholdTuner:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> ThresholdTuner:
         """Fit the estimator on all rows and the rule on out-of-fold scores.
 
         Parameters
@@ -163,9 +163,11 @@ class ThresholdTuner(WrappingClassifier):
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
             Label indicator, or classes.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together in every fold, the estimator's own among them.
         **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning), `groups` to the
-            splitter; routed as requested when metadata routing is enabled.
+            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning); they and
+            the groups are routed as requested when metadata routing is enabled.
 
         Returns
         -------
@@ -173,7 +175,7 @@ class ThresholdTuner(WrappingClassifier):
         """
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {self.strategy!r}.")
-        X, Y, routed = self._fit_estimator(X, y, params, kinds=("multilabel",))
+        X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
         self._forget_rule()
         if self._layout.kind != "multilabel":
             return self
