@@ -19,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from hyperlabel._base import SCORE_BLOCK_BYTES, MultiLabelClassifier, place_constant_labels
+from hyperlabel._params import check_params, forget_fit
 from hyperlabel._validation import TargetLayout, check_targets, check_weights
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold, resolve_cv
@@ -171,6 +172,8 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
         `kinds` are the kinds of y that out-of-fold scores will be asked for.
         """
+        check_params(self)
+        forget_fit(self)
         (X,) = indexable(X)
         Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
         routed = self._route(groups, params)
@@ -189,7 +192,6 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                 fit_params |= routed["split"]
             self.estimator_ = model.fit(X, y, **fit_params)
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])

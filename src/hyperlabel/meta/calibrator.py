@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
 
 from hyperlabel._base import shape_probabilities
+from hyperlabel._params import one_of
 from hyperlabel.decision import Isotonic, Sigmoid
 from hyperlabel.meta._wrapping import WrappingClassifier
 
@@ -68,6 +69,8 @@ class MultiLabelCalibrator(WrappingClassifier):
     ((200, 5), True)
     """
 
+    _rules: ClassVar = {"method": one_of(*_METHODS)}
+
     def __init__(
         self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, n_jobs: int | None = None
     ) -> None:
@@ -95,8 +98,6 @@ class MultiLabelCalibrator(WrappingClassifier):
         -------
         self : MultiLabelCalibrator
         """
-        if self.method not in _METHODS:
-            raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {self.method!r}.")
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel", "binary", "multiclass"))
         self._n_rows = Y.shape[0]
         varies = self._constant == 0
