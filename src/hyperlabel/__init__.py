@@ -51,7 +51,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "AutoMultiLabel",
         "FreeSearchCV",
         "out_of_fold_scores",
-        "retrain",
+        "update",
         "explain",
     ),
     "persistence": ("save", "load"),

@@ -39,7 +39,7 @@ def update(
     """
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
-    from hyperlabel.meta import retrain
+    from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
     if new is None and forget is None and not (added or dropped or renames):
@@ -58,7 +58,7 @@ def update(
     names += extra
     changes = {role: (rows, _widened(Y, len(names))) for role, (rows, Y, _, _) in tables.items()}
     with step("updating"):
-        changed = retrain(
+        changed = update_model(
             file.model,
             changes.get("new"),
             forget=changes.get("forget"),
