@@ -49,7 +49,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "AutoMultiLabel",
         "FreeSearchCV",
         "out_of_fold_scores",
-        "retrain",
+        "update",
         "explain",
     ),
     "persistence": ("save", "load"),

@@ -68,6 +68,25 @@ def test_columns_are_found_and_remembered(folder, tmp_path):
     assert done.exit_code == 0, done.output
 
 
+def test_cuts_are_tuned_on_folds_that_keep_groups_together(tmp_path):
+    rng = np.random.default_rng(0)
+    points, tags = rng.normal(size=(30, 20)), rng.choice(["a", "b", "a;b", ""], size=30)
+    columns = [f"x{j}" for j in range(20)]
+    with open(tmp_path / "copies.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["person", *columns, "tags"])
+        writer.writerows([i, *points[i], tags[i]] for i in rng.permutation(np.repeat(np.arange(30), 4)))
+    scores = []
+    for group in ([], ["--group", "person"]):
+        done = run(
+            "fit", tmp_path / "copies.csv", "--labels", "tags", "--features", ",".join(columns),
+            "-o", tmp_path / "m.hyper", "--json", *group,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        scores.append(json.loads(done.stdout)["score"])
+    assert scores[1] < scores[0] - 0.1
+
+
 def test_predict_csv_and_json_lines(folder, tmp_path):
     done = run("predict", folder / "model.hyper", folder / "new.csv")
     assert done.exit_code == 0, done.output

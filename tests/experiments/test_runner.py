@@ -6,9 +6,11 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_multilabel_classification
 
 from hyperlabel import BinaryRelevance
@@ -53,6 +55,42 @@ def test_side_by_side_and_one_by_one_give_the_same_bytes(data, tmp_path):
             tables.append(store.table("suite"))
         assert (summary.computed, summary.failed) == (12, 6)
     assert tables[0] == tables[1]
+
+
+class SeesGroups(ClassifierMixin, BaseEstimator):
+    """Refuses to be fitted without the groups of exactly its rows, or to be tested on a group it knows."""
+
+    tested: ClassVar[list] = []
+
+    def __init__(self, C=1.0):
+        self.C = C
+
+    def fit(self, X, y, groups=None):
+        assert groups is not None
+        np.testing.assert_array_equal(groups, X[:, 0])
+        self.groups_ = set(groups)
+        self.classes_ = np.arange(y.shape[1])
+        return self
+
+    def predict(self, X):
+        assert not self.groups_ & set(X[:, 0])
+        self.tested.append(self.C)
+        return np.zeros((len(X), len(self.classes_)), dtype=int)
+
+
+def test_groups_stay_together_where_a_method_is_tuned(data):
+    groups = np.repeat(np.arange(15.0), 6)
+    X = np.column_stack([groups, data.X])
+    grouped = Dataset(X, data.Y, name="grouped", groups=groups)
+    methods = [Method("sees", SeesGroups(), {"C": [1.0, 2.0]})]
+    protocol = Protocol("suite", [grouped], methods, Splits("groups", 3), scoring="f1_micro")
+    with Store(":memory:") as store:
+        summary = run(protocol.cells(), store, "suite")
+        assert (summary.computed, summary.failed) == (3, 0), store.table("suite")
+    assert len(SeesGroups.tested) == 3 * (2 * 3 + 1)
+    regrouped = Dataset(X, data.Y, name="grouped", groups=groups + 1)
+    other = Protocol("suite", [regrouped], methods, Splits("groups", 3), scoring="f1_micro")
+    assert {cell.id for cell in protocol.cells()}.isdisjoint({cell.id for cell in other.cells()})
 
 
 def test_a_failed_cell_keeps_its_error_and_the_rest_go_on(data):

@@ -65,10 +65,10 @@ def test_merge_forget_and_slide_equal_a_fit_without_the_old_rows(model, data):
 def test_labels_come_and_go(model, data):
     X, Y = data
     on = Y[:, 5] == 1
-    grown = streamed(model, X, Y[:, :5]).add_label("new", X[on], Y[on][:, :5])
+    grown = streamed(model, X, Y[:, :5]).edit_labels(add={"new": (X[on], Y[on][:, :5])})
     assert_allclose(grown.decision_function(X), fitted(model, X, Y).decision_function(X), atol=1e-8)
     assert grown.label_names_[-1] == "new"
-    dropped = grown.drop_label("new").rename_label(grown.label_names_[0], "first")
+    dropped = grown.edit_labels(rename={grown.label_names_[0]: "first"}, drop=["new"])
     assert_allclose(dropped.decision_function(X), fitted(model, X, Y[:, :5]).decision_function(X), atol=1e-8)
     assert dropped.label_names_[0] == "first"
 

@@ -132,3 +132,44 @@ def test_many_labels_are_timed_on_a_few_before_a_fold_is_spent():
     with pytest.raises(OutOfTime, match="would take about"):
         _stop_if_labels_take_too_long(model, task, time.perf_counter() + 1.0)  # 40 labels: 3.4 s and more
     assert len(fits) <= PROBED
+
+
+def test_a_candidate_that_refuses_is_a_row_with_its_reason(data):
+    _, Y = data
+    constant = np.ones((len(Y), 3))  # nothing to project on
+    model = AutoMultiLabel(methods=["ridge", "hypergraph", "PLST"], cv=KFold(3)).fit(constant, Y)
+    rows = {row["method"]: row for row in model.leaderboard_}
+    assert "nothing to project on" in rows["hypergraph"]["left_out"]
+    assert "score" in rows["ridge"]
+    assert model.predict(constant).shape == Y.shape
+
+
+def test_two_rows_are_enough_for_those_who_can(data):
+    X, Y = data
+    model = AutoMultiLabel().fit(X[:2], Y[:2])
+    assert model.predict(X).shape == Y.shape
+    left_out = [row["left_out"] for row in model.leaderboard_ if "left_out" in row]
+    assert left_out
+    assert all(left_out)
+
+
+def test_a_scorer_that_fails_is_reported_once_with_the_first_reason(data):
+    X, Y = data
+
+    def broken(estimator, X, y):
+        raise RuntimeError("no such measure")
+
+    with pytest.raises(ValueError, match="could be fitted; ridge: no such measure"):
+        AutoMultiLabel(broken, methods=["ridge", "PLST"], cv=KFold(3)).fit(X, Y)
+
+
+def test_a_method_that_does_not_suit_the_rows_says_so(data):
+    _, Y = data
+    texts = sparse.random_array((len(Y), 50), density=0.05, rng=np.random.default_rng(0), format="csr")
+    model = AutoMultiLabel(methods=["ridge", "kernel ridge"], cv=KFold(3)).fit(texts, Y)
+    assert model.leaderboard_[-1] == {
+        "method": "kernel ridge",
+        "left_out": "wants dense rows of at most 2000 columns",
+    }
+    with pytest.raises(ValueError, match="kernel ridge: wants dense rows"):
+        AutoMultiLabel(methods=["kernel ridge"], cv=KFold(3)).fit(texts, Y)

@@ -71,7 +71,7 @@ def test_classes_of_a_one_dimensional_y():
 
 
 def test_unknown_method_is_refused(data):
-    with pytest.raises(ValueError, match="method must be one of sigmoid, isotonic"):
+    with pytest.raises(ValueError, match="method must be 'sigmoid' or 'isotonic', got"):
         MultiLabelCalibrator(BinaryRelevance(), method="beta").fit(*data[:2])
 
 

@@ -105,6 +105,16 @@ def test_weights_reach_the_fit_and_the_cuts(data):
         np.testing.assert_allclose(tuned.thresholds_, expected.cuts, rtol=1e-6)
 
 
+def test_folds_borrowed_for_the_tuning_are_not_left_on_the_model(data):
+    X, Y, _, _ = data
+    borrowed = ThresholdTuner(BinaryRelevance(), cv=4).fit(X, Y).estimator_
+    assert borrowed.cv is None
+    assert not hasattr(borrowed, "oof_scores_")
+    own = ThresholdTuner(BinaryRelevance(cv=3)).fit(X, Y).estimator_
+    assert own.cv == 3
+    np.testing.assert_array_equal(own.oof_scores_, BinaryRelevance(cv=3).fit(X, Y).oof_scores_)
+
+
 def test_metadata_routing(data):
     X, Y, _, _ = data
     w, groups = np.random.default_rng(0).random(200), np.arange(200) // 7
@@ -113,7 +123,7 @@ def test_metadata_routing(data):
         model = RidgeClassifier().set_fit_request(sample_weight=True)
         routed = ThresholdTuner(model, cv=GroupKFold(4)).fit(X, Y, sample_weight=w, groups=groups)
         with pytest.raises(TypeError, match="unexpected argument"):
-            ThresholdTuner(model).fit(X, Y, groups=groups)
+            ThresholdTuner(model).fit(X, Y, price=groups)
     np.testing.assert_array_equal(routed.thresholds_, direct.thresholds_)
 
 
@@ -171,7 +181,7 @@ def test_strategies_can_be_searched(data):
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({"strategy": "magic"}, "strategy must be one of per_label"),
+        ({"strategy": "magic"}, "strategy must be 'per_label', 'global'"),
         ({"scoring": "roc_auc"}, "can maximise"),
         ({"strategy": "top_k", "k": 7}, "k must be between 1 and the number of labels"),
         ({"strategy": "precision_at_least", "precision": 2}, "precision must lie in"),

@@ -77,10 +77,10 @@ def test_the_guard_refuses_and_changes_nothing(data):
 def test_labels_come_and_go(data):
     X, Y = data
     whole = BinaryRelevance().fit(X, Y)
-    model = BinaryRelevance().fit(X, Y[:, :4]).add_label("new", X[Y[:, 4] == 1])
+    model = BinaryRelevance().fit(X, Y[:, :4]).edit_labels(add={"new": (X[Y[:, 4] == 1], None)})
     assert_equal_models(model, whole)
     assert list(model.label_names_) == ["label0", "label1", "label2", "label3", "new"]
-    model.drop_label("label1").rename_label("new", "newer")
+    model.edit_labels(rename={"new": "newer"}, drop=["label1"])
     assert_equal_models(model, BinaryRelevance().fit(X, Y[:, [0, 2, 3, 4]]))
     assert list(model.label_names_) == ["label0", "label2", "label3", "newer"]
 
@@ -89,7 +89,9 @@ def test_a_label_without_rows_yet_fills_with_later_rows(data):
     X, Y = data
     early = Y[:100].copy()
     early[:, 4] = 0
-    model = BinaryRelevance().fit(X[:100], early[:, :4]).add_label("late").partial_fit(X[100:], Y[100:])
+    model = (
+        BinaryRelevance().fit(X[:100], early[:, :4]).edit_labels(add=["late"]).partial_fit(X[100:], Y[100:])
+    )
     assert_equal_models(model, BinaryRelevance().fit(X, np.vstack([early, Y[100:]])))
 
 
@@ -97,14 +99,52 @@ def test_wrong_requests_get_a_sentence(data):
     X, Y = data
     model = BinaryRelevance().fit(X, Y)
     with pytest.raises(ValueError, match="already has a label 'label0'"):
-        model.add_label("label0")
+        model.edit_labels(add=["label0"])
     with pytest.raises(ValueError, match="already has a label 'label0'"):
-        model.rename_label("label1", "label0")
+        model.edit_labels(rename={"label1": "label0"})
     with pytest.raises(ValueError, match="no label 'other'"):
-        model.drop_label("other")
+        model.edit_labels(drop=["other"])
     with pytest.raises(ValueError, match="same labels"):
         model.merge(BinaryRelevance().fit(X, Y[:, :3]))
     with pytest.raises(ValueError, match="last label"):
-        BinaryRelevance().fit(X, Y[:, [0]]).drop_label("label0")
+        BinaryRelevance().fit(X, Y[:, [0]]).edit_labels(drop=["label0"])
     with pytest.raises(ValueError, match="1-D y"):
-        BinaryRelevance().fit(X, Y[:, 0]).add_label("x")
+        BinaryRelevance().fit(X, Y[:, 0]).edit_labels(add=["x"])
+
+
+def test_labels_change_names_at_once_and_all_changes_are_solved_together(data, monkeypatch):
+    X, Y = data
+    model = BinaryRelevance().fit(X, Y)
+    solved = []
+    solve = BinaryRelevance._solve
+    monkeypatch.setattr(BinaryRelevance, "_solve", lambda self: solved.append(solve(self)))
+    swap = {"label0": "label1", "label1": "label0", "label4": "a much longer name"}
+    model.edit_labels(rename=swap, drop=["label2"], add=["new", "newer"])
+    assert list(model.label_names_) == ["label1", "label0", "label3", "a much longer name", "new", "newer"]
+    assert len(solved) == 1
+    zeros = np.zeros((200, 2), int)
+    assert_equal_models(model, BinaryRelevance().fit(X, np.hstack([Y[:, [0, 1, 3, 4]], zeros])))
+
+
+def test_a_refused_change_leaves_the_model_as_it_was(data):
+    X, Y = data
+    model = BinaryRelevance().fit(X, Y)
+    coef, names = model.coef_.copy(), list(model.label_names_)
+    with pytest.raises(ValueError, match="already has a label 'label3'"):
+        model.edit_labels(rename={"label0": "first"}, drop=["label1"], add=["label3"])
+    assert_array_equal(model.coef_, coef)
+    assert list(model.label_names_) == names
+    assert model.moments_.xf.shape[1] == 5
+
+
+def test_scores_out_of_fold_end_with_the_rows_they_belong_to(data):
+    X, Y = data
+    fitted = [BinaryRelevance(cv=3, scoring="f1_micro").fit(X, Y) for _ in range(4)]
+    assert hasattr(fitted[0], "oof_scores_")
+    fitted[0].partial_fit(X[:9], Y[:9])
+    fitted[1].merge(BinaryRelevance().fit(X, Y))
+    fitted[2].forget(X[:9], Y[:9])
+    fitted[3].edit_labels(drop=["label2"])
+    for model in fitted:
+        assert not hasattr(model, "oof_scores_")
+        assert not hasattr(model, "cv_results_")

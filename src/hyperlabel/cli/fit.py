@@ -161,7 +161,8 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
 
     from hyperlabel.cli._input import plain_warnings
     from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices, Shape, classifier_step, features_step
-    from hyperlabel.meta.retraining import name_labels, walk
+    from hyperlabel.meta.updating import name_labels, without_training_rows
+    from hyperlabel.model_selection.groups import groups_for_fit
 
     choices = Choices(
         alpha=_numbers(options["alpha"]),
@@ -182,11 +183,9 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
                 raise ValueError("The texts hold no words to learn from: is --text right?") from error
             raise
         shape = Shape(rows.shape[0], rows.shape[1], sparse.issparse(rows))
-        classifier = classifier_step(method, choices, shape).fit(rows, table.Y)
-    for part in walk(name_labels(classifier, columns.label_names)):
-        part.__dict__.pop("oof_scores_", None)  # as large as the training labels, and of no use later
-        if options["slim"]:
-            part.__dict__.pop("moments_", None)
+        classifier = classifier_step(method, choices, shape)
+        classifier.fit(rows, table.Y, **groups_for_fit(classifier, table.groups))
+    without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", features), ("classifier", classifier)])
 
 
@@ -234,7 +233,7 @@ def _gaps(table: Any) -> tuple[int, int]:
 
 
 def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
-    from hyperlabel.meta.retraining import can_be_updated
+    from hyperlabel.meta.updating import can_be_updated
 
     last = model[-1]
     tuned = getattr(last, "tuned_score_", None)

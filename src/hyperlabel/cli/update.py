@@ -46,7 +46,7 @@ def update(
     """
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
-    from hyperlabel.meta import retrain
+    from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
     if new is None and not leaving and not (added or dropped or renames):
@@ -62,7 +62,7 @@ def update(
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in _once(leaving)])
     names += extra
     with step("updating"):
-        changed = retrain(
+        changed = update_model(
             file.model,
             entering,
             forget=forgotten and (forgotten[0], _widened(forgotten[1], len(names))),

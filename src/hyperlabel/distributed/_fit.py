@@ -14,7 +14,9 @@ import dask
 import numpy as np
 from dask import delayed
 from scipy import sparse
+from sklearn.base import clone
 
+from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import align, join_columns, join_rows, row_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
@@ -93,8 +95,14 @@ def fit(
         use_scan(opened, blocks.compute(tree_reduce(parts, _add_scans)))
     parts = blocks.map(_sums, opened)
     total = blocks.compute(tree_reduce(parts, _add_sums))
-    estimator.__dict__.update(opened.__dict__)
-    return close_fit(estimator, total)
+    return close_fit(_take_over(estimator, opened), total)
+
+
+def _take_over(estimator: Any, fitted: Any) -> Any:
+    """Give the user's own object what its twin on a worker has become."""
+    forget_fit(estimator)
+    estimator.__setstate__(fitted.__getstate__())
+    return estimator
 
 
 class _Blocks:
@@ -122,8 +130,7 @@ class _Blocks:
 
     def open(self, estimator: Any, classes: Any, memory_limit: float | None) -> Any:
         """Let the first block that has rows through the gate, on a worker."""
-        bare = copy.copy(estimator)
-        bare.__dict__ = dict(estimator.get_params(deep=False))
+        bare = clone(estimator)
         for pieces, labels in zip(self.X, self.y, strict=True):
             opened = self.compute(delayed(_open, pure=False)(bare, pieces, labels, classes, memory_limit))
             if opened is not None:
@@ -175,9 +182,7 @@ def _add_scans(parts: list[Any]) -> Any:
 
 def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) -> Any:
     whole = delayed(_gather, pure=False)(blocks.X, blocks.y, blocks.weights)
-    bare = copy.copy(estimator)
-    bare.__dict__ = dict(estimator.get_params(deep=False))
-    opened = delayed(_open_labels, pure=False)(bare, whole)
+    opened = delayed(_open_labels, pure=False)(clone(estimator), whole)
     model = blocks.compute(delayed(lambda pair: pair[0], pure=False)(opened))
     labels = np.flatnonzero(model._constant == 0)
     size = label_block or max(1, -(-len(labels) // 32))
@@ -187,8 +192,7 @@ def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) 
     model.estimators_ = [None] * len(model._constant)
     for j, one in zip(labels, fitted, strict=True):
         model.estimators_[j] = one
-    estimator.__dict__.update(model.__dict__)
-    return estimator
+    return _take_over(estimator, model)
 
 
 def _gather(X: list[list[Any]], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:

@@ -232,6 +232,7 @@ class Protocol:
         for data in self.datasets:
             mark = fingerprint(data.X, data.Y)
             parts = self.splits.parts(data)
+            groups = data.groups if self.splits.kind == "groups" else None
             for method in self.methods:
                 for i, (train, test) in enumerate(parts):
                     spec = {
@@ -246,10 +247,19 @@ class Protocol:
                         "n_test": len(test),
                         "scoring": self.scoring if method.grid else None,
                         "inner_cv": self.inner_cv if method.grid else None,
+                        "groups": None if groups is None else fingerprint(groups),
                         "seed": self.seed + i,
                     }
                     work = partial(
-                        fit_and_score, data, method, train, test, self.scoring, self.inner_cv, self.seed + i
+                        fit_and_score,
+                        data,
+                        method,
+                        train,
+                        test,
+                        self.scoring,
+                        self.inner_cv,
+                        self.seed + i,
+                        groups=groups,
                     )
                     found.append(Cell(spec, work))
         return found
@@ -274,20 +284,23 @@ def fit_and_score(
     scoring: str,
     inner_cv: int,
     seed: int,
+    groups: Any = None,
 ) -> Outcome:
-    """Tune inside the training rows, fit, predict the test rows, measure."""
+    """Tune inside the training rows, fit, predict the test rows, measure; groups stay in one fold."""
     from hyperlabel.metrics import evaluate
+    from hyperlabel.model_selection.groups import groups_for_fit
 
     Y = data.Y.toarray() if data.n_rows * data.n_labels <= _DENSE_Y else data.Y
     X_train, Y_train = data.X[train], Y[train]
+    inner = None if groups is None else np.asarray(groups)[train]
     details: dict[str, Any] = {}
     with Meter() as fit:
         model = seeded(method.estimator, seed)
         if method.grid:
-            best = _tune(model, method.grid, X_train, Y_train, scoring, inner_cv, seed)
+            best = _tune(model, method.grid, X_train, Y_train, scoring, inner_cv, seed, inner)
             details["chosen"] = describe(best)
             model.set_params(**best)
-        model.fit(X_train, Y_train)
+        model.fit(X_train, Y_train, **groups_for_fit(model, inner))
     with Meter() as predict:
         predicted, scores = model.predict(data.X[test]), _scores(model, data.X[test])
     measured = evaluate(Y[test], predicted, scores)
@@ -311,18 +324,31 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 
 def _tune(
-    model: Any, grid: Mapping[str, Sequence[Any]], X: Any, Y: Any, scoring: str, folds: int, seed: int
+    model: Any,
+    grid: Mapping[str, Sequence[Any]],
+    X: Any,
+    Y: Any,
+    scoring: str,
+    folds: int,
+    seed: int,
+    groups: Any = None,
 ) -> dict[str, Any]:
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid
 
-    from hyperlabel.model_selection import IterativeStratifiedKFold, cross_val_scores
+    from hyperlabel.model_selection import (
+        IterativeStratifiedGroupKFold,
+        IterativeStratifiedKFold,
+        cross_val_scores,
+    )
 
-    cv = list(IterativeStratifiedKFold(folds, shuffle=True, random_state=seed).split(X, Y))
+    kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
+    cv = list(kind(folds, shuffle=True, random_state=seed).split(X, Y, groups))
     choices = list(ParameterGrid(dict(grid)))
     means = []
     for choice in choices:
-        scores = cross_val_scores(clone(model).set_params(**choice), X, Y, scoring=scoring, cv=cv)
+        candidate = clone(model).set_params(**choice)
+        scores = cross_val_scores(candidate, X, Y, scoring=scoring, cv=cv, groups=groups)
         means.append(np.mean(scores["test_score"]))
     return choices[int(np.nanargmax(means))]
 

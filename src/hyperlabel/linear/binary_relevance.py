@@ -27,7 +27,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from hyperlabel._base import (
     MultiLabelClassifier,
@@ -196,6 +196,10 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
         if unknown is not None:
+            if self.cv is not None:
+                raise ValueError(
+                    "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
+                )
             self._constant = known_constants(Y, unknown, weights)
         for stale in ("moments_", "oof_scores_", "cv_results_"):
             self.__dict__.pop(stale, None)
@@ -209,7 +213,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         else:
             self._fit_each(X, Y, weights, fit_params, unknown)
             if self.cv is not None:
-                self._keep_cv(self._refit_folds(X, Y, weights, groups))
+                self._keep_cv(self._refit_folds(X, Y, weights, groups, fit_params))
         return self
 
     @available_if(lambda self: self.estimator is None)
@@ -321,8 +325,6 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     def _fit_known(
         self, X: Any, Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None
     ) -> None:
-        if self.cv is not None:
-            raise ValueError("Out-of-fold scores need every label known: fill the NaN in y or leave cv=None.")
         (self.alpha_,) = self._alphas()
         result, route = solve_known(X, Y, unknown, weights, self.alpha_, self.solver)
         self._keep_blocks([(result, weighted_mean(X, weights))], route)
@@ -392,14 +394,21 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         params = self._params_for_labels(weights, fit_params)
         return fit_labels(self.estimator, X, Y, labels, params, unknown, self.n_jobs)
 
-    def _refit_folds(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> FreeCV:
+    def _refit_folds(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        groups: Any,
+        fit_params: dict[str, Any],
+    ) -> FreeCV:
         """Out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
         splits = list(resolve_cv(self.cv, Y, groups).split(X, Y, groups))
 
         def fold_model(fold: int) -> FoldModel:
             train = splits[fold][0]
-            part = None if weights is None else weights[train]
-            model = clone(self).set_params(cv=None).fit(X[train], Y[train], sample_weight=part)
+            part = _check_method_params(X, {"sample_weight": weights, **fit_params}, indices=train)
+            model = clone(self).set_params(cv=None).fit(X[train], Y[train], **part)
             return lambda rows, _: model.decision_function(rows)
 
         tests = [np.asarray(test) for _, test in splits]

@@ -5,8 +5,8 @@ from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.explanation import Explanation, Share, explain
 from hyperlabel.meta.free_search import FreeSearchCV
-from hyperlabel.meta.retraining import retrain
 from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.meta.updating import update
 
 __all__ = [
     "ThresholdTuner",
@@ -14,7 +14,7 @@ __all__ = [
     "out_of_fold_scores",
     "FreeSearchCV",
     "AutoMultiLabel",
-    "retrain",
+    "update",
     "explain",
     "Explanation",
     "Share",

@@ -19,9 +19,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from hyperlabel._base import SCORE_BLOCK_BYTES, MultiLabelClassifier, place_constant_labels
+from hyperlabel._params import check_params, forget_fit
 from hyperlabel._validation import TargetLayout, check_targets, check_weights
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.model_selection import resolve_cv
+from hyperlabel.model_selection import IterativeStratifiedGroupKFold, resolve_cv
+from hyperlabel.model_selection.groups import groups_for_fit
 
 
 def score_rows(estimator: Any, X: Any, layout: TargetLayout) -> np.ndarray:
@@ -88,7 +90,7 @@ def out_of_fold_scores(
     cv : None, int, splitter or iterable of (train, test), default=None
         See :func:`hyperlabel.model_selection.resolve_cv`; None means 5 stratified folds.
     groups : array-like of shape (n_samples,), default=None
-        Rows of one group stay together.
+        Rows of one group stay together, also in the folds that the estimator makes itself.
     params : dict, default=None
         Passed to `fit`; values with one entry for each row are cut to the fold.
     n_jobs : int, default=None
@@ -113,8 +115,11 @@ def out_of_fold_scores(
     _, layout = check_targets(y, n_rows=n)
     splitter = resolve_cv(_folds(cv, n), y, groups)
     parts = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
+    params = dict(params or {})
+    if not _routing_enabled():
+        params = groups_for_fit(estimator, groups) | params
     folds = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(clone(estimator), X, y, train, test, params or {}, layout) for train, test in parts
+        delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in parts
     )
     total, times = np.zeros((n, layout.n_columns)), np.zeros(n)
     for (_, test), scores in zip(parts, folds, strict=True):
@@ -161,15 +166,17 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     estimator_: Any
 
     def _fit_estimator(
-        self, X: Any, y: Any, params: dict[str, Any], *, kinds: tuple[str, ...]
+        self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]
     ) -> tuple[Any, sparse.csr_array, dict[str, Any]]:
         """Fit `estimator_` on all rows; return X, Y and the parameters of fit and split.
 
         `kinds` are the kinds of y that out-of-fold scores will be asked for.
         """
+        check_params(self)
+        forget_fit(self)
         (X,) = indexable(X)
         Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
-        routed = self._route(params)
+        routed = self._route(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
         if wants_scores and Y.shape[0] == 1:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
@@ -185,7 +192,6 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                 fit_params |= routed["split"]
             self.estimator_ = model.fit(X, y, **fit_params)
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
@@ -228,21 +234,22 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _route(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    def _route(self, groups: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        split = {} if groups is None else {"groups": groups}
         if _routing_enabled():
-            routed = process_routing(self, "fit", **params)
+            routed = process_routing(self, "fit", **params, **split)
             split = dict(routed.splitter.split) if "splitter" in routed else {}
             return {"fit": dict(routed.estimator.fit), "split": split}
-        split = {"groups": params["groups"]} if params.get("groups") is not None else {}
-        return {"fit": {name: v for name, v in params.items() if name != "groups"}, "split": split}
+        return {"fit": groups_for_fit(self.estimator, groups) | params, "split": split}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""
         router = MetadataRouter(owner=self).add(
             estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
         )
-        if hasattr(self.cv, "split"):
-            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        splitter = self.cv if hasattr(self.cv, "split") else IterativeStratifiedGroupKFold()
+        if not self._is_prefit():
+            router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
     def __sklearn_tags__(self) -> Any:

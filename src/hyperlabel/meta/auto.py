@@ -72,7 +72,8 @@ class AutoMultiLabel(MultiLabelClassifier):
     leaderboard_ : list of dict
         Everything tried, best first: ``method``, ``params``, ``rule`` (cuts), ``score`` and
         ``spread`` over the folds, ``behind`` the best with its corrected 95 % interval ``low``,
-        ``high`` (Nadeau & Bengio), ``seconds``; then what was left out, with the reason.
+        ``high`` (Nadeau & Bengio), ``seconds``; then what was left out or failed, with the reason
+        as ``left_out``.
     summary_ : str
         What was chosen, why, and how sure.
     members_ : list of classifiers
@@ -184,6 +185,7 @@ class AutoMultiLabel(MultiLabelClassifier):
         tried: list[Tried] = []
         judged: list[_Judged] = []
         left_out: dict[str, str] = {}
+        failure: Exception | None = None
         for candidate in chosen:
             # judging it, and the refit and cuts of what is best so far, must still fit in
             reserve = max((t.refit_seconds for t in tried), default=0.0) + 2 * judge.seconds
@@ -195,8 +197,12 @@ class AutoMultiLabel(MultiLabelClassifier):
                 for found in candidate.run(task, deadline - reserve if tried else np.inf):
                     judged.append(judge.one(len(tried), found))
                     tried.append(found)
-            except OutOfTime as late:
-                left_out[candidate.name] = str(late)
+            except Exception as refusal:  # of this method on these rows: the others may do
+                left_out[candidate.name] = str(refusal) or type(refusal).__name__
+                failure = failure or refusal
+        if not tried:
+            name, reason = next(iter(left_out.items()))
+            raise ValueError(f"No method of AutoMultiLabel could be fitted; {name}: {reason}") from failure
         return tried, judged, left_out
 
     def _splits(self, X: Any, Y: sparse.csr_array, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
 
 from hyperlabel._base import shape_probabilities
+from hyperlabel._params import one_of
 from hyperlabel.decision import Isotonic, Sigmoid
 from hyperlabel.meta._wrapping import WrappingClassifier
 
@@ -68,6 +69,8 @@ class MultiLabelCalibrator(WrappingClassifier):
     ((200, 5), True)
     """
 
+    _rules: ClassVar = {"method": one_of(*_METHODS)}
+
     def __init__(
         self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, n_jobs: int | None = None
     ) -> None:
@@ -76,7 +79,7 @@ class MultiLabelCalibrator(WrappingClassifier):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, **params: Any) -> MultiLabelCalibrator:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> MultiLabelCalibrator:
         """Fit the estimator on all rows and the calibration on out-of-fold scores.
 
         Parameters
@@ -85,17 +88,17 @@ class MultiLabelCalibrator(WrappingClassifier):
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
             Label indicator, or classes (calibrated one against the rest).
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together in every fold, the estimator's own among them.
         **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the calibration), `groups`
-            to the splitter; routed as requested when metadata routing is enabled.
+            Passed to the estimator's `fit` (a `sample_weight` also weighs in the calibration); they and
+            the groups are routed as requested when metadata routing is enabled.
 
         Returns
         -------
         self : MultiLabelCalibrator
         """
-        if self.method not in _METHODS:
-            raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {self.method!r}.")
-        X, Y, routed = self._fit_estimator(X, y, params, kinds=("multilabel", "binary", "multiclass"))
+        X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel", "binary", "multiclass"))
         self._n_rows = Y.shape[0]
         varies = self._constant == 0
         if varies.any():

@@ -21,8 +21,8 @@ from hyperlabel.decision import Sigmoid
 from hyperlabel.labelspace.classifier import EncodedClassifier
 from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
-from hyperlabel.meta.retraining import walk
 from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.meta.updating import walk
 from hyperlabel.projection import Projection, ProjectionClassifier
 
 _LABELS_SHOWN = 4  # of a direction

@@ -22,6 +22,7 @@ from hyperlabel.labelspace import CPLST, PLST, PartialBinaryRelevance
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.cross_validate import FoldModel, FreeCV, free_cross_validation
 from hyperlabel.projection import ProjectionClassifier
 from hyperlabel.solvers.folds import FoldMoments
@@ -36,17 +37,17 @@ class FreeSearchCV(MultiLabelClassifier):
     """Grid search for the ridge family at about the price of one fit, with out-of-fold scores.
 
     Every setting is judged on exactly the scores that refitting it on each training fold would
-    give. Where XᵀX does not fit (wide rows), each fold is refitted instead: the same answer,
-    not free.
+    give. Where XᵀX does not fit (wide rows) or there is no ridge over labels to share (`LPP`, `MLSI`,
+    `MDDM`), each fold is refitted instead: the same answer, not free.
 
     Parameters
     ----------
     estimator : classifier
         `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance` or
-        `ProjectionClassifier` around `HypergraphSpectral`, `OPLS` or `HOPLS`.
+        `ProjectionClassifier` around any projection (free for `HypergraphSpectral`, `OPLS`, `HOPLS`).
     param_grid : dict
         ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
-        `ProjectionClassifier` both belong to its projection.
+        `ProjectionClassifier` they belong to its projection; `MDDM` has ``mu`` in place of ``alpha``.
     cv : int, splitter or iterable of (train, test), default=5
         Folds: stratified for a number (grouped when `groups` are given).
     scoring : str or callable, default="label_ranking_average_precision"
@@ -112,7 +113,8 @@ class FreeSearchCV(MultiLabelClassifier):
         self.cv_results_ = found.results
         oof = found.oof_scores
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
-        self.estimator_ = set_free_params(clone(self.estimator), self.best_params_).fit(*given)
+        best = set_free_params(clone(self.estimator), self.best_params_)
+        self.estimator_ = best.fit(*given, **groups_for_fit(best, groups))
         return self
 
     def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:
@@ -153,11 +155,17 @@ class FreeSearchCV(MultiLabelClassifier):
         return score
 
     def _check_grid(self, settings: list[dict[str, Any]]) -> None:
-        allowed = ("alpha",) if isinstance(self.estimator, BinaryRelevance) else ("alpha", "n_components")
+        owner = self.estimator
+        if isinstance(owner, ProjectionClassifier):
+            owner = owner._template()
+            known = owner.get_params(deep=False)
+            allowed = tuple(name for name in ("alpha", "mu", "n_components") if name in known)
+        else:
+            allowed = ("alpha",) if isinstance(owner, BinaryRelevance) else ("alpha", "n_components")
         wrong = {name for setting in settings for name in setting} - set(allowed)
         if wrong:
             raise ValueError(
-                f"FreeSearchCV searches {' and '.join(allowed)} of {type(self.estimator).__name__}, "
+                f"FreeSearchCV searches {' and '.join(allowed)} of {type(owner).__name__}, "
                 f"not {', '.join(sorted(wrong))}: use scikit-learn's GridSearchCV for that."
             )
 

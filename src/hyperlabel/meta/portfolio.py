@@ -110,7 +110,7 @@ def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
 def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
     n, d = task.X.shape
     if sparse.issparse(task.X) or d > KERNEL_COLUMNS:
-        return
+        raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
     columns = min(NYSTROEM_ROWS, n // 2)
     for width in (0.3, 1.0):
         start = time.perf_counter()
@@ -203,8 +203,9 @@ def _logistic(C: float, task: Task) -> Any:
 
 def _rank_svm(task: Task, deadline: float) -> Iterator[Tried]:
     model = RankSVM(C=1.0, tol=1e-2, random_state=0)
-    if model.estimate_memory(task.X, task.Y) > RANK_SVM_BYTES:
-        return
+    needed = model.estimate_memory(task.X, task.Y)
+    if needed > RANK_SVM_BYTES:
+        raise ValueError(f"would take about {needed / 2**30:.1f} GiB of memory")
     yield _refitted("RankSVM", {"C": 1.0}, model, task, deadline)
 
 

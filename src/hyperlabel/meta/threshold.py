@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import decode
+from hyperlabel._params import one_of
 from hyperlabel._topk import top_k
 from hyperlabel._validation import check_features
 from hyperlabel.decision import (
@@ -133,6 +134,8 @@ class ThresholdTuner(WrappingClassifier):
     np.True_
     """
 
+    _rules: ClassVar = {"strategy": one_of(*STRATEGIES)}
+
     def __init__(
         self,
         estimator: Any,
@@ -154,7 +157,7 @@ class ThresholdTuner(WrappingClassifier):
         self.shrinkage = shrinkage
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, **params: Any) -> ThresholdTuner:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> ThresholdTuner:
         """Fit the estimator on all rows and the rule on out-of-fold scores.
 
         Parameters
@@ -163,18 +166,17 @@ class ThresholdTuner(WrappingClassifier):
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
             Label indicator, or classes.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together in every fold, the estimator's own among them.
         **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning), `groups` to the
-            splitter; routed as requested when metadata routing is enabled.
+            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning); they and
+            the groups are routed as requested when metadata routing is enabled.
 
         Returns
         -------
         self : ThresholdTuner
         """
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {self.strategy!r}.")
-        X, Y, routed = self._fit_estimator(X, y, params, kinds=("multilabel",))
-        self._forget_rule()
+        X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
         if self._layout.kind != "multilabel":
             return self
         if self._constant.all():
@@ -186,7 +188,7 @@ class ThresholdTuner(WrappingClassifier):
         if not varies.all():
             scores, Y = np.ascontiguousarray(scores[:, varies]), Y[:, varies]
         if self.strategy == "label_set_size":
-            Z = check_features(self, X, reset=True)
+            Z = check_features(self, X)
             self.set_size_ = LabelSetSize().fit(Z[rows], scores, Y, sample_weight=weights)
         elif self.strategy == "expected_f1":
             self.calibration_ = Sigmoid.fit(scores, Y, weights)
@@ -195,12 +197,6 @@ class ThresholdTuner(WrappingClassifier):
         else:
             self._fit_cuts(scores, Y, weights)
         return self
-
-    def _forget_rule(self) -> None:
-        fitted = ("thresholds_", "tuned_score_", "k_", "set_size_", "calibration_", "coverage_", "recall_")
-        for name in fitted:
-            if hasattr(self, name):
-                delattr(self, name)
 
     def _fit_top_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         if self.k is not None and not 1 <= self.k <= len(self.classes_):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples
 
 from hyperlabel import metrics
 from hyperlabel.model_selection._splits import resolve_cv
+from hyperlabel.model_selection.groups import groups_for_fit
 
 Scores = dict[str, float]
 
@@ -57,7 +58,8 @@ def cross_val_scores(
     cv : None, int, splitter or iterable of (train, test), default=None
         See `resolve_cv`.
     groups : array-like of shape (n_samples,), default=None
-        The group (or the time, for `TimeOrderedSplit`) of each row, for the splitter.
+        The group (or the time, for `TimeOrderedSplit`) of each row, for the splitter and, cut to the
+        fold, for the folds that the estimator makes itself.
     params : dict, default=None
         Passed to `fit`, entries with one value per row cut to the fold (`sample_weight`).
         With scikit-learn's metadata routing enabled they are routed to estimator, scorer and
@@ -91,6 +93,8 @@ def cross_val_scores(
     routed = _route(estimator, splitter, scorer, dict(params or {}))
     if groups is not None:
         routed["split"]["groups"] = groups
+        if not get_config()["enable_metadata_routing"]:
+            routed["fit"] = groups_for_fit(estimator, groups) | routed["fit"]
     parts = list(splitter.split(X, y, **routed["split"]))
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_fit_and_score)(

@@ -195,6 +195,10 @@ def cross_validate_ridge(
     if isinstance(cv, str):
         if cv != "loo" or route == "krylov":
             raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
+        if groups is not None:
+            raise ValueError(
+                "cv='loo' leaves out single rows and would part the groups: give a number of folds."
+            )
         total = Moments.from_rows(X, Y, sample_weight=sample_weight)
         path = RidgePath(total)
         tests = [np.arange(X.shape[0])]

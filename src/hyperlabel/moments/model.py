@@ -10,6 +10,7 @@ The numerical guard: forgetting more than what remains costs digits. When fewer 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -104,7 +105,7 @@ class MomentsModel(BlockModel):
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
             self.moments_.add(self._new_rows(X, y, sample_weight))
-        self._solve()
+        self._solve_anew()
         return self
 
     def merge(self, other: Any) -> Any:
@@ -128,7 +129,7 @@ class MomentsModel(BlockModel):
         if mine.kind != theirs.kind or list(mine.label_names) != list(theirs.label_names):
             raise ValueError("The two models do not have the same labels in the same order.")
         self.moments_.add(other.moments_)
-        self._solve()
+        self._solve_anew()
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -181,7 +182,7 @@ class MomentsModel(BlockModel):
                 f"({MIN_DIGITS:.0f} are needed): fit anew on the rows that remain."
             )
         self.moments_ = left
-        self._solve()
+        self._solve_anew()
         return self
 
     def _check_left(self, left: Moments) -> None:
@@ -194,6 +195,13 @@ class MomentsModel(BlockModel):
         if why is not None:
             raise ValueError(f"These rows were not all in the model: {why}.")
 
+    def _solve_anew(self) -> None:
+        """Solve after rows or labels have changed: out-of-fold scores are no longer those of the model."""
+        for name in ("oof_scores_", "cv_results_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._solve()
+
     def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> Moments:
         X = check_features(self, X)
         return self._sum_rows(X, encode_like(y, self._layout, n_rows=X.shape[0]), sample_weight)
@@ -205,28 +213,55 @@ class MomentsModel(BlockModel):
 
     # -- labels come and go -----------------------------------------------------------------------
 
-    def add_label(self, name: str, X: Any = None, y: Any = None) -> Any:
-        """Add a label that the rows so far did not have, or only the rows given.
+    def edit_labels(
+        self,
+        *,
+        rename: Mapping[str, str] | None = None,
+        drop: Sequence[str] = (),
+        add: Sequence[str] | Mapping[str, Any] = (),
+    ) -> Any:
+        """Rename, drop and add labels, in this order: as if fitted on the same rows with those columns.
 
         Parameters
         ----------
-        name : str
-            Name of the new label; it becomes the last column.
-        X : array-like or sparse matrix of shape (n_positive, n_features), default=None
-            The rows, among those already fitted on, that carry the new label; none by default.
-        y : array-like or sparse matrix of shape (n_positive, n_labels), default=None
-            Their other labels; needed by models that keep label co-occurrence.
+        rename : dict of str to str, default=None
+            Names in `label_names_`, and the ones to put in their place.
+        drop : sequence of str, default=()
+            Labels to remove; the others are as if they had never been there.
+        add : sequence of str, or dict of str to (X, y), default=()
+            New labels, which become the last columns. No row so far carries them, or only the rows X
+            given, which are among those fitted on; y are their labels in the columns before (None will
+            do, except for models that keep label co-occurrence). Labels of later rows (`partial_fit`)
+            must have the new columns too.
 
         Returns
         -------
         self : object
-            As if fitted on the same rows with the new column; labels of later rows
-            (`partial_fit`) must have it too.
+            Solved once, or as it was if a change was refused.
         """
-        layout = self._labels("add")
-        if name in layout.label_names:
-            raise ValueError(f"The model already has a label {name!r}.")
-        m = self.moments_
+        for verb, wanted in (("rename", rename), ("drop", drop), ("add", add)):
+            if wanted:
+                self._labels(verb)
+        self._check_moments()
+        names = _renamed(list(self._layout.label_names), rename or {})
+        gone = {_find_label(names, name) for name in drop}
+        if gone and len(gone) == len(names):
+            raise ValueError("The last label cannot be dropped.")
+        kept = [j for j in range(len(names)) if j not in gone]
+        sums, names = _columns(self.moments_, kept), [names[j] for j in kept]
+        for name, rows in (add if isinstance(add, Mapping) else dict.fromkeys(add)).items():
+            if name in names:
+                raise ValueError(f"The model already has a label {name!r}.")
+            sums = self._with_label(sums, names, *(rows or (None, None)))
+            names.append(name)
+        model: Any = self
+        model._set_targets(_with_names(self._layout, names), counts=sums.f_sum, n_rows=sums.weight)
+        self.moments_ = sums
+        self._solve_anew()
+        return self
+
+    def _with_label(self, m: Moments, names: list[str], X: Any, y: Any) -> Moments:
+        """Return the sums with one more label, on in the rows X only."""
         xf, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.f_sum))
         if X is not None:
             rows = check_features(self, X)
@@ -235,51 +270,10 @@ class MomentsModel(BlockModel):
             if m.ff is not None:
                 if y is None:
                     raise ValueError("This model keeps label co-occurrence: give y, the rows' other labels.")
-                Y = encode_like(y, layout, n_rows=rows.shape[0])
+                Y = encode_like(y, _with_names(self._layout, names), n_rows=rows.shape[0])
                 together = np.asarray(Y.sum(axis=0)).ravel()
         ff = None if m.ff is None else np.block([[m.ff, together[:, None]], [together, count]])
-        self.moments_ = replace(m, xf=np.column_stack([m.xf, xf]), f_sum=np.append(m.f_sum, count), ff=ff)
-        return self._relabel(np.append(layout.label_names, name))
-
-    def drop_label(self, name: str) -> Any:
-        """Remove a label; the others are as if it had never been there.
-
-        Parameters
-        ----------
-        name : str
-            One of `label_names_`.
-
-        Returns
-        -------
-        self : object
-        """
-        layout = self._labels("drop")
-        if len(layout.label_names) == 1:
-            raise ValueError("The last label cannot be dropped.")
-        gone = self._find_label(name)
-        m = self.moments_
-        ff = None if m.ff is None else np.delete(np.delete(m.ff, gone, axis=0), gone, axis=1)
-        self.moments_ = replace(m, xf=np.delete(m.xf, gone, axis=1), f_sum=np.delete(m.f_sum, gone), ff=ff)
-        return self._relabel(np.delete(layout.label_names, gone))
-
-    def rename_label(self, old: str, new: str) -> Any:
-        """Give a label another name.
-
-        Parameters
-        ----------
-        old, new : str
-            The name in `label_names_` and the one to put in its place.
-
-        Returns
-        -------
-        self : object
-        """
-        layout = self._labels("rename")
-        if new != old and new in layout.label_names:
-            raise ValueError(f"The model already has a label {new!r}.")
-        names = layout.label_names.copy()
-        names[self._find_label(old)] = new
-        return self._relabel(names)
+        return replace(m, xf=np.column_stack([m.xf, xf]), f_sum=np.append(m.f_sum, count), ff=ff)
 
     def _labels(self, verb: str) -> TargetLayout:
         self._check_moments()
@@ -287,15 +281,28 @@ class MomentsModel(BlockModel):
             raise ValueError(f"This model was fitted on 1-D y: there is no label column to {verb}.")
         return self._layout
 
-    def _find_label(self, name: str) -> int:
-        found = np.flatnonzero(self._layout.label_names == name)
-        if not len(found):
-            raise ValueError(f"The model has no label {name!r}; label_names_ lists them.")
-        return int(found[0])
 
-    def _relabel(self, names: np.ndarray) -> Any:
-        model: Any = self
-        layout = replace(self._layout, classes=np.arange(len(names)), label_names=names)
-        model._set_targets(layout, counts=self.moments_.f_sum, n_rows=self.moments_.weight)
-        self._solve()
-        return self
+def _columns(m: Moments, kept: list[int]) -> Moments:
+    """Return the sums of some columns of the factor."""
+    ff = None if m.ff is None else m.ff[np.ix_(kept, kept)]
+    return replace(m, xf=m.xf[:, kept], f_sum=m.f_sum[kept], ff=ff)
+
+
+def _with_names(layout: TargetLayout, names: list[str]) -> TargetLayout:
+    return replace(layout, classes=np.arange(len(names)), label_names=np.array(names, dtype=object))
+
+
+def _renamed(names: list[str], rename: Mapping[str, str]) -> list[str]:
+    for old in rename:
+        _find_label(names, old)
+    found = [rename.get(name, name) for name in names]
+    twice = next((name for j, name in enumerate(found) if name in found[:j]), None)
+    if twice is not None:
+        raise ValueError(f"The model already has a label {twice!r}.")
+    return found
+
+
+def _find_label(names: list[str], name: str) -> int:
+    if name not in names:
+        raise ValueError(f"The model has no label {name!r}; label_names_ lists them.")
+    return names.index(name)

@@ -9,7 +9,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import hyperlabel as hl
 from hyperlabel.datasets import make_multilabel
-from hyperlabel.meta.retraining import can_be_updated, name_labels
+from hyperlabel.meta.updating import can_be_updated, name_labels
 
 DATA = make_multilabel(160, 6, 4, random_state=1)
 X, Y = DATA.X, DATA.Y.toarray()
@@ -27,17 +27,17 @@ def test_merge_and_forget_equal_a_fit_from_scratch():
     part = make_pipeline(MaxAbsScaler(), hl.BinaryRelevance()).fit(X, Y)
     part[-1].fit(part[:-1].transform(X[:100]), Y[:100])
     before = part[-1].coef_.copy()
-    more = hl.retrain(part, (X[80:], Y[80:]), forget=(X[80:100], Y[80:100]))
+    more = hl.update(part, (X[80:], Y[80:]), forget=(X[80:100], Y[80:100]))
     assert np.allclose(more.decision_function(X), model.decision_function(X))
     assert np.array_equal(part[-1].coef_, before)  # the old model is left alone
-    less = hl.retrain(model, forget=(X[100:], Y[100:]))
+    less = hl.update(model, forget=(X[100:], Y[100:]))
     assert np.allclose(less.decision_function(X), part.decision_function(X))
 
 
 def test_labels_come_and_go_and_cuts_are_kept():
     model = tuned(slice(0, 120))
     cuts = model[-1].thresholds_
-    changed = hl.retrain(
+    changed = hl.update(
         model,
         (X[120:], np.column_stack([Y[120:][:, [0, 2, 3]], (X[120:, 0] > X[:, 0].mean()).astype(int)])),
         rename_labels={"a": "first"},
@@ -51,7 +51,7 @@ def test_labels_come_and_go_and_cuts_are_kept():
     # the new label is predicted about as often among the new rows as it occurs there
     wanted = int((X[120:, 0] > X[:, 0].mean()).sum())
     assert abs(int(changed.predict(X[120:])[:, 3].sum()) - wanted) <= 1
-    silent = hl.retrain(model, add_labels=["later"])
+    silent = hl.update(model, add_labels=["later"])
     assert silent[-1].thresholds_[4] == np.inf
     assert not silent.predict(X)[:, 4].any()
 
@@ -61,10 +61,10 @@ def test_refusals():
     other = hl.MLkNN().fit(X, Y)
     assert not can_be_updated(other)
     with pytest.raises(ValueError, match="MLkNN does not rest on sums"):
-        hl.retrain(other, (X, Y))
+        hl.update(other, (X, Y))
     ranked = hl.ThresholdTuner(hl.BinaryRelevance(), strategy="top_k").fit(X, Y)
     with pytest.raises(ValueError, match="strategy='top_k' around BinaryRelevance must be fitted anew"):
-        hl.retrain(ranked, (X, Y))
+        hl.update(ranked, (X, Y))
     auto = hl.AutoMultiLabel(methods=["ridge"], cv=2).fit(X, Y)
     with pytest.raises(ValueError, match="AutoMultiLabel cannot be updated"):
-        hl.retrain(auto, (X, Y))
+        hl.update(auto, (X, Y))

@@ -1,4 +1,4 @@
-"""Retrain a fitted model without its old rows: merge, forget, and let labels come and go.
+"""Update a fitted model without its old rows: merge, forget, and let labels come and go.
 
 A model is walked down to the part that holds the sums (`moments_`): through a Pipeline, whose
 transformers stay as they are, and through the wrappers of `meta`, whose cuts are kept.
@@ -56,11 +56,11 @@ def name_labels(model: Any, names: Sequence[str]) -> Any:
 
 
 def can_be_updated(model: Any) -> bool:
-    """Say whether `retrain` can take rows into this model."""
+    """Say whether `update` can take rows into this model."""
     return _refusal(model) is None
 
 
-def retrain(
+def update(
     model: Any,
     new: tuple[Any, Any] | None = None,
     *,
@@ -101,10 +101,10 @@ def retrain(
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import BinaryRelevance, retrain
+    >>> from hyperlabel import BinaryRelevance, update
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> half = BinaryRelevance().fit(X[:100], Y[:100])
-    >>> whole = retrain(half, (X[100:], Y[100:]))
+    >>> whole = update(half, (X[100:], Y[100:]))
     >>> np.allclose(whole.coef_, BinaryRelevance().fit(X, Y).coef_)
     True
     """
@@ -114,10 +114,9 @@ def retrain(
     model = copy.deepcopy(model)
     parts = list(walk(model))
     core = parts[-1]
-    for name in ("oof_scores_", "cv_results_"):
-        core.__dict__.pop(name, None)  # of the old rows
     tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
-    _change_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
+    if rename_labels or drop_labels or add_labels:
+        _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
     leaving = None if forget is None else (_rows(model, forget[0]), forget[1])
     entering = None if new is None else (_rows(model, new[0]), new[1])
     if leaving is not None and entering is not None:
@@ -125,10 +124,8 @@ def retrain(
     elif leaving is not None:
         core.forget(*leaving)
     elif entering is not None:
-        check_targets(entering[1], n_rows=entering[0].shape[0], name="retrain")
+        check_targets(entering[1], n_rows=entering[0].shape[0], name="update")
         core.partial_fit(*entering)
-    else:
-        core._solve()
     for part in parts[:-1]:
         if isinstance(part, MultiLabelClassifier):
             part._layout, part.classes_ = core._layout, core.classes_
@@ -138,29 +135,42 @@ def retrain(
     return model
 
 
-def _change_labels(
+def _edit_labels(
     core: Any,
     tuners: Sequence[ThresholdTuner],
     renamed: Mapping[str, str],
     dropped: Sequence[str],
     added: Sequence[str],
 ) -> None:
-    """Rename, drop and add labels; the caller solves once for all of it."""
-    core.__dict__["_solve"] = lambda: None  # each change alone would solve anew
-    try:
-        for old, name in renamed.items():
-            core.rename_label(old, name)
-        for name in dropped:
-            gone = core._find_label(name)
-            core.drop_label(name)
-            for tuner in tuners:
-                tuner.thresholds_ = np.delete(tuner.thresholds_, gone)
-        for name in added:
-            core.add_label(name)
-            for tuner in tuners:
-                tuner.thresholds_ = np.append(tuner.thresholds_, np.inf)
-    finally:
-        del core.__dict__["_solve"]
+    """Rename, drop and add labels; cuts go with their labels, and new labels have none yet."""
+    before = [renamed.get(name, name) for name in core.label_names_]
+    core.edit_labels(rename=renamed, drop=dropped, add=added)
+    for tuner in tuners:
+        cuts = dict(zip(before, tuner.thresholds_, strict=True))
+        cuts |= dict.fromkeys([*dropped, *added], np.inf)
+        tuner.thresholds_ = np.array([cuts[name] for name in core.label_names_])
+
+
+def without_training_rows(model: Any, *, sums: bool) -> Any:
+    """Drop what a fitted model remembers row by row, and its sums over rows too unless they are kept.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Changed in place. Out-of-fold scores go: they are as large as the training labels, and of no
+        use once the cuts are tuned.
+    sums : bool
+        Whether to keep the sums that `update` needs.
+
+    Returns
+    -------
+    model : estimator
+    """
+    for part in walk(model):
+        for name in ("oof_scores_", *(() if sums else ("moments_",))):
+            if hasattr(part, name):
+                delattr(part, name)
+    return model
 
 
 def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | None) -> None:
