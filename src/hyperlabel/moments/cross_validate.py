@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,8 +28,7 @@ from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath, solve_ridge
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(NamedTuple):
     """Row numbers of one fold and, where they are summed, the moments of its training rows."""
 
     train: np.ndarray
@@ -90,8 +90,8 @@ class Folds:
         return len(self.splits)
 
     def __iter__(self) -> Iterator[Fold]:
-        for number, (train, test) in enumerate(self.splits):
-            yield Fold(train, test, None if self._sums is None else self._sums.training(number))
+        trains, tests = [train for train, _ in self.splits], [test for _, test in self.splits]
+        return map(Fold, trains, tests, repeat(None) if self._sums is None else self._sums)
 
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.

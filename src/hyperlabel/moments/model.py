@@ -11,7 +11,7 @@ The numerical guard: forgetting more than what remains costs digits. When fewer 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -30,13 +30,18 @@ from hyperlabel.solvers.moments import Moments
 MIN_DIGITS = 8.0
 
 
-class BlockModel:
-    """Mixin of the models that can be fitted in blocks of rows (see `moments.blocks`)."""
+class MomentsModel:
+    """Mixin of the models that live on `Moments`; see the module docstring."""
 
     moments_: Moments
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
-    _keeps_ff: ClassVar[bool] = False
+    _keeps_ff: bool = False
+    _how_to_keep: str = (
+        "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
+    )
+
+    # -- fits in blocks of rows (see `moments.blocks`) --------------------------------------------
 
     def _factor(self, Y: sparse.csr_array) -> Any:
         """Label factor of a block of rows; it must depend on those rows alone."""
@@ -70,14 +75,6 @@ class BlockModel:
         remember = getattr(self, "_set_targets", None)
         if remember is not None:
             remember(layout, counts=counts, n_rows=n_rows)
-
-
-class MomentsModel(BlockModel):
-    """Mixin of the models that live on `Moments`; see the module docstring."""
-
-    _how_to_keep: ClassVar[str] = (
-        "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
-    )
 
     # -- rows come and go ---------------------------------------------------------------------------
 
