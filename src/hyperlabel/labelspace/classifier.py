@@ -31,7 +31,7 @@ from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
 from hyperlabel.moments.blocks import refuse_large
-from hyperlabel.moments.linear_map import LinearMap, signed
+from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.moments import Moments
@@ -238,7 +238,7 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
     def _linear_map(self) -> LinearMap:
         """Return f(x) = coef·x + intercept; predictions, explanations and free search all read it."""
         if not hasattr(self, "_map_"):
-            raise ValueError(f"{type(self).__name__} is not linear in its features as fitted.")
+            raise not_linear(type(self).__name__)
         return self._map_
 
     @property

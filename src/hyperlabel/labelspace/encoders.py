@@ -211,8 +211,8 @@ class FrequentLabelsEncoder(FlatEncoder):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None keeps every label.
+    n_components : int, None or "auto", default=None
+        M; None keeps every label; "auto" leaves the choice to the classifier that holds the encoder.
     reference : {"origin", "mean"}, default="origin"
         The reference point o.
 
@@ -240,7 +240,10 @@ class FrequentLabelsEncoder(FlatEncoder):
     _needs_pairs = False
 
     def __init__(
-        self, n_components: int | None = None, *, reference: Literal["origin", "mean"] = "origin"
+        self,
+        n_components: int | Literal["auto"] | None = None,
+        *,
+        reference: Literal["origin", "mean"] = "origin",
     ) -> None:
         self.n_components = n_components
         self.reference = reference
@@ -269,8 +272,9 @@ class PrincipalEncoder(FlatEncoder):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None means the rank.
+    n_components : int, None or "auto", default=None
+        M, at most the rank, which None stands for; "auto" leaves the choice to the classifier that
+        holds the encoder.
     reference : {"mean", "origin"}, default="mean"
         The reference point o.
 
@@ -304,7 +308,10 @@ class PrincipalEncoder(FlatEncoder):
     _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
 
     def __init__(
-        self, n_components: int | None = None, *, reference: Literal["mean", "origin"] = "mean"
+        self,
+        n_components: int | Literal["auto"] | None = None,
+        *,
+        reference: Literal["mean", "origin"] = "mean",
     ) -> None:
         self.n_components = n_components
         self.reference = reference
@@ -337,8 +344,9 @@ class ConditionalPrincipalEncoder(FlatEncoder):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None means the rank.
+    n_components : int, None or "auto", default=None
+        M, at most the rank, which None stands for; "auto" leaves the choice to the classifier that
+        holds the encoder.
     alpha : float, default=1.0
         The ridge λ.
 
@@ -370,7 +378,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
     _rules: ClassVar = {"n_components": COMPONENTS, "alpha": number(0)}
     _needs_pairs = False
 
-    def __init__(self, n_components: int | None = None, *, alpha: float = 1.0) -> None:
+    def __init__(self, n_components: int | Literal["auto"] | None = None, *, alpha: float = 1.0) -> None:
         self.n_components = n_components
         self.alpha = alpha
 

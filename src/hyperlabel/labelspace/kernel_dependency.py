@@ -27,7 +27,7 @@ from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._params import NONE, number, one_of
 from hyperlabel.geometry.hypercube import distinct_vertices, mean_vertex
 from hyperlabel.labelspace.encoders import COMPONENTS
-from hyperlabel.moments.linear_map import signed
+from hyperlabel.moments.linear_map import not_linear, signed
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.label_svd import directions_of_gram
 from hyperlabel.solvers.ridge import SamplePath
@@ -200,6 +200,9 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         params = {} if self.gamma is None else {"gamma": self.gamma}
         gram = pairwise_kernels(X, self._X_, metric=self.kernel, filter_params=True, **params)
         return np.asarray(dense(gram), dtype=np.float64)
+
+    def _linear_map(self) -> Any:
+        raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = np.empty((X.shape[0], self.vertices_.shape[1]))

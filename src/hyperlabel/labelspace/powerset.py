@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._params import number, whole
 from hyperlabel.geometry.hypercube import Vertices, distinct_vertices
+from hyperlabel.moments.linear_map import not_linear
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.ridge import solve_ridge
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
@@ -102,6 +103,9 @@ class LabelPowerset(MultiLabelClassifier):
                 raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
             self.estimator_ = clone(self.estimator).fit(X, kept.codes)
         return self
+
+    def _linear_map(self) -> Any:
+        raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
         K, C = self.vertices_.shape[1], self.vertices_.shape[0]

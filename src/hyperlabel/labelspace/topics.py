@@ -12,7 +12,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
 from hyperlabel._params import number, whole
 from hyperlabel.geometry.hypercube import mean_vertex
-from hyperlabel.moments.linear_map import signed
+from hyperlabel.moments.linear_map import not_linear, signed
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 
@@ -147,6 +147,9 @@ class LabelTopicModel(MultiLabelClassifier):
         found = np.zeros((X.shape[0], len(self.components_)))
         found[:, self.classifier_.classes_] = self.classifier_.predict_proba(X)
         return found
+
+    def _linear_map(self) -> Any:
+        raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
         return signed(self._topic_probabilities(X) @ self.components_)

@@ -98,3 +98,8 @@ class LinearMap:
 def signed(targets: Any) -> Any:
     """Bring targets (or points) 0/1 to the scale ±1 of scores: above ½ becomes positive."""
     return 2.0 * targets - 1.0
+
+
+def not_linear(name: str) -> ValueError:
+    """Return the refusal of a model that is no linear function of its features."""
+    return ValueError(f"{name} is not linear in its features as fitted: its scores have no shares to list.")

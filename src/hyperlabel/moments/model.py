@@ -11,7 +11,7 @@ The numerical guard: forgetting more than what remains costs digits. When fewer 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -36,8 +36,8 @@ class MomentsModel:
     moments_: Moments
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
-    _keeps_ff: bool = False
-    _how_to_keep: str = (
+    _keeps_ff: ClassVar[bool] = False
+    _how_to_keep: ClassVar[str] = (
         "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
     )
 
