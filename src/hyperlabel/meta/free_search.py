@@ -7,30 +7,21 @@ serves every λ, and components are nested, so a whole grid costs little more th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
-from hyperlabel.labelspace import CPLST, PLST, PartialBinaryRelevance
-from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import get_scorer
-from hyperlabel.model_selection import resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
-from hyperlabel.moments.cross_validate import FoldModel, FreeCV, free_cross_validation
-from hyperlabel.projection import ProjectionClassifier
-from hyperlabel.solvers.folds import FoldMoments
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, choose_route
-
-# (coef d×k, intercept k) of scores on the ±1 scale, for any setting of the grid.
-Coefficients = Callable[[dict[str, Any]], tuple[np.ndarray, np.ndarray]]
+from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
+from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
+from hyperlabel.solvers.ridge import choose_route
 
 
 class FreeSearchCV(MultiLabelClassifier):
@@ -43,11 +34,20 @@ class FreeSearchCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier
+    <<<<<<< HEAD
         `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance` or
         `ProjectionClassifier` around any projection (free for `HypergraphSpectral`, `OPLS`, `HOPLS`).
     param_grid : dict
         ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
         `ProjectionClassifier` they belong to its projection; `MDDM` has ``mu`` in place of ``alpha``.
+    =======
+        `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance`, `LabelSpaceClassifier`
+        with a flat encoder, or `ProjectionClassifier` around `HypergraphSpectral`, `OPLS` or `HOPLS`.
+    param_grid : dict
+        ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
+        `ProjectionClassifier` both belong to its projection, for a `LabelSpaceClassifier`
+        ``n_components`` belongs to its encoder.
+    >>>>>>> labelspace
     cv : int, splitter or iterable of (train, test), default=5
         Folds: stratified for a number (grouped when `groups` are given).
     scoring : str or callable, default="label_ranking_average_precision"
@@ -113,35 +113,29 @@ class FreeSearchCV(MultiLabelClassifier):
         self.cv_results_ = found.results
         oof = found.oof_scores
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
-        best = set_free_params(clone(self.estimator), self.best_params_)
+        best = set_free_params(_as_classifier(self.estimator), self.best_params_)
         self.estimator_ = best.fit(*given, **groups_for_fit(best, groups))
         return self
 
     def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:
-        splits = list(resolve_cv(self.cv, Y, groups).split(X, Y, groups))
-        trains = [np.asarray(train) for train, _ in splits]
-        tests = [np.asarray(test) for _, test in splits]
-        free = choose_route(X) == "gram" and is_free(self.estimator)
-        folds = FoldMoments(X, Y, trains, with_ff=True) if free else None
-
-        def fold_model(fold: int) -> FoldModel:
-            train = trains[fold]
-            if folds is None:
-                return self._refit(X[train], Y[train])
-            moments = folds.training(fold)
-            constant = constant_labels(moments.f_sum, moments.weight)
-            alphas = sorted({float(s["alpha"]) for s in settings if "alpha" in s})
-            coefficients = from_moments(self.estimator, moments, X[train], Y[train], alphas)
-
-            def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
-                coef, intercept = coefficients(setting)
-                return place_constant_labels(np.asarray(rows @ coef) + intercept, constant)
-
-            return score
-
-        return free_cross_validation(
-            X, Y, self._layout, tests, settings, fold_model, get_scorer(self.scoring)
+        free = choose_route(X) == "gram" and all(
+            is_free(set_free_params(_as_classifier(self.estimator), setting))
+            and setting.keys() <= {"alpha", "n_components"}
+            for setting in settings
         )
+        alphas = sorted({float(setting["alpha"]) for setting in settings if "alpha" in setting})
+
+        def fold_model(fold: Fold) -> FoldModel:
+            rows, labels, sums = X[fold.train], Y[fold.train], fold.moments
+            if sums is None:
+                return self._refit(rows, labels)
+            constant = constant_labels(sums.f_sum, sums.weight)
+            maps = _as_classifier(self.estimator)._fold_maps(sums, rows, labels, alphas)
+            return lambda rows, setting: place_constant_labels(maps(setting).scores(rows), constant)
+
+        folds = Folds(X, Y, self.cv, groups=groups, with_ff=True, summed=free)
+        scorer = get_scorer(self.scoring)
+        return free_cross_validation(X, Y, self._layout, folds, settings, fold_model, scorer)
 
     def _refit(self, X: Any, Y: sparse.csr_array) -> FoldModel:
         fitted: dict[str, Any] = {}
@@ -149,23 +143,19 @@ class FreeSearchCV(MultiLabelClassifier):
         def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
             key = repr(sorted(setting.items()))
             if key not in fitted:
-                fitted[key] = set_free_params(clone(self.estimator), setting).fit(X, Y)
+                fitted[key] = set_free_params(_as_classifier(self.estimator), setting).fit(X, Y)
             return fitted[key].decision_function(rows)
 
         return score
 
     def _check_grid(self, settings: list[dict[str, Any]]) -> None:
-        owner = self.estimator
-        if isinstance(owner, ProjectionClassifier):
-            owner = owner._template()
-            known = owner.get_params(deep=False)
-            allowed = tuple(name for name in ("alpha", "mu", "n_components") if name in known)
-        else:
-            allowed = ("alpha",) if isinstance(owner, BinaryRelevance) else ("alpha", "n_components")
+        owner = _as_classifier(self.estimator)
+        allowed = getattr(owner, "_free_params", {})
         wrong = {name for setting in settings for name in setting} - set(allowed)
         if wrong:
+            names = " and ".join(allowed) or "no parameter"
             raise ValueError(
-                f"FreeSearchCV searches {' and '.join(allowed)} of {type(owner).__name__}, "
+                f"FreeSearchCV searches {names} of {type(getattr(owner, 'projection', owner)).__name__}, "
                 f"not {', '.join(sorted(wrong))}: use scikit-learn's GridSearchCV for that."
             )
 
@@ -176,91 +166,38 @@ class FreeSearchCV(MultiLabelClassifier):
         check_is_fitted(self, "estimator_")
         return super()._check_predict(X)
 
+    @available_if(lambda self: isinstance(self.estimator, (Projection, ProjectionClassifier)))
+    def transform(self, X: Any) -> np.ndarray:
+        """Project rows by the projection with the best setting.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+        """
+        return self.estimator_.projection_.transform(self._check_predict(X))
+
+
+def _as_classifier(estimator: Any) -> Any:
+    """Return an unfitted classifier with its parts spelled out; a projection gets a linear read-out."""
+    if isinstance(estimator, Projection):
+        return ProjectionClassifier(clone(estimator))
+    model = clone(estimator)
+    if isinstance(model, ProjectionClassifier) and model.projection is None:
+        model.set_params(projection=HypergraphSpectral())
+    return model
+
 
 def set_free_params(model: Any, setting: dict[str, Any]) -> Any:
-    """Set alpha and n_components where they live: on the model, or on its projection."""
-    if isinstance(model, ProjectionClassifier):
-        projection = clone(model._template()).set_params(**setting)
-        return model.set_params(projection=projection)
-    return model.set_params(**setting)
+    """Set alpha and n_components where they live: on the model, on its encoder or on its projection."""
+    places = getattr(model, "_free_params", {})
+    return model.set_params(**{places.get(name, name): value for name, value in setting.items()})
 
 
 def is_free(model: Any) -> bool:
     """Whether the scores of this model follow from moments alone."""
-    if isinstance(model, ProjectionClassifier):
-        return bool(model._searched()[1])
-    plain = getattr(model, "regressor", None) is None and getattr(model, "estimator", None) is None
-    return plain and isinstance(model, (BinaryRelevance, PLST, CPLST, PartialBinaryRelevance))
-
-
-@singledispatch
-def from_moments(
-    model: Any, moments: Moments, X: Any, Y: sparse.csr_array, alphas: list[float]
-) -> Coefficients:
-    """Return the coefficients of a model fitted on the rows behind `moments`, for any setting."""
-    raise ValueError(
-        f"{type(model).__name__} is not of the ridge family: use scikit-learn's GridSearchCV for it."
-    )
-
-
-@from_moments.register
-def _(model: BinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    path = RidgePath(moments)
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        result = path.solve(float(setting.get("alpha", model.alpha)))
-        return 2.0 * result.coef, 2.0 * result.intercept - 1.0
-
-    return coefficients
-
-
-@from_moments.register(PLST)
-@from_moments.register(CPLST)
-def _(model: Any, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    centered = moments.centered()
-    path = RidgePath(centered)
-    known: dict[float, tuple[np.ndarray, np.ndarray]] = {}
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        alpha = float(setting.get("alpha", model.alpha))
-        if alpha not in known:
-            offset, found = clone(model).set_params(alpha=alpha)._directions(moments, centered)
-            known[alpha] = offset, found.components
-        offset, P = known[alpha]
-        return _decoded(path, alpha, P[: setting.get("n_components")], offset)
-
-    return coefficients
-
-
-@from_moments.register
-def _(model: PartialBinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    path = RidgePath(moments)
-    order = np.argsort(-moments.f_sum, kind="stable")
-    offset = path.f_mean if model.reference == "mean" else np.zeros_like(path.f_mean)
-    rows = np.eye(len(order))
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        kept = order[: setting.get("n_components", model.n_components)]
-        return _decoded(path, float(setting.get("alpha", model.alpha)), rows[kept], offset)
-
-    return coefficients
-
-
-@from_moments.register
-def _(model: ProjectionClassifier, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    found = model._fold_maps(moments, X, Y, alphas)
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        at = found(setting)
-        return at.coef.T, at.intercept
-
-    return coefficients
-
-
-def _decoded(
-    path: RidgePath, alpha: float, P: np.ndarray, offset: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores 2(o + Pᵀr(x)) − 1 of a linear label-space model as one linear map."""
-    W = path.combine(alpha, P.T)
-    codes = P @ (path.f_mean - offset) - path.x_mean @ W
-    return 2.0 * W @ P, 2.0 * (codes @ P + offset) - 1.0
+    return hasattr(model, "_fold_maps") and model._refuses_blocks() is None

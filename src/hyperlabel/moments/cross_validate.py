@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,13 +23,13 @@ from hyperlabel._base import (
 )
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.solvers.folds import FoldMoments
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, solve_ridge
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(NamedTuple):
     """Row numbers of one fold and, where they are summed, the moments of its training rows."""
 
     train: np.ndarray
@@ -43,8 +44,9 @@ class Folds:
     ----------
     X : ndarray or csr_array of shape (n, d)
     Y : csr_array of shape (n, k)
-    cv : int, splitter or iterable
-        A number means stratified folds, grouped when `groups` are given.
+    cv : int, splitter, iterable or "loo"
+        A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows,
+        for scores in closed form.
     groups : array-like of shape (n,), default=None
     sample_weight : ndarray of shape (n,), default=None
     with_ff : bool, default=False
@@ -78,7 +80,9 @@ class Folds:
         with_ff: bool = False,
         summed: bool = True,
     ) -> None:
-        splits = list(resolve_cv(cv, Y, groups).split(np.zeros(X.shape[0]), Y, groups))
+        every = np.arange(X.shape[0])
+        loo = isinstance(cv, str)  # in closed form, from the fit on all rows
+        splits = [(every, every)] if loo else resolve_cv(cv, Y, groups).split(every[:, None], Y, groups)
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
         self._sums = (
@@ -90,8 +94,8 @@ class Folds:
         return len(self.splits)
 
     def __iter__(self) -> Iterator[Fold]:
-        for number, (train, test) in enumerate(self.splits):
-            yield Fold(train, test, None if self._sums is None else self._sums.training(number))
+        trains, tests = [train for train, _ in self.splits], [test for _, test in self.splits]
+        return map(Fold, trains, tests, repeat(None) if self._sums is None else self._sums)
 
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.
@@ -124,9 +128,9 @@ def free_cross_validation(
     X: Any,
     Y: sparse.csr_array,
     layout: TargetLayout,
-    tests: Sequence[np.ndarray],
+    folds: Folds,
     settings: Sequence[dict[str, Any]],
-    fold_models: Callable[[int], FoldModel],
+    fold_model: Callable[[Fold], FoldModel],
     scorer: Any,
 ) -> FreeCV:
     """Score every setting on every test fold and keep the out-of-fold scores of the best.
@@ -135,18 +139,18 @@ def free_cross_validation(
     ----------
     X, Y, layout
         Validated rows, their indicator and the form y had.
-    tests : sequence of index arrays
-        Test rows of each fold.
+    folds : Folds
     settings : sequence of dict
         What to compare, for instance ``[{"alpha": 0.1}, {"alpha": 1.0}]``.
-    fold_models : callable
-        ``fold_models(fold)`` returns the scoring function of the model fitted on the training
+    fold_model : callable
+        ``fold_model(fold)`` returns the scoring function of the model fitted on the training
         rows of that fold; it is kept for as long as the settings are compared.
     scorer : callable or None
         ``scorer(estimator, X, y)``, greater is better; y is the indicator, also of a 1-D y. None
         keeps the out-of-fold scores of the one setting without judging them.
     """
-    models = [fold_models(fold) for fold in range(len(tests))]
+    models = [fold_model(fold) for fold in folds]
+    tests = [test for _, test in folds.splits]
     best, results = 0, None
     if scorer is not None:
         layout = as_indicator(layout)
@@ -190,8 +194,6 @@ def cross_validate_ridge(
     On the Gram route the moments of each training fold come by subtraction; on the other routes
     each fold is solved anew (there are no moments, and None is returned for them).
     """
-    settings = [{"alpha": alpha} for alpha in alphas]
-    total: Moments | None = None
     if isinstance(cv, str):
         if cv != "loo" or route == "krylov":
             raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
@@ -199,41 +201,30 @@ def cross_validate_ridge(
             raise ValueError(
                 "cv='loo' leaves out single rows and would part the groups: give a number of folds."
             )
-        total = Moments.from_rows(X, Y, sample_weight=sample_weight)
-        path = RidgePath(total)
-        tests = [np.arange(X.shape[0])]
 
-        def fold_model(fold: int) -> FoldModel:
+    def fold_model(fold: Fold) -> FoldModel:
+        if fold.moments is not None:
+            path: Any = RidgePath(fold.moments, alphas=() if cv == "loo" else alphas)
+            constant = constant_labels(fold.moments.f_sum, fold.moments.weight)
+        else:
+            part = None if sample_weight is None else sample_weight[fold.train]
+            labels = Y[fold.train]
+            path = solve_ridge(X[fold.train], labels, alphas=alphas, solver=route, sample_weight=part)
+            constant = constant_labels(*label_counts(labels, part))
+        if isinstance(cv, str):
             return lambda rows, setting: leave_one_out(path, rows, Y, setting["alpha"], sample_weight)
-    else:
-        splits = list(resolve_cv(cv, Y, groups).split(X, Y, groups))
-        trains = [np.asarray(train) for train, _ in splits]
-        tests = [np.asarray(test) for _, test in splits]
-        folds = FoldMoments(X, Y, trains, sample_weight=sample_weight) if route == "gram" else None
-        total = None if folds is None else folds.total
+        return lambda rows, setting: place_constant_labels(
+            _ridge_map(path.solve(setting["alpha"])).scores(rows), constant
+        )
 
-        def fold_model(fold: int) -> FoldModel:
-            if folds is not None:
-                moments = folds.training(fold)
-                constant = constant_labels(moments.f_sum, moments.weight)
-                return _ridge_scores(RidgePath(moments, alphas=alphas), constant)
-            train = trains[fold]
-            part = None if sample_weight is None else sample_weight[train]
-            rows = solve_ridge(X[train], Y[train], alphas=alphas, solver=route, sample_weight=part)
-            return _ridge_scores(rows, constant_labels(*label_counts(Y[train], part)))
-
-    return free_cross_validation(X, Y, layout, tests, settings, fold_model, scorer), total
+    summed = route == "gram" or isinstance(cv, str)
+    folds = Folds(X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed)
+    settings = [{"alpha": alpha} for alpha in alphas]
+    return free_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
 
 
-def _ridge_scores(path: Any, constant: np.ndarray) -> FoldModel:
-    """Scores of rows at any λ: targets are ±1 = 2y − 1, so everything doubles and moves down by one."""
-
-    def score(rows: Any, setting: dict[str, float]) -> np.ndarray:
-        fitted = path.solve(setting["alpha"])
-        scores = np.asarray(rows @ (2.0 * fitted.coef)) + (2.0 * fitted.intercept - 1.0)
-        return place_constant_labels(scores, constant)
-
-    return score
+def _ridge_map(found: RidgeResult) -> LinearMap:
+    return LinearMap.of_targets(found.coef, found.intercept)
 
 
 def leave_one_out(
@@ -249,8 +240,7 @@ def leave_one_out(
     total = weights.sum()
     leverage = weights * (1.0 / total + path.leverages(alpha, X))
     fitted = path.solve(alpha)
-    truth = 2.0 * Y.toarray() - 1.0
-    scores = 2.0 * (np.asarray(X @ fitted.coef) + fitted.intercept) - 1.0
+    truth, scores = signed(Y.toarray()), _ridge_map(fitted).scores(X)
     scores = truth - (truth - scores) / np.maximum(1.0 - leverage, 1e-12)[:, None]
     counts = weights @ Y
     left = counts[None, :] - weights[:, None] * (truth > 0)  # weighted positives without row i

@@ -22,13 +22,13 @@ class Directions:
     ----------
     basis : ndarray of shape (d, M)
     offset : ndarray of shape (M,)
-    readout : ndarray of shape (M, k)
+    readout : ndarray or csr_array of shape (M, k)
     base : ndarray of shape (k,)
     """
 
     basis: np.ndarray
     offset: np.ndarray
-    readout: np.ndarray
+    readout: Any
     base: np.ndarray
 
 
@@ -38,7 +38,8 @@ class LinearMap:
 
     Attributes
     ----------
-    coef : ndarray or csr_array of shape (k, d)
+    product : ndarray or csr_array of shape (k, d), or None
+        `coef` where it is multiplied out; None where scores go through the directions.
     intercept : ndarray of shape (k,)
     through : Directions or None
 
@@ -50,28 +51,55 @@ class LinearMap:
     [[0.5], [-0.5]]
     """
 
-    coef: Any
+    product: Any
     intercept: np.ndarray
     through: Directions | None = None
 
     @classmethod
-    def of_targets(
-        cls, coef: np.ndarray, intercept: np.ndarray, through: Directions | None = None
-    ) -> LinearMap:
-        """Return the map of a model fitted to targets 0/1, coef d×k, on the scale ±1 = 2y − 1."""
-        if through is not None:
-            readout, base = 2.0 * through.readout, 2.0 * through.base - 1.0
-            through = Directions(through.basis, through.offset, readout, base)
-        return cls(np.ascontiguousarray(2.0 * coef.T), 2.0 * intercept - 1.0, through)
+    def of_targets(cls, coef: np.ndarray, intercept: np.ndarray) -> LinearMap:
+        """Return the map of a model fitted to targets 0/1, coef d×k, on the scale ±1."""
+        # k×d with the memory of d×k: the order in which sparse rows multiply without a copy
+        return cls(np.ascontiguousarray(2.0 * coef).T, signed(intercept))
 
     @classmethod
     def through_directions(
-        cls, basis: np.ndarray, offset: np.ndarray, readout: np.ndarray, base: np.ndarray
+        cls, basis: np.ndarray, offset: np.ndarray, readout: Any, base: np.ndarray, *, multiply: bool = True
     ) -> LinearMap:
-        """Return the map of targets 0/1 predicted as base + readoutᵀ(basisᵀx + offset)."""
-        directions = Directions(basis, offset, readout, base)
-        return cls.of_targets(basis @ readout, offset @ readout + base, directions)
+        """Return the map of targets 0/1 predicted as base + readoutᵀ(basisᵀx + offset).
+
+        Without `multiply` it stays factored, for d×k too large or dearer per row than two steps.
+        """
+        coef = dense(basis @ readout) if multiply else np.zeros((0, 0))
+        whole = cls.of_targets(coef, dense(offset @ readout) + base)
+        through = Directions(basis, offset, 2.0 * readout, signed(base))
+        return cls(whole.product if multiply else None, whole.intercept, through)
+
+    @property
+    def coef(self) -> Any:
+        """Weights of every label, k×d; formed on demand where the map is kept factored."""
+        return self.weights(slice(None)) if self.product is None else self.product
+
+    def weights(self, labels: Any) -> np.ndarray:
+        """Weights of some labels alone, dense."""
+        if self.product is not None:
+            return dense(self.product[labels])
+        assert self.through is not None
+        return dense(self.through.basis @ self.through.readout[:, labels]).T
 
     def scores(self, X: Any) -> np.ndarray:
         """Scores of rows, n×k."""
-        return dense(X @ self.coef.T) + self.intercept
+        if self.product is not None:
+            return dense(X @ self.product.T) + self.intercept
+        assert self.through is not None
+        codes = dense(X @ self.through.basis) + self.through.offset
+        return dense(codes @ self.through.readout) + self.through.base
+
+
+def signed(targets: Any) -> Any:
+    """Bring targets (or points) 0/1 to the scale ±1 of scores: above ½ becomes positive."""
+    return 2.0 * targets - 1.0
+
+
+def not_linear(name: str) -> ValueError:
+    """Return the refusal of a model that is no linear function of its features."""
+    return ValueError(f"{name} is not linear in its features as fitted: its scores have no shares to list.")

@@ -107,7 +107,7 @@ class ProjectionClassifier(MultiLabelClassifier):
         Z = Moments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
         self.readout_, self._mean_ = read_out(Z.xx, Z.xf, self.readout_alpha), Z.f_mean
         found = self._linear_map()
-        self.coef_, self.intercept_ = found.coef, found.intercept
+        self.coef_, self.intercept_ = np.ascontiguousarray(found.coef), found.intercept
         return self
 
     def _template(self) -> Any:
@@ -124,12 +124,17 @@ class ProjectionClassifier(MultiLabelClassifier):
 
     # -- free search --------------------------------------------------------------------------------
 
-    def _searched(self) -> tuple[Any, tuple[str, ...]]:
-        """Return the part whose parameters are searched, and those that folds of sums can compare."""
+    @property
+    def _free_params(self) -> dict[str, str]:
+        """What FreeSearchCV may search, and where it lives."""
+        known = self._template().get_params(deep=False)
+        return {name: f"projection__{name}" for name in ("alpha", "mu", "n_components") if name in known}
+
+    def _refuses_blocks(self) -> str | None:
         template = self._template()
-        free = isinstance(template, LabelProjection) and not template._refuses_blocks()
-        known = template.get_params(deep=False)
-        return template, tuple(name for name in ("alpha", "n_components") if free and name in known)
+        if not isinstance(template, LabelProjection):
+            return f"{type(template).__name__} has no label factor: it needs all rows at once."
+        return template._refuses_blocks()
 
     def _fold_maps(
         self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float]

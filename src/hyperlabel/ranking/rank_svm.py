@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_targets, check_weights
+from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.ranking._fit import RankFit, Solved, estimate
 from hyperlabel.solvers.arrays import row_blocks
 
@@ -270,6 +271,12 @@ class RankSVM(MultiLabelClassifier):
         for rows in row_blocks(X.shape[0], 8 * coef.shape[1]):
             scores[rows] = self.kernel_.rows(X[rows]) @ coef.T + intercept
         return scores
+
+    def _linear_map(self) -> LinearMap:
+        """Return f − h as one linear function of the features."""
+        if not hasattr(self, "coef_"):
+            raise not_linear(type(self).__name__)
+        return LinearMap(self.coef_ - self.threshold_coef_, self.intercept_ - self.threshold_intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
