@@ -112,3 +112,20 @@ def forget_fit(estimator: Any) -> None:
     """Drop what an earlier fit left: fitted attributes end in an underscore, private ones too."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
+
+
+def start_fit(estimator: Any) -> None:
+    """Begin a fit: parameters are checked, then the last fit is forgotten."""
+    check_params(estimator)
+    forget_fit(estimator)
+
+
+def clip_components(n_components: int | None, largest: int) -> int:
+    """Return how many components to keep: as many as asked for, at most as many as there are.
+
+    Examples
+    --------
+    >>> clip_components(3, 12), clip_components(30, 12), clip_components(None, 12)
+    (3, 12, 12)
+    """
+    return largest if n_components is None else min(int(n_components), largest)

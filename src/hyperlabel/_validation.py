@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from hyperlabel._params import check_params, forget_fit
+from hyperlabel._params import start_fit
 
 FLOATS = (np.float64, np.float32)
 
@@ -71,8 +71,7 @@ def check_features(
     With ``reset`` a fit starts here: parameters are checked and the last fit is forgotten.
     """
     if reset:
-        check_params(estimator)
-        forget_fit(estimator)
+        start_fit(estimator)
     X = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=min_samples
     )

@@ -7,6 +7,8 @@ from hyperlabel.labelspace.classifier import (
 )
 from hyperlabel.labelspace.encoders import (
     ConditionalPrincipalEncoder,
+    Encoder,
+    FlatEncoder,
     FrequentLabelsEncoder,
     IdentityEncoder,
     PrincipalEncoder,
@@ -26,6 +28,8 @@ __all__ = [
     "LabelPowerset",
     "LabelTopicModel",
     "KernelDependencyEstimation",
+    "Encoder",
+    "FlatEncoder",
     "IdentityEncoder",
     "FrequentLabelsEncoder",
     "PrincipalEncoder",

@@ -6,31 +6,36 @@ Notation
 code        Tai & Lin (2012)                              shape
 ==========  ============================================  =====
 encoder_    o, P and the decoder D                        —
-coef_       W of the ridge r(x) = Wᵀ(x − μ) + h̄           d×M
+_codes_     W of the ridge r(x) = Wᵀ(x − μ) + h̄           d×M
+coef_       2(WP)ᵀ, where D(r) = o + Pᵀr                  K×d
 points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
 ==========  ============================================  =====
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
+from hyperlabel._params import check_params, number
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
-from hyperlabel.labelspace.encoders import IdentityEncoder, LabelEncoder
-from hyperlabel.moments.model import BlockModel
+from hyperlabel.labelspace.dimension import choose_dimension
+from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
+from hyperlabel.moments.blocks import refuse_large
+from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
+from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgeResult, choose_route, solve_codes, solve_ridge
-
-# W and P are multiplied out to one d×K map where that is cheaper per row and the map is below this.
-FOLDED_MAX_BYTES = 512 * 2**20
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_codes, solve_ridge
 
 
 @dataclass(frozen=True)
@@ -55,19 +60,40 @@ class ErrorDecomposition:
     hamming_loss: float
 
 
-class EncodedClassifier(BlockModel, MultiLabelClassifier):
-    """Fit and predict for every encoder; subclasses say which encoder and which regressor."""
+def _can_stream(self: Any) -> bool:
+    refusal = self._refuses_blocks()
+    if refusal:
+        raise AttributeError(refusal)
+    return True
+
+
+class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
+    """Everything a label-space classifier does, for any encoder; subclasses name the encoder.
+
+    What it can do beyond `fit` and `predict` is up to the encoder: with a `FlatEncoder` it streams,
+    merges, forgets, relabels, fits in blocks, is searched freely and chooses its dimension.
+    """
 
     encoder_: Any
+    residual_: float
     regressor: Any
     alpha: float
-    _keeps_ff = True  # fits in blocks choose the flat from YᵀY
+    # how the dimension is chosen by classifiers without parameters for it
+    scoring: Any = None
+    candidates: Any = None
+    cv: Any = 3
+    _rules: ClassVar = {"alpha": number(0)}
+    _inner = "regressor"
+    # where the parameters that FreeSearchCV may search live
+    _free_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
+    _codes_: RidgeResult
+    _map_: LinearMap
 
-    def _make_encoder(self, X: Any, Y: sparse.csr_array) -> Any:
-        """Return an unfitted encoder for validated data."""
-        raise AttributeError(f"{type(self).__name__} names no encoder.")
+    @abstractmethod
+    def _encoder(self) -> Any:
+        """Return the encoder, unfitted."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Encode the label sets and learn to predict the codes.
 
         Parameters
@@ -76,101 +102,165 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
             Label indicator, or classes.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, for the folds of ``n_components="auto"``.
 
         Returns
         -------
         self : EncodedClassifier
         """
+        encoder, sums = self._encoder(), None
+        chooses = _chooses(encoder)
+        if chooses:
+            encoder.set_params(n_components=None)
+        for part in (self, encoder):
+            check_params(part)
         X, Y = self._check_fit(X, y)
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
-        self.encoder_ = self._make_encoder(X, Y).fit(Y, X)
-        self._regress(X, Y)
+        # classes of a 1-D y exclude each other: there is nothing to compress
+        if chooses and self._layout.kind == "multilabel":
+            self.dimension_path_, sums = choose_dimension(self, encoder, X, Y, groups)
+            encoder.set_params(n_components=self.dimension_path_["chosen"])
+        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
+        if sums is not None:
+            self._fit_sums(encoder, sums, per_row)
+        else:
+            self._fit_rows(encoder, X, Y, per_row)
         return self
 
-    def _regress(self, X: Any, Y: sparse.csr_array) -> None:
-        for name in ("regressor_", "moments_", "coef_", "intercept_", "residual_", "_map"):
-            self.__dict__.pop(name, None)
-        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
-        if self.regressor is None and self._sums_are_smaller(X, Y):
-            self._keep(self._ridge_of_sums(Moments.from_rows(X, Y)), per_row)
-            return
-        H = self.encoder_.transform(Y)
+    def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, per_row: float) -> None:
+        self.encoder_ = encoder.fit(Y, X)
         if self.regressor is not None:
-            H = dense(H)
+            H = dense(encoder.transform(Y))
             self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
             return
-        result = solve_ridge(X, H, alphas=(float(self.alpha),)).solve(float(self.alpha))
-        self._keep(result, per_row)
+        alpha = float(self.alpha)
+        linear = isinstance(encoder, FlatEncoder) and choose_route(X) == "gram"
+        # XᵀY (d×K), which gives XᵀH for codes linear in y, may be smaller than the codes H (n×M)
+        if linear and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
+            sums = Moments.from_rows(X, Y).centered()
+            codes = solve_codes(sums, encoder.components_, encoder.offset_, alpha)
+        else:
+            codes = solve_ridge(X, encoder.transform(Y), alphas=(alpha,)).solve(alpha)
+        self._codes_, self.residual_ = codes, codes.residual
+        if isinstance(encoder, FlatEncoder):
+            P, offset = encoder.components_, encoder.offset_
+            self._map_ = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
 
-    def _sums_are_smaller(self, X: Any, Y: sparse.csr_array) -> bool:
-        """Whether XᵀY (d×K), which gives XᵀH for codes linear in y, is smaller than the codes H (n×M)."""
-        linear = getattr(type(self.encoder_), "transform", None) is LabelEncoder.transform
-        fewer = linear and X.shape[1] * Y.shape[1] <= X.shape[0] * self.encoder_.components_.shape[0]
-        return fewer and choose_route(X) == "gram"
+    def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
+        """Fit encoder and ridge from sums over the rows alone."""
+        self.encoder_ = encoder.fit_sums(moments)
+        P, offset = encoder.components_, encoder.offset_
+        codes = solve_codes(moments.centered(), P, offset, float(self.alpha))
+        self._codes_, self.residual_ = codes, codes.residual
+        self._map_ = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
 
-    def _ridge_of_sums(self, moments: Moments) -> RidgeResult:
-        """The ridge from X to the codes P(y − o), from sums over the rows alone."""
-        encoder = self.encoder_
-        return solve_codes(moments.centered(), encoder.components_, encoder.offset_, float(self.alpha))
+    # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
 
-    # -- fits in blocks of rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need --------------
+    @available_if(_can_stream)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """Add rows; the result equals one fit on all rows seen.
 
-    def _encoder_from_sums(self, moments: Moments) -> Any:
-        """Return the encoder of the rows summed in `moments`, or None where sums do not tell."""
-        return None
+        The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and
+        change its labels. Needs a flat encoder, a given number of components and the default regressor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            More rows.
+        y : array-like or sparse matrix
+            Their labels.
+        classes : array-like, default=None
+            At the first call with a 1-D y: all classes that will ever come.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, classes, None)
+
+    @property
+    def _keeps_ff(self) -> bool:  # type: ignore[override]
+        return getattr(self._encoder(), "_needs_pairs", False)
+
+    @property
+    def _how_to_keep(self) -> str:  # type: ignore[override]
+        return (self._refuses_blocks() or "train by partial_fit to merge, forget or relabel").rstrip(".")
 
     def _refuses_blocks(self) -> str | None:
-        if type(self)._encoder_from_sums is EncodedClassifier._encoder_from_sums:
+        encoder = self._encoder()
+        if not isinstance(encoder, FlatEncoder):
             return f"{type(self).__name__} needs all rows at once: its codes are not sums over rows."
         if self.regressor is not None:
             return "Your own regressor needs all rows at once: leave regressor=None for the shared ridge."
-        if isinstance(getattr(self, "n_components", None), str):
+        if _chooses(encoder):
             return "Choosing n_components needs all rows at once: give the number."
         return None
+
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
+        refuse_large(X.shape[1], Y.shape[1], self._keeps_ff)
+        return super()._sum_rows(X, Y, sample_weight)
 
     def _solve(self) -> None:
         moments = self.moments_
         self._constant = constant_labels(moments.f_sum, moments.weight)
-        self.encoder_ = encoder = self._encoder_from_sums(moments)
-        encoder.n_components_ = encoder.components_.shape[0]
-        self._keep(self._ridge_of_sums(moments), moments.n_features)
+        encoder = self._encoder()
+        check_params(encoder)
+        self._fit_sums(encoder, moments, moments.n_features)
 
     def _blocks_done(self) -> None:
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
-    def _keep(self, result: RidgeResult, per_row: float) -> None:
-        self.coef_, self.intercept_, self.residual_ = result.coef, result.intercept, result.residual
-        self._fold(per_row)
+    def _fold_maps(
+        self, moments: Moments, X: Any, Y: Any, alphas: Sequence[float]
+    ) -> Callable[[dict[str, Any]], LinearMap]:
+        """Return the map that any setting would have, fitted on the rows summed in `moments`."""
+        path = RidgePath(moments)
+        fitted: dict[str, FlatEncoder] = {}
 
-    def _fold(self, per_row: float) -> None:
-        """Multiply W and P out where one d×K product is cheaper than two through M."""
-        if not _rounds(self.encoder_):
-            return
-        d, M = self.coef_.shape
-        K = len(self.encoder_.offset_)
-        if 8 * d * K <= FOLDED_MAX_BYTES and per_row * K <= per_row * M + M * K:
-            P, o = self.encoder_.components_, self.encoder_.offset_
-            self._map = dense(self.coef_ @ P), dense(self.intercept_ @ P) + o
+        def fold_map(setting: dict[str, Any]) -> LinearMap:
+            model = clone(self).set_params(**{self._free_params[name]: setting[name] for name in setting})
+            encoder = model._encoder()
+            M = getattr(encoder, "n_components", None)
+            if M is not None:
+                encoder.set_params(n_components=None)  # components are nested: one fit holds every M
+            key = repr(sorted(encoder.get_params().items()))
+            if key not in fitted:
+                fitted[key] = encoder.fit_sums(moments)
+            P, offset = fitted[key].components_[:M], fitted[key].offset_
+            W = path.combine(float(model.alpha), P.T)
+            codes = P @ (path.f_mean - offset) - path.x_mean @ W
+            return LinearMap.through_directions(W, codes, P, offset)
+
+        return fold_map
+
+    # -- the fitted model ---------------------------------------------------------------------------
+
+    def _linear_map(self) -> LinearMap:
+        """Return f(x) = coef·x + intercept; predictions, explanations and free search all read it."""
+        if not hasattr(self, "_map_"):
+            raise not_linear(type(self).__name__)
+        return self._map_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of each label, on the scale ±1."""
+        return self._map_.coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Score of a row of zeros for each label."""
+        return self._map_.intercept
 
     def _codes(self, X: Any) -> np.ndarray:
         """r(x) of validated rows, n×M."""
         if self.regressor is None:
-            return np.asarray(X @ self.coef_) + self.intercept_
+            return np.asarray(X @ self._codes_.coef) + self._codes_.intercept
         return np.asarray(self.regressor_.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
 
-    def _points(self, X: Any) -> np.ndarray:
-        """ỹ of validated rows, n×K."""
-        folded = getattr(self, "_map", None)
-        if folded is not None:
-            return np.asarray(X @ folded[0]) + folded[1]
-        return self.encoder_.inverse_transform(self._codes(X))
-
     def _scores(self, X: Any) -> np.ndarray:
-        points = self._points(X)  # 2ỹ − 1: the ±1 scale of BinaryRelevance
-        points *= 2.0
-        points -= 1.0
-        return points
+        if hasattr(self, "_map_"):
+            return self._map_.scores(X)
+        return signed(self.encoder_.inverse_transform(self._codes(X)))
 
     def predict_codes(self, X: Any) -> np.ndarray:
         """Return r(x), the predicted codes of each row.
@@ -203,7 +293,7 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
         X = self._check_predict(X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
         encoder, (n, K) = self.encoder_, Y.shape
-        exact = _rounds(encoder) and has_orthonormal_rows(encoder.components_)
+        exact = isinstance(encoder, FlatEncoder) and has_orthonormal_rows(encoder.components_)
         sums = np.zeros(4)
         for rows in row_blocks(n, 8 * K):
             truth, codes = Y[rows], self._codes(X[rows])
@@ -219,12 +309,6 @@ class EncodedClassifier(BlockModel, MultiLabelClassifier):
         if not exact:
             return ErrorDecomposition(None, None, 4 * lemma, loss)
         return ErrorDecomposition(4 * prediction, 4 * encoding, 4 * (prediction + encoding), loss)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.regressor is not None:
-            tags.input_tags.sparse = self.regressor.__sklearn_tags__().input_tags.sparse
-        return tags
 
 
 class LabelSpaceClassifier(EncodedClassifier):
@@ -248,6 +332,8 @@ class LabelSpaceClassifier(EncodedClassifier):
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float, default=1.0
         The ridge λ of the default regressor.
+    scoring, candidates, cv
+        How ``n_components="auto"`` of a flat encoder is chosen: see `PLST`.
 
     Attributes
     ----------
@@ -255,12 +341,15 @@ class LabelSpaceClassifier(EncodedClassifier):
         The fitted encoder.
     regressor_ : regressor
         The fitted regressor, if one was given.
-    coef_ : ndarray of shape (n_features, n_components)
-        W of the default ridge.
-    intercept_ : ndarray of shape (n_components,)
-        Its intercept.
+    coef_ : ndarray of shape (n_labels, n_features)
+        Weights of the scores, with the default ridge and a flat encoder; formed on demand where
+        codes are predicted first.
+    intercept_ : ndarray of shape (n_labels,)
+        Scores of a row of zeros.
     residual_ : float
-        Certificate: relative residual of its normal equations.
+        Certificate: relative residual of the normal equations of the default ridge.
+    dimension_path_ : dict
+        After "auto": see `PLST`.
     classes_ : ndarray
         ``arange(n_labels)``, or the classes of a 1-D y.
 
@@ -280,13 +369,30 @@ class LabelSpaceClassifier(EncodedClassifier):
     (2, 5)
     """
 
-    def __init__(self, encoder: Any = None, regressor: Any = None, *, alpha: float = 1.0) -> None:
+    def __init__(
+        self,
+        encoder: Any = None,
+        regressor: Any = None,
+        *,
+        alpha: float = 1.0,
+        scoring: Any = None,
+        candidates: Any = None,
+        cv: Any = 3,
+    ) -> None:
         self.encoder = encoder
         self.regressor = regressor
         self.alpha = alpha
+        self.scoring = scoring
+        self.candidates = candidates
+        self.cv = cv
 
-    def _make_encoder(self, X: Any, Y: sparse.csr_array) -> Any:
+    def _encoder(self) -> Any:
         return IdentityEncoder() if self.encoder is None else clone(self.encoder)
+
+    @property
+    def _free_params(self) -> dict[str, str]:  # type: ignore[override]
+        places = {"alpha": "alpha", "n_components": "encoder__n_components"}
+        return places if hasattr(self.encoder, "n_components") else {"alpha": "alpha"}
 
 
 def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
@@ -314,7 +420,7 @@ def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
     >>> bool(((ideal_scores(PrincipalEncoder(2).fit(Y), Y) > 0) == Y).all())
     True
     """
-    return 2.0 * encoder.inverse_transform(encoder.transform(y)) - 1.0
+    return signed(encoder.inverse_transform(encoder.transform(y)))
 
 
 def has_orthonormal_rows(components: Any, tol: float = 1e-8) -> bool:
@@ -323,5 +429,5 @@ def has_orthonormal_rows(components: Any, tol: float = 1e-8) -> bool:
     return bool(np.abs(gram - np.eye(len(gram))).max() <= tol)
 
 
-def _rounds(encoder: Any) -> bool:
-    return bool(getattr(encoder, "rounds", False))
+def _chooses(encoder: Any) -> bool:
+    return isinstance(encoder, FlatEncoder) and getattr(encoder, "n_components", None) == "auto"

@@ -8,23 +8,22 @@ encoder and regressor need. Both are refitted per fold, so nothing of the held-o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from hyperlabel._base import KnownScores, constant_labels
 from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics import get_scorer
+from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator
 from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
-from hyperlabel.solvers.label_svd import GRAM_MAX, PrincipalDirections
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.label_svd import GRAM_MAX
+from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.prefix_scores import score_prefixes
-from hyperlabel.solvers.ridge import choose_route, solve_codes, solve_ridge
+from hyperlabel.solvers.ridge import solve_codes, solve_ridge
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
 WALKED = {
@@ -41,51 +40,42 @@ LARGE_MAX = 256  # components tried when the labels are too many for a K×K matr
 GRID_SIZE = 16
 FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (first)
 
-Fold = tuple[np.ndarray, np.ndarray, np.ndarray, sparse.csr_array]  # R, P, base, Y held out
-Directions = Callable[[Moments, CenteredMoments], tuple[np.ndarray, PrincipalDirections]]
 
-
-def dimension_path(
-    X: Any,
-    Y: sparse.csr_array,
-    *,
-    encoder: Any,
-    directions: Directions,
-    regressor: Any,
-    alpha: float,
-    scoring: Any,
-    candidates: Any,
-    cv: int,
-    random_state: int | None,
-) -> dict[str, Any]:
-    """Held-out score of every candidate M; see `PLST` for the parameters.
+def choose_dimension(
+    model: Any, encoder: Any, X: Any, Y: sparse.csr_array, groups: Any
+) -> tuple[dict[str, Any], Moments | None]:
+    """Held-out score of every candidate M of a label-space classifier; see `PLST` for its parameters.
 
     Returns
     -------
     path : dict
         ``n_components`` (the candidates), ``mean`` and ``spread`` (standard deviation over the
         folds), ``fold_scores`` (folds × candidates), ``chosen``.
+    total : Moments or None
+        Sums over all rows, where the folds were summed.
     """
-    grid, metric = check_candidates(candidates, Y.shape), check_scoring(scoring)
-    n_folds = min(cv, Y.shape[0])
-    if n_folds < 2 or len(grid) == 1:
-        scores = np.zeros((1, len(grid)))  # nothing to compare
-    else:
-        folds = list(KFold(n_folds, shuffle=True, random_state=random_state or 0).split(np.empty(Y.shape[0])))
-        if regressor is None and _moments_fit(X, Y, n_folds):
-            models = _folds_from_moments(X, Y, folds, directions, alpha)
-        else:
-            encoder = encoder.set_params(n_components=int(grid[-1]))
-            models = _folds_from_rows(X, Y, folds, encoder, regressor, alpha)
-        scores = np.stack([_score_fold(fold, grid, metric) for fold in models])
+    grid, scorer = check_candidates(model.candidates, Y.shape), check_scoring(model.scoring)
+    scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare
+    if Y.shape[0] > 1 and len(grid) > 1:
+        cv = min(model.cv, Y.shape[0]) if isinstance(model.cv, int) else model.cv
+        largest = clone(encoder).set_params(n_components=int(grid[-1]))
+        with_ff = encoder._needs_pairs
+        folds = Folds(X, Y, cv, groups=groups, with_ff=with_ff, summed=model.regressor is None)
+        total, sums = folds.total, folds.sums or repeat(None)
+        found = []
+        for (train, test), moments in zip(folds.splits, sums, strict=False):
+            fold = Fold(train, test, moments)
+            found.append(_score_fold(model, largest, fold, X, Y, grid, scorer))
+        scores = np.stack(found)
     mean = scores.mean(axis=0)
-    return {
+    path = {
         "n_components": grid,
         "mean": mean,
         "spread": scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(len(grid)),
         "fold_scores": scores,
         "chosen": int(grid[mean.argmax()]),  # the smallest of equals
     }
+    return path, total
 
 
 def check_candidates(candidates: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -104,66 +94,53 @@ def check_candidates(candidates: Any, shape: tuple[int, int]) -> np.ndarray:
     return grid.astype(np.int64)
 
 
-def check_scoring(scoring: Any) -> tuple[Any, int]:
-    """Return the metric of the walk and its k: compiled where known, any other by its scorer."""
+def check_scoring(scoring: Any) -> Any:
+    """Return the name and k of a metric that the compiled walk knows, or a scorer."""
     name = "ndcg_at_5" if scoring is None else scoring
-    if callable(name):
-        return name, 0
-    if name in WALKED:
-        return WALKED[name]
-    scorer = get_scorer(name)  # refuses unknown names
-
-    def judge(Y: sparse.csr_array, scores: np.ndarray) -> float:
-        labels = np.arange(scores.shape[1])
-        layout = TargetLayout("multilabel", labels, labels, np.dtype(np.int8), is_sparse=True)
-        return scorer(KnownScores(scores, layout), None, Y)
-
-    return judge, 0
+    return WALKED[name] if isinstance(name, str) and name in WALKED else get_scorer(name)
 
 
-def _moments_fit(X: Any, Y: sparse.csr_array, n_folds: int) -> bool:
-    """Whether XᵀX, XᵀY and YᵀY of every fold fit side by side."""
-    d, K = X.shape[1], Y.shape[1]
-    return choose_route(X) == "gram" and (n_folds + 3) * 8 * (d + K) ** 2 <= MEMORY_LIMIT
-
-
-def _folds_from_moments(
-    X: Any, Y: sparse.csr_array, folds: list[Any], directions: Directions, alpha: float
-) -> Iterator[Fold]:
-    moments = FoldMoments(X, Y, [kept for kept, _ in folds], with_ff=True)
-    for fold, (_, out) in enumerate(folds):
-        rest = moments.training(fold)
-        centered = rest.centered()
-        offset, found = directions(rest, centered)
-        P = found.components
-        ridge = solve_codes(centered, P, offset, alpha)
-        R = dense(X[out] @ ridge.coef) + ridge.intercept
-        yield R, P, _base_scores(offset, rest.f_sum, rest.weight), Y[out]
-
-
-def _folds_from_rows(
-    X: Any, Y: sparse.csr_array, folds: list[Any], encoder: Any, regressor: Any, alpha: float
-) -> Iterator[Fold]:
-    for kept, out in folds:
-        fitted = clone(encoder).fit(Y[kept], X[kept])
-        H = fitted.transform(Y[kept])
-        if regressor is None:
-            ridge = solve_ridge(X[kept], H, alphas=(alpha,)).solve(alpha)
-            R = dense(X[out] @ ridge.coef) + ridge.intercept
-        else:
-            model = clone(regressor).fit(X[kept], H[:, 0] if H.shape[1] == 1 else H)
-            R = np.asarray(model.predict(X[out])).reshape(len(out), -1)
-        counts = np.asarray(Y[kept].sum(axis=0)).ravel()
-        yield R, fitted.components_, _base_scores(fitted.offset_, counts, len(kept)), Y[out]
-
-
-def _base_scores(offset: np.ndarray, counts: np.ndarray, n_rows: float) -> np.ndarray:
-    return offset - 0.5 + FAR * constant_labels(counts, n_rows)
-
-
-def _score_fold(fold: Fold, grid: np.ndarray, metric: tuple[Any, int]) -> np.ndarray:
-    R, P, base, Y = fold
+def _score_fold(
+    model: Any, encoder: Any, fold: Fold, X: Any, Y: sparse.csr_array, grid: np.ndarray, scorer: Any
+) -> np.ndarray:
+    """Score of each M on the test rows of a fold, by encoder and regressor fitted on its training rows."""
+    test = X[fold.test]
+    if fold.moments is None:
+        R, counts, n_rows = _predict_rows(model, encoder, X[fold.train], Y[fold.train], test)
+    else:
+        encoder.fit_sums(fold.moments)
+        P, offset = encoder.components_, encoder.offset_
+        ridge = solve_codes(fold.moments.centered(), P, offset, float(model.alpha))
+        R = dense(test @ ridge.coef) + ridge.intercept
+        counts, n_rows = fold.moments.f_sum, fold.moments.weight
+    base = encoder.offset_ - 0.5 + FAR * constant_labels(counts, n_rows)
+    P, truth = dense(encoder.components_), Y[fold.test]
     # a fold of lower rank has fewer components: larger M change nothing there
-    reachable = np.minimum(grid, len(P))
-    steps, place = np.unique(reachable, return_inverse=True)
-    return score_prefixes(R, P, base, Y, steps, metric=metric[0], k=metric[1])[place]
+    steps, place = np.unique(np.minimum(grid, len(P)), return_inverse=True)
+    metric, k = scorer if isinstance(scorer, tuple) else (_judge(scorer, test, model._layout), 0)
+    return score_prefixes(R, P, base, truth, steps, metric=metric, k=k)[place]
+
+
+def _predict_rows(
+    model: Any, encoder: Any, X: Any, Y: sparse.csr_array, test: Any
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Codes predicted for the test rows and how often each label came, where sums do not tell or fit."""
+    H = encoder.fit(Y, X).transform(Y)
+    counts = Y.sum(axis=0)
+    if model.regressor is None:
+        ridge = solve_ridge(X, H, alphas=(float(model.alpha),)).solve(float(model.alpha))
+        return dense(test @ ridge.coef) + ridge.intercept, counts, Y.shape[0]
+    H = dense(H)
+    fitted = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
+    return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1), counts, Y.shape[0]
+
+
+def _judge(scorer: Any, X: Any, layout: TargetLayout) -> Any:
+    """Return the metric(Y, scores) that a scorer(estimator, X, y) means on these rows."""
+    layout = as_indicator(layout)
+
+    def metric(Y: sparse.csr_array, scores: np.ndarray) -> float:
+        truth = Y if layout.is_sparse else Y.toarray().astype(int)
+        return scorer(KnownScores(scores, layout), X, truth)
+
+    return metric

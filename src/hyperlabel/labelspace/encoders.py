@@ -14,11 +14,16 @@ points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
 
 `fit(y, X=None)` (only CPLST looks at X), `transform(y)` gives H, `inverse_transform(H)` gives
 ỹ: real numbers, so that labels can be ranked; rounding at ½ gives the vertex.
+
+A `FlatEncoder` says how o and P follow from sums over the rows (`fit_sums`). Any classifier that
+holds one can then be fitted in blocks, streamed, merged, relabelled, searched freely and asked to
+choose the number of components; tests/labelspace/test_own_encoder.py is one in full.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -26,27 +31,32 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._params import NONE, clip_components, number, one_of, start_fit, whole
 from hyperlabel._validation import check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import (
-    PrincipalDirections,
     directions_of_gram,
     predictable_directions,
     principal_directions,
+    shifted_gram,
 )
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import choose_route, solve_ridge
 
+COMPONENTS = whole(1) | NONE
+REFERENCE = one_of("mean", "origin")
 
-class LabelEncoder(BaseEstimator):
-    """Base of the linear encoders: h = P(y − o), and ỹ = o + Pᵀh unless a subclass decodes otherwise."""
 
+class Encoder(BaseEstimator, ABC):
+    """Base of the encoders: transformers of y that `LabelSpaceClassifier` can hold."""
+
+    n_components: Any
     offset_: np.ndarray
     components_: Any
 
     def fit(self, y: Any, X: Any = None) -> Any:
-        """Choose the flat.
+        """Choose the codes.
 
         Parameters
         ----------
@@ -57,15 +67,87 @@ class LabelEncoder(BaseEstimator):
 
         Returns
         -------
-        self : LabelEncoder
+        self : Encoder
         """
         Y, _ = check_targets(y, name=type(self).__name__)
+        start_fit(self)
         self._fit(Y, X)
-        self.n_components_ = self.components_.shape[0]
         return self
 
+    @property
+    def n_components_(self) -> int:
+        """M, the length of the codes."""
+        return self.components_.shape[0]
+
+    @abstractmethod
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} chooses no flat.")
+        """Set `offset_`, `components_` and whatever else from validated labels."""
+
+    @abstractmethod
+    def transform(self, y: Any) -> Any:
+        """Encode label sets."""
+
+    @abstractmethod
+    def inverse_transform(self, H: Any) -> np.ndarray:
+        """Decode codes to points near the cube; above ½ means the label is on."""
+
+    def fit_transform(self, y: Any, X: Any = None) -> Any:
+        """Fit, then encode the same label sets.
+
+        Parameters
+        ----------
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Label indicator.
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            The rows.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components_)
+        """
+        return self.fit(y, X).transform(y)
+
+    def _check_labels(self, y: Any) -> sparse.csr_array:
+        check_is_fitted(self)
+        Y, _ = check_targets(y, name=type(self).__name__)
+        if Y.shape[1] != len(self.offset_):
+            raise ValueError(f"y has {Y.shape[1]} labels, the encoder was fitted with {len(self.offset_)}.")
+        return Y
+
+    def _check_codes(self, H: Any) -> Any:
+        check_is_fitted(self)
+        H = check_array(H, accept_sparse="csr", ensure_min_samples=0)
+        if H.shape[1] != self.n_components_:
+            raise ValueError(f"The codes have {H.shape[1]} columns, the encoder makes {self.n_components_}.")
+        return H
+
+
+class FlatEncoder(Encoder):
+    """Codes h = P(y − o), points ỹ = o + Pᵀh, with o and P that follow from sums over the rows.
+
+    A subclass sets `offset_` and `components_` in `fit_sums`. With a parameter `n_components` the
+    rows of P come best first: those of a smaller number are the first of them.
+    """
+
+    _needs_pairs: ClassVar[bool] = True  # whether `fit_sums` reads label co-occurrence, moments.ff
+
+    @abstractmethod
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY.
+
+        Parameters
+        ----------
+        moments : Moments
+            Of the rows and their labels.
+
+        Returns
+        -------
+        self : FlatEncoder
+        """
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        nothing = sparse.csr_array((Y.shape[0], 0))
+        self.fit_sums(Moments.from_rows(nothing, Y, with_ff=self._needs_pairs))
 
     def transform(self, y: Any) -> Any:
         """Encode label sets.
@@ -84,22 +166,6 @@ class LabelEncoder(BaseEstimator):
         origin = np.asarray(self.components_ @ self.offset_)
         return H if sparse.issparse(H) and not origin.any() else dense(H) - origin
 
-    def fit_transform(self, y: Any, X: Any = None) -> Any:
-        """Fit, then encode the same label sets.
-
-        Parameters
-        ----------
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Label indicator.
-        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
-            The rows.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components_)
-        """
-        return self.fit(y, X).transform(y)
-
     def inverse_transform(self, H: Any) -> np.ndarray:
         """Decode codes to points near the cube; above ½ means the label is on.
 
@@ -114,27 +180,8 @@ class LabelEncoder(BaseEstimator):
         """
         return dense(self._check_codes(H) @ self.components_) + self.offset_
 
-    @property
-    def rounds(self) -> bool:
-        """Whether decoding is o + Pᵀh, Algorithm 8."""
-        return True
 
-    def _check_labels(self, y: Any) -> sparse.csr_array:
-        check_is_fitted(self)
-        Y, _ = check_targets(y, name=type(self).__name__)
-        if Y.shape[1] != len(self.offset_):
-            raise ValueError(f"y has {Y.shape[1]} labels, the encoder was fitted with {len(self.offset_)}.")
-        return Y
-
-    def _check_codes(self, H: Any) -> Any:
-        check_is_fitted(self)
-        H = check_array(H, accept_sparse="csr", ensure_min_samples=0)
-        if H.shape[1] != self.n_components_:
-            raise ValueError(f"The codes have {H.shape[1]} columns, the encoder makes {self.n_components_}.")
-        return H
-
-
-class IdentityEncoder(LabelEncoder):
+class IdentityEncoder(FlatEncoder):
     """P = I, o = 0: binary relevance seen as a label-space transformation.
 
     Examples
@@ -147,19 +194,22 @@ class IdentityEncoder(LabelEncoder):
            [1., 1.]])
     """
 
-    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
-        K = Y.shape[1]
-        self.offset_ = np.zeros(K)
-        self.components_ = sparse.eye_array(K, format="csr")
+    _needs_pairs = False
+
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+        self.offset_ = np.zeros_like(moments.f_sum)
+        self.components_ = sparse.eye_array(len(moments.f_sum), format="csr")
+        return self
 
 
-class FrequentLabelsEncoder(LabelEncoder):
+class FrequentLabelsEncoder(FlatEncoder):
     """Rows of I for the M most frequent labels (PBR); the other labels decode to o.
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None keeps every label.
+    n_components : int, None or "auto", default=None
+        M; None keeps every label; "auto" leaves the choice to the classifier that holds the encoder.
     reference : {"origin", "mean"}, default="origin"
         The reference point o.
 
@@ -183,25 +233,29 @@ class FrequentLabelsEncoder(LabelEncoder):
     array([[1., 0., 0.]])
     """
 
+    _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
+    _needs_pairs = False
+
     def __init__(
-        self, n_components: int | None = None, *, reference: Literal["origin", "mean"] = "origin"
+        self,
+        n_components: int | Literal["auto"] | None = None,
+        *,
+        reference: Literal["origin", "mean"] = "origin",
     ) -> None:
         self.n_components = n_components
         self.reference = reference
 
-    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
-        K = Y.shape[1]
-        M = check_dimension(self.n_components, K) or K
-        self.offset_ = _reference(self.reference, Y)
-        self._keep_most(np.asarray(Y.sum(axis=0)).ravel(), M)
-
-    def _keep_most(self, counts: np.ndarray, M: int) -> None:
-        K = len(counts)
-        kept = np.argsort(-counts, kind="stable")[:M]
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+        K = len(moments.f_sum)
+        M = clip_components(self.n_components, K)
+        kept = np.argsort(-moments.f_sum, kind="stable")[:M]
+        self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
         self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), kept)), shape=(M, K))
+        return self
 
 
-class PrincipalEncoder(LabelEncoder):
+class PrincipalEncoder(FlatEncoder):
     r"""Principal label space transformation: the flat that loses least of the label sets.
 
     Solves, eq. (6),
@@ -217,8 +271,9 @@ class PrincipalEncoder(LabelEncoder):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None means the rank.
+    n_components : int, None or "auto", default=None
+        M, at most the rank, which None stands for; "auto" leaves the choice to the classifier that
+        holds the encoder.
     reference : {"mean", "origin"}, default="mean"
         The reference point o.
 
@@ -249,24 +304,36 @@ class PrincipalEncoder(LabelEncoder):
            [1., 1.]])
     """
 
+    _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
+
     def __init__(
-        self, n_components: int | None = None, *, reference: Literal["mean", "origin"] = "mean"
+        self,
+        n_components: int | Literal["auto"] | None = None,
+        *,
+        reference: Literal["mean", "origin"] = "mean",
     ) -> None:
         self.n_components = n_components
         self.reference = reference
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
-        M = check_dimension(self.n_components, Y.shape[1])
-        self.offset_ = _reference(self.reference, Y)
-        self._keep(principal_directions(Y, M, offset=self.offset_))
-
-    def _keep(self, found: PrincipalDirections) -> None:
-        self.components_ = found.components
-        self.singular_values_ = found.singular_values
+        # not from sums: many labels have no dense YᵀY
+        self.offset_ = _origin(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
+        found = principal_directions(Y, self.n_components, offset=self.offset_)
+        self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
 
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+        assert moments.ff is not None
+        self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
+        gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, self.offset_)
+        found = directions_of_gram(gram, self.n_components)
+        self.components_, self.singular_values_ = found.components, found.singular_values
+        self.residual_ = found.residual
+        return self
 
-class ConditionalPrincipalEncoder(LabelEncoder):
+
+class ConditionalPrincipalEncoder(FlatEncoder):
     r"""CPLST: directions of the labels that are both principal and predictable from X.
 
     P holds the top eigenvectors of :math:`Y_c^T X_c (X_c^T X_c + \lambda I)^{-1} X_c^T Y_c`,
@@ -277,8 +344,9 @@ class ConditionalPrincipalEncoder(LabelEncoder):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None means the rank.
+    n_components : int, None or "auto", default=None
+        M, at most the rank, which None stands for; "auto" leaves the choice to the classifier that
+        holds the encoder.
     alpha : float, default=1.0
         The ridge λ.
 
@@ -307,39 +375,34 @@ class ConditionalPrincipalEncoder(LabelEncoder):
     (2, 4)
     """
 
-    def __init__(self, n_components: int | None = None, *, alpha: float = 1.0) -> None:
+    _rules: ClassVar = {"n_components": COMPONENTS, "alpha": number(0)}
+    _needs_pairs = False
+
+    def __init__(self, n_components: int | Literal["auto"] | None = None, *, alpha: float = 1.0) -> None:
         self.n_components = n_components
         self.alpha = alpha
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         if X is None:
             raise ValueError("CPLST looks at the rows as well: call fit(y, X).")
-        M = check_dimension(self.n_components, Y.shape[1])
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        alpha = float(self.alpha)
-        self.offset_ = mean_vertex(Y)
         if choose_route(X) == "gram":
-            found = predictable_directions(Moments.from_rows(X, Y).centered(), alpha, M)
+            self.fit_sums(Moments.from_rows(X, Y))
         else:  # the K×K matrix itself, from the n×n or the matrix-free route
-            found = directions_of_gram(solve_ridge(X, Y, alphas=(alpha,)).reduced(alpha), M)
-        self._keep(found)
+            self.offset_ = mean_vertex(Y)
+            reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
+            found = directions_of_gram(reduced, self.n_components)
+            self.components_, self.eigenvalues_ = found.components, found.singular_values**2
+            self.residual_ = found.residual
 
-    def _keep(self, found: PrincipalDirections) -> None:
-        self.components_ = found.components
-        self.eigenvalues_ = found.singular_values**2
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+        self.offset_ = moments.f_sum / moments.weight
+        found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
+        self.components_, self.eigenvalues_ = found.components, found.singular_values**2
         self.residual_ = found.residual
+        return self
 
 
-def check_dimension(value: Any, largest: int) -> int | None:
-    """Validate a number of components; None stays None."""
-    if value is None:
-        return None
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= largest:
-        raise ValueError(f"n_components must be an integer from 1 to {largest} here, or None; got {value!r}.")
-    return int(value)
-
-
-def _reference(kind: str, Y: sparse.csr_array) -> np.ndarray:
-    if kind not in ("origin", "mean"):
-        raise ValueError(f"reference must be 'mean' or 'origin', got {kind!r}.")
-    return mean_vertex(Y) if kind == "mean" else np.zeros(Y.shape[1])
+def _origin(reference: str, counts: np.ndarray, n_rows: float) -> np.ndarray:
+    return counts / n_rows if reference == "mean" else np.zeros(len(counts))

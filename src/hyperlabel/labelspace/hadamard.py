@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._params import NONE, clip_components, one_of, whole
 from hyperlabel.geometry.hypercube import flip, hadamard_order, hadamard_sample, majority_vertex
-from hyperlabel.labelspace.encoders import LabelEncoder, check_dimension
+from hyperlabel.labelspace.encoders import COMPONENTS, Encoder
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.cosamp import solve_sparse_codes
 
 
-class HadamardEncoder(LabelEncoder):
+class HadamardEncoder(Encoder):
     """Compressed sensing of label sets: random Hadamard codes, decoded by sparse recovery.
 
     Parameters
@@ -54,6 +55,13 @@ class HadamardEncoder(LabelEncoder):
     True
     """
 
+    _rules: ClassVar = {
+        "n_components": COMPONENTS,
+        "decoder": one_of("cosamp", "omp"),
+        "sparsity": whole(1) | NONE,
+        "reference": one_of("origin", "best_vertex"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -71,11 +79,7 @@ class HadamardEncoder(LabelEncoder):
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         K = Y.shape[1]
-        if self.decoder not in ("cosamp", "omp"):
-            raise ValueError(f"decoder must be 'cosamp' or 'omp', got {self.decoder!r}.")
-        if self.reference not in ("origin", "best_vertex"):
-            raise ValueError(f"reference must be 'origin' or 'best_vertex', got {self.reference!r}.")
-        M = check_dimension(self.n_components, hadamard_order(K)) or hadamard_order(K)
+        M = clip_components(self.n_components, hadamard_order(K))
         self.vertex_ = majority_vertex(Y) if self.reference == "best_vertex" else np.zeros(K, dtype=bool)
         self.components_ = hadamard_sample(M, K, np.random.default_rng(self.random_state or 0))
         self.offset_ = np.zeros(K)
@@ -116,8 +120,3 @@ class HadamardEncoder(LabelEncoder):
             self.components_, H, self.sparsity_, method=self.decoder, gram=self.gram_
         ).toarray()
         return np.where(self.vertex_, 1.0 - found, found)
-
-    @property
-    def rounds(self) -> bool:
-        """Whether decoding is o + Pᵀh: no, it is a search."""
-        return False

@@ -6,9 +6,9 @@ Notation
 code       paper                                               shape
 =========  ==================================================  =====
 V          distinct label sets v_i, c_i rows on each           C×K
-dual_      a: u_m = Σ a_im φ(v_i), the principal components    C×M
+_dual_     a: u_m = Σ a_im φ(v_i), the principal components    C×M
 H          h_im = ⟨φ(v_i) − o, u_m⟩                            C×M
-coef       dual coefficients of the kernel ridge on x          n×M
+_coef_     dual coefficients of the kernel ridge on x          n×M
 =========  ==================================================  =====
 
 Rows on one vertex share its image, so the label kernel is C×C: kernel PCA weighted by c.
@@ -16,7 +16,7 @@ Rows on one vertex share its image, so the label kernel is C×C: kernel PCA weig
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -24,7 +24,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
 from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._params import NONE, number, one_of
 from hyperlabel.geometry.hypercube import distinct_vertices, mean_vertex
+from hyperlabel.labelspace.encoders import COMPONENTS
+from hyperlabel.moments.linear_map import not_linear, signed
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.label_svd import directions_of_gram
 from hyperlabel.solvers.ridge import SamplePath
@@ -93,6 +96,15 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     (2, 5)
     """
 
+    _rules: ClassVar = {
+        "n_components": COMPONENTS,
+        "label_kernel": one_of("rbf", "linear", "poly"),
+        "label_gamma": number(0) | NONE,
+        "gamma": number(0) | NONE,
+        "alpha": number(0),
+        "decoder": one_of("preimage", "round"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -130,31 +142,25 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         self._check_parameters(X.shape[0])
         found = distinct_vertices(Y)
         self.vertices_ = found.Y
-        self._sizes = np.diff(found.Y.indptr).astype(np.float64)
-        self._offset = mean_vertex(Y)
-        spread = 2.0 * float(np.sum(self._offset * (1.0 - self._offset)))
-        self._gamma = self.label_gamma if self.label_gamma is not None else 1.0 / max(spread, 1e-12)
+        self._sizes_ = np.diff(found.Y.indptr).astype(np.float64)
+        self._offset_ = mean_vertex(Y)
+        spread = 2.0 * float(np.sum(self._offset_ * (1.0 - self._offset_)))
+        self._gamma_ = self.label_gamma if self.label_gamma is not None else 1.0 / max(spread, 1e-12)
         self._components(found.counts)
-        self._X = X
+        self._X_ = X
         gram = self._row_kernel(X)
-        self._centerer = KernelCenterer().fit(gram)
+        self._centerer_ = KernelCenterer().fit(gram)
         H = self.codes_[found.codes]
-        self._mean = H.mean(axis=0)
+        self._mean_ = H.mean(axis=0)
         alpha = float(self.alpha)
-        centered = self._centerer.transform(gram)
-        path = SamplePath(centered, H - self._mean, f_mean=self._mean, alphas=(alpha,))
-        self._coef, self.residual_ = path.dual(alpha), path.residual(alpha)
+        centered = self._centerer_.transform(gram)
+        path = SamplePath(centered, H - self._mean_, f_mean=self._mean_, alphas=(alpha,))
+        self._coef_, self.residual_ = path.dual(alpha), path.residual(alpha)
         return self
 
     def _check_parameters(self, n: int) -> None:
-        if self.label_kernel not in ("rbf", "linear", "poly"):
-            raise ValueError(f"label_kernel must be 'rbf', 'linear' or 'poly', got {self.label_kernel!r}.")
-        if self.decoder not in ("preimage", "round"):
-            raise ValueError(f"decoder must be 'preimage' or 'round', got {self.decoder!r}.")
         if self.decoder == "round" and self.label_kernel != "linear":
             raise ValueError("decoder='round' needs label_kernel='linear': other images have no inverse.")
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
         if n > ROWS_MAX:
             raise ValueError(
                 f"The kernel of {n} rows does not fit: fit on at most {ROWS_MAX} of them, or PLST."
@@ -168,11 +174,11 @@ class KernelDependencyEstimation(MultiLabelClassifier):
             return inner
         if self.label_kernel == "poly":
             return (inner + 1.0) ** 2
-        return np.exp(-self._gamma * np.maximum(sizes[:, None] + others - 2.0 * inner, 0.0))
+        return np.exp(-self._gamma_ * np.maximum(sizes[:, None] + others - 2.0 * inner, 0.0))
 
     def _components(self, counts: np.ndarray) -> None:
         V, c = self.vertices_, counts.astype(np.float64)
-        kernel = self._label_kernel(dense(V @ V.T), self._sizes, self._sizes)
+        kernel = self._label_kernel(dense(V @ V.T), self._sizes_, self._sizes_)
         mean = kernel @ c / c.sum()
         centred = kernel - mean[:, None] - mean + c @ mean / c.sum()
         root = np.sqrt(c)
@@ -180,31 +186,34 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         sigma = found.singular_values
         self.eigenvalues_ = sigma**2
         # Σ_i a_im = 0 (each component is orthogonal to √c), so ⟨φ(y) − o, u_m⟩ needs no mean over y
-        self._dual = root[:, None] * found.components.T / np.where(sigma > 0, sigma, np.inf)
-        self._shift = mean @ self._dual
-        self.codes_ = kernel @ self._dual - self._shift
+        self._dual_ = root[:, None] * found.components.T / np.where(sigma > 0, sigma, np.inf)
+        self._shift_ = mean @ self._dual_
+        self.codes_ = kernel @ self._dual_ - self._shift_
 
     def _images(self, inner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """H of label sets given by ⟨y, v_i⟩ and |y|."""
-        return self._label_kernel(inner, sizes, self._sizes) @ self._dual - self._shift
+        return self._label_kernel(inner, sizes, self._sizes_) @ self._dual_ - self._shift_
 
     # -- rows -----------------------------------------------------------------------------------------
 
     def _row_kernel(self, X: Any) -> np.ndarray:
         params = {} if self.gamma is None else {"gamma": self.gamma}
-        gram = pairwise_kernels(X, self._X, metric=self.kernel, filter_params=True, **params)
+        gram = pairwise_kernels(X, self._X_, metric=self.kernel, filter_params=True, **params)
         return np.asarray(dense(gram), dtype=np.float64)
+
+    def _linear_map(self) -> Any:
+        raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = np.empty((X.shape[0], self.vertices_.shape[1]))
-        for rows in row_blocks(X.shape[0], 8 * (self._X.shape[0] + 4 * self.vertices_.shape[0])):
-            codes = self._centerer.transform(self._row_kernel(X[rows])) @ self._coef + self._mean
+        for rows in row_blocks(X.shape[0], 8 * (self._X_.shape[0] + 4 * self.vertices_.shape[0])):
+            codes = self._centerer_.transform(self._row_kernel(X[rows])) @ self._coef_ + self._mean_
             scores[rows] = self._round(codes) if self.decoder == "round" else self._preimages(codes)
         return scores
 
     def _round(self, codes: np.ndarray) -> np.ndarray:
-        components = dense(self._dual.T @ self.vertices_)
-        return 2.0 * (self._offset + codes @ components) - 1.0
+        components = dense(self._dual_.T @ self.vertices_)
+        return signed(self._offset_ + codes @ components)
 
     def _preimages(self, codes: np.ndarray) -> np.ndarray:
         """Scores of the nearest label sets, seen or one flip after another from a seen one."""

@@ -2,125 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-from scipy import sparse
-from sklearn.utils.metaestimators import available_if
-
+from hyperlabel._params import one_of
 from hyperlabel.labelspace.classifier import EncodedClassifier
-from hyperlabel.labelspace.dimension import dimension_path
 from hyperlabel.labelspace.encoders import (
+    COMPONENTS,
     ConditionalPrincipalEncoder,
     FrequentLabelsEncoder,
     PrincipalEncoder,
-    check_dimension,
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
-from hyperlabel.moments.blocks import refuse_large
-from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.label_svd import (
-    PrincipalDirections,
-    directions_of_gram,
-    predictable_directions,
-    shifted_gram,
-)
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+
+AUTO = COMPONENTS | one_of("auto")
 
 
-def _can_stream(self: Any) -> bool:
-    refusal = self._refuses_blocks()
-    if refusal:
-        raise AttributeError(refusal)
-    return True
-
-
-class _SummedClassifier(MomentsModel, EncodedClassifier):
-    """Classifiers that follow from sums over rows: they stream, merge, forget and gain labels."""
-
-    _how_to_keep = "give n_components a number and train by partial_fit to merge, forget or relabel"
-
-    @available_if(_can_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Add rows; the result equals one fit on all rows seen.
-
-        The sums XᵀX, XᵀY and YᵀY are kept, so that the model can also `merge`, `forget`, `slide`
-        and change its labels. Needs a given number of components and the default regressor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows.
-        y : array-like or sparse matrix
-            Their labels.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, classes, None)
-
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
-        refuse_large(X.shape[1], Y.shape[1], True)
-        return super()._sum_rows(X, Y, sample_weight)
-
-
-class _NestedClassifier(_SummedClassifier):
-    """Classifiers whose components are nested, so that their number can be chosen."""
-
-    n_components: Any
-    regressor: Any
-    alpha: float
-    scoring: Any
-    candidates: Any
-    cv: int
-    random_state: int | None
-
-    def _encoder(self, n_components: int | None) -> Any:
-        raise AttributeError(f"{type(self).__name__} names no encoder.")
-
-    def _directions(
-        self, moments: Moments, centered: CenteredMoments
-    ) -> tuple[np.ndarray, PrincipalDirections]:
-        raise AttributeError(f"{type(self).__name__} names no directions.")
-
-    def _encoder_from_sums(self, moments: Moments) -> Any:
-        encoder = self._encoder(self.n_components)
-        M = check_dimension(self.n_components, len(moments.f_sum))
-        encoder.offset_, found = self._directions(moments, moments.centered())
-        encoder._keep(
-            replace(found, components=found.components[:M], singular_values=found.singular_values[:M])
-        )
-        return encoder
-
-    def _make_encoder(self, X: Any, Y: sparse.csr_array) -> Any:
-        self.__dict__.pop("dimension_path_", None)
-        chosen = self.n_components
-        if isinstance(chosen, str):
-            if chosen != "auto":
-                raise ValueError(f"n_components must be an integer, None or 'auto', got {chosen!r}.")
-            if self._layout.kind != "multilabel":
-                return self._encoder(None)  # classes exclude each other: there is nothing to compress
-            self.dimension_path_ = dimension_path(
-                X,
-                Y,
-                encoder=self._encoder(None),
-                directions=self._directions,
-                regressor=self.regressor,
-                alpha=float(self.alpha),
-                scoring=self.scoring,
-                candidates=self.candidates,
-                cv=self.cv,
-                random_state=self.random_state,
-            )
-            chosen = self.dimension_path_["chosen"]
-        return self._encoder(chosen)
-
-
-class PLST(_NestedClassifier):
+class PLST(EncodedClassifier):
     r"""Principal label space transformation: regress M principal directions of the labels.
 
     The label sets are projected on the flat that loses least of them, eq. (6),
@@ -141,8 +38,8 @@ class PLST(_NestedClassifier):
     Parameters
     ----------
     n_components : int, None or "auto", default="auto"
-        M. None means the rank; "auto" chooses on held-out folds (the rank for a 1-D y, whose
-        classes exclude each other).
+        M, at most the rank, which None stands for; "auto" chooses on held-out folds (the rank for a
+        1-D y, whose classes exclude each other).
     reference : {"mean", "origin"}, default="mean"
         The reference point o.
     regressor : regressor, default=None
@@ -151,15 +48,14 @@ class PLST(_NestedClassifier):
         The ridge λ of the default regressor.
     scoring : str or callable, default=None
         What "auto" maximises: nDCG@5 (None), any name of `hyperlabel.metrics.get_scorer_names`,
-        or ``metric(Y_true, scores) -> float``. On sparse labels the Hamming loss is a poor guide:
+        or ``scorer(estimator, X, y) -> float``. On sparse labels the Hamming loss is a poor guide:
         predicting nothing nearly minimises it.
     candidates : None, "all" or array of int, default=None
         The M that "auto" tries: 16 of them spaced geometrically, all, or those given.
-    cv : int, default=3
-        Folds of "auto". A given `regressor` is fitted once per fold, at the largest M; that is
-        exact for regressors that treat their outputs separately.
-    random_state : int, default=None
-        How rows are dealt to the folds; None is 0.
+    cv : int, splitter or iterable of (train, test), default=3
+        Folds of "auto": stratified for a number (grouped when `fit` gets groups). A given `regressor`
+        is fitted once per fold, at the largest M; that is exact for regressors that treat their
+        outputs separately.
 
     Attributes
     ----------
@@ -169,7 +65,8 @@ class PLST(_NestedClassifier):
         After "auto": ``n_components``, ``mean``, ``spread`` and ``fold_scores`` of the held-out
         metric for each M, and ``chosen``: the M of the highest mean (the smallest of equals).
     coef_, intercept_, residual_
-        The default ridge and its certificate, as in `LabelSpaceClassifier`.
+        Weights of the scores (n_labels × n_features) and the certificate of the default ridge, as in
+        `LabelSpaceClassifier`.
 
     References
     ----------
@@ -186,6 +83,8 @@ class PLST(_NestedClassifier):
     True
     """
 
+    _rules: ClassVar = PrincipalEncoder._rules | {"n_components": AUTO}
+
     def __init__(
         self,
         n_components: int | Literal["auto"] | None = "auto",
@@ -195,8 +94,7 @@ class PLST(_NestedClassifier):
         alpha: float = 1.0,
         scoring: Any = None,
         candidates: Any = None,
-        cv: int = 3,
-        random_state: int | None = None,
+        cv: Any = 3,
     ) -> None:
         self.n_components = n_components
         self.reference = reference
@@ -205,21 +103,12 @@ class PLST(_NestedClassifier):
         self.scoring = scoring
         self.candidates = candidates
         self.cv = cv
-        self.random_state = random_state
 
-    def _encoder(self, n_components: int | None) -> PrincipalEncoder:
-        return PrincipalEncoder(n_components, reference=self.reference)
-
-    def _directions(
-        self, moments: Moments, centered: CenteredMoments
-    ) -> tuple[np.ndarray, PrincipalDirections]:
-        offset = centered.f_mean if self.reference == "mean" else np.zeros_like(centered.f_mean)
-        assert moments.ff is not None
-        gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, offset)
-        return offset, directions_of_gram(gram, certify=False)
+    def _encoder(self) -> PrincipalEncoder:
+        return PrincipalEncoder(self.n_components, reference=self.reference)
 
 
-class CPLST(_NestedClassifier):
+class CPLST(EncodedClassifier):
     r"""Conditional PLST: directions of the labels that the features can predict.
 
     P holds the top eigenvectors of :math:`Y_c^T X_c (X_c^T X_c + \alpha I)^{-1} X_c^T Y_c`, where
@@ -229,12 +118,12 @@ class CPLST(_NestedClassifier):
     Parameters
     ----------
     n_components : int, None or "auto", default="auto"
-        M. None means the rank; "auto" chooses on held-out folds.
+        M, at most the rank, which None stands for; "auto" chooses on held-out folds.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float, default=1.0
         The ridge λ, of the encoder and of the default regressor.
-    scoring, candidates, cv, random_state
+    scoring, candidates, cv
         How "auto" chooses: see `PLST`.
 
     Attributes
@@ -244,7 +133,8 @@ class CPLST(_NestedClassifier):
     dimension_path_ : dict
         After "auto": see `PLST`.
     coef_, intercept_, residual_
-        The default ridge and its certificate, as in `LabelSpaceClassifier`.
+        Weights of the scores (n_labels × n_features) and the certificate of the default ridge, as in
+        `LabelSpaceClassifier`.
 
     References
     ----------
@@ -260,6 +150,8 @@ class CPLST(_NestedClassifier):
     (2, 5)
     """
 
+    _rules: ClassVar = ConditionalPrincipalEncoder._rules | {"n_components": AUTO}
+
     def __init__(
         self,
         n_components: int | Literal["auto"] | None = "auto",
@@ -268,8 +160,7 @@ class CPLST(_NestedClassifier):
         alpha: float = 1.0,
         scoring: Any = None,
         candidates: Any = None,
-        cv: int = 3,
-        random_state: int | None = None,
+        cv: Any = 3,
     ) -> None:
         self.n_components = n_components
         self.regressor = regressor
@@ -277,24 +168,18 @@ class CPLST(_NestedClassifier):
         self.scoring = scoring
         self.candidates = candidates
         self.cv = cv
-        self.random_state = random_state
 
-    def _encoder(self, n_components: int | None) -> ConditionalPrincipalEncoder:
-        return ConditionalPrincipalEncoder(n_components, alpha=self.alpha)
-
-    def _directions(
-        self, moments: Moments, centered: CenteredMoments
-    ) -> tuple[np.ndarray, PrincipalDirections]:
-        return centered.f_mean, predictable_directions(centered, float(self.alpha))
+    def _encoder(self) -> ConditionalPrincipalEncoder:
+        return ConditionalPrincipalEncoder(self.n_components, alpha=self.alpha)
 
 
-class PartialBinaryRelevance(_SummedClassifier):
+class PartialBinaryRelevance(EncodedClassifier):
     """Binary relevance on the M most frequent labels; the others are always the reference point.
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M; None keeps every label.
+    n_components : int, None or "auto", default=None
+        M; None keeps every label; "auto" chooses by nDCG@5 on three stratified folds.
     reference : {"origin", "mean"}, default="origin"
         What the discarded labels decode to: absent, or their frequency.
     regressor : regressor, default=None
@@ -320,9 +205,11 @@ class PartialBinaryRelevance(_SummedClassifier):
     (3, 5)
     """
 
+    _rules: ClassVar = FrequentLabelsEncoder._rules | {"n_components": AUTO}
+
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | Literal["auto"] | None = None,
         *,
         reference: Literal["origin", "mean"] = "origin",
         regressor: Any = None,
@@ -333,15 +220,7 @@ class PartialBinaryRelevance(_SummedClassifier):
         self.regressor = regressor
         self.alpha = alpha
 
-    def _encoder_from_sums(self, moments: Moments) -> FrequentLabelsEncoder:
-        encoder, K = FrequentLabelsEncoder(self.n_components, reference=self.reference), len(moments.f_sum)
-        if self.reference not in ("origin", "mean"):
-            raise ValueError(f"reference must be 'mean' or 'origin', got {self.reference!r}.")
-        encoder.offset_ = moments.f_sum / moments.weight if self.reference == "mean" else np.zeros(K)
-        encoder._keep_most(moments.f_sum, check_dimension(self.n_components, K) or K)
-        return encoder
-
-    def _make_encoder(self, X: Any, Y: sparse.csr_array) -> FrequentLabelsEncoder:
+    def _encoder(self) -> FrequentLabelsEncoder:
         return FrequentLabelsEncoder(self.n_components, reference=self.reference)
 
 
@@ -383,6 +262,8 @@ class CompressedSensing(EncodedClassifier):
     (3, 5)
     """
 
+    _rules: ClassVar = HadamardEncoder._rules
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -402,7 +283,7 @@ class CompressedSensing(EncodedClassifier):
         self.alpha = alpha
         self.random_state = random_state
 
-    def _make_encoder(self, X: Any, Y: sparse.csr_array) -> HadamardEncoder:
+    def _encoder(self) -> HadamardEncoder:
         return HadamardEncoder(
             self.n_components,
             decoder=self.decoder,

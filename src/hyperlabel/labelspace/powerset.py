@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._params import number, whole
 from hyperlabel.geometry.hypercube import Vertices, distinct_vertices
+from hyperlabel.moments.linear_map import not_linear
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.ridge import solve_ridge
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
@@ -50,7 +52,7 @@ class LabelPowerset(MultiLabelClassifier):
     estimator_ : classifier
         The fitted classifier, if one was given.
     coef_, intercept_, residual_
-        The default ridge (n_features × n_sets) and its certificate.
+        The default ridge (n_sets × n_features) and its certificate.
 
     References
     ----------
@@ -65,6 +67,9 @@ class LabelPowerset(MultiLabelClassifier):
     >>> model.predict(X[:2]).shape
     (2, 5)
     """
+
+    _rules: ClassVar = {"min_count": whole(1), "alpha": number(0)}
+    _inner = "estimator"
 
     def __init__(self, estimator: Any = None, *, min_count: int = 1, alpha: float = 1.0) -> None:
         self.estimator = estimator
@@ -86,22 +91,22 @@ class LabelPowerset(MultiLabelClassifier):
         self : LabelPowerset
         """
         X, Y = self._check_fit(X, y)
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
         kept = prune_vertices(distinct_vertices(Y), self.min_count)
         self.vertices_, self.counts_ = kept.Y, kept.counts
-        for name in ("estimator_", "coef_", "intercept_", "residual_"):
-            self.__dict__.pop(name, None)
         if self.estimator is None:
             n = len(kept.codes)
             one_hot = sparse.csr_array((np.ones(n), (np.arange(n), kept.codes)), shape=(n, len(kept.counts)))
             found = solve_ridge(X, one_hot, alphas=(float(self.alpha),)).solve(float(self.alpha))
-            self.coef_, self.intercept_, self.residual_ = found.coef, found.intercept, found.residual
+            self.coef_ = np.ascontiguousarray(found.coef).T
+            self.intercept_, self.residual_ = found.intercept, found.residual
         elif len(kept.counts) > 1:
             if not is_classifier(self.estimator):
                 raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
             self.estimator_ = clone(self.estimator).fit(X, kept.codes)
         return self
+
+    def _linear_map(self) -> Any:
+        raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
         K, C = self.vertices_.shape[1], self.vertices_.shape[0]
@@ -116,7 +121,7 @@ class LabelPowerset(MultiLabelClassifier):
     def _set_scores(self, X: Any) -> np.ndarray:
         """Score of every set, n×C."""
         if self.estimator is None:
-            return dense(X @ self.coef_) + self.intercept_
+            return dense(X @ self.coef_.T) + self.intercept_
         C = self.vertices_.shape[0]
         if C == 1:
             return np.zeros((X.shape[0], 1))
@@ -126,17 +131,9 @@ class LabelPowerset(MultiLabelClassifier):
                 return np.column_stack([-S, S]) if S.ndim == 1 else S
         return np.eye(C)[self.estimator_.predict(X)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            tags.input_tags.sparse = self.estimator.__sklearn_tags__().input_tags.sparse
-        return tags
-
 
 def prune_vertices(found: Vertices, min_count: int) -> Vertices:
     """Keep vertices seen in at least `min_count` rows; move the other rows to the nearest of them."""
-    if not isinstance(min_count, (int, np.integer)) or min_count < 1:
-        raise ValueError(f"min_count must be an integer from 1, got {min_count!r}.")
     n_kept = int(np.count_nonzero(found.counts >= min_count))  # the most frequent come first
     if n_kept == 0:
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse, special
@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel._params import number, whole
 from hyperlabel.geometry.hypercube import mean_vertex
+from hyperlabel.moments.linear_map import not_linear, signed
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 
@@ -51,7 +53,7 @@ class LabelTopicModel(MultiLabelClassifier):
     components_ : ndarray of shape (n_topics, n_labels)
         p, the centres.
     coef_, intercept_ : ndarray
-        The default classifier (n_features × n_topics).
+        The default classifier (n_topics × n_features).
     classifier_ : classifier
         The fitted classifier, if one was given.
 
@@ -68,6 +70,9 @@ class LabelTopicModel(MultiLabelClassifier):
     >>> LabelTopicModel(4).fit(X, Y).predict_proba(X[:2]).shape
     (2, 5)
     """
+
+    _rules: ClassVar = {"n_topics": whole(1), "alpha": number(0), "n_init": whole(1)}
+    _inner = "classifier"
 
     def __init__(
         self,
@@ -99,12 +104,6 @@ class LabelTopicModel(MultiLabelClassifier):
         self : LabelTopicModel
         """
         X, Y = self._check_fit(X, y)
-        if not isinstance(self.n_topics, (int, np.integer)) or self.n_topics < 1:
-            raise ValueError(f"n_topics must be an integer from 1, got {self.n_topics!r}.")
-        if not isinstance(self.n_init, (int, np.integer)) or self.n_init < 1:
-            raise ValueError(f"n_init must be an integer from 1, got {self.n_init!r}.")
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
         # "no label" is a word too, or rows without labels would belong to every topic alike
         empty = sparse.csr_array((np.diff(Y.indptr) == 0).astype(np.float64)[:, None])
         H = self._find_topics(sparse.hstack([Y, empty], format="csr"))
@@ -134,11 +133,9 @@ class LabelTopicModel(MultiLabelClassifier):
         return H
 
     def _fit_topics(self, X: Any, H: np.ndarray) -> None:
-        for name in ("coef_", "intercept_", "classifier_"):
-            self.__dict__.pop(name, None)
         if self.classifier is None:
             found = solve_soft_logistic(X, H, alpha=float(self.alpha))
-            self.coef_, self.intercept_ = found.coef, found.intercept
+            self.coef_, self.intercept_ = np.ascontiguousarray(found.coef).T, found.intercept
             return
         # the same row once per topic, weighted by how much it belongs there
         row, topic = np.nonzero(H > 1e-3)
@@ -147,13 +144,16 @@ class LabelTopicModel(MultiLabelClassifier):
     def _topic_probabilities(self, X: Any) -> np.ndarray:
         """r(x) of validated rows, n×M."""
         if self.classifier is None:
-            return special.softmax(dense(X @ self.coef_) + self.intercept_, axis=1)
+            return special.softmax(dense(X @ self.coef_.T) + self.intercept_, axis=1)
         found = np.zeros((X.shape[0], len(self.components_)))
         found[:, self.classifier_.classes_] = self.classifier_.predict_proba(X)
         return found
 
+    def _linear_map(self) -> Any:
+        raise not_linear(type(self).__name__)
+
     def _scores(self, X: Any) -> np.ndarray:
-        return 2.0 * (self._topic_probabilities(X) @ self.components_) - 1.0
+        return signed(self._topic_probabilities(X) @ self.components_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each label, Σ r_m(x) p_m.
@@ -169,9 +169,3 @@ class LabelTopicModel(MultiLabelClassifier):
         """
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.classifier is not None:
-            tags.input_tags.sparse = self.classifier.__sklearn_tags__().input_tags.sparse
-        return tags

@@ -14,8 +14,8 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -36,12 +36,12 @@ from hyperlabel._base import (
     shape_probabilities,
 )
 from hyperlabel._validation import check_weights, split_unknown
-from hyperlabel.linear.per_label import fit_labels, known_constants, score_labels, solve_known
+from hyperlabel.linear.per_label import fit_labels, known_constants, map_of_labels, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.cross_validate import FoldModel, FreeCV, cross_validate_ridge, free_cross_validation
+from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_blocks import keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.operators import weighted_mean
@@ -148,6 +148,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
     """
 
     _accepts_unknown_labels = True
+    _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
 
     def __init__(
         self,
@@ -351,12 +352,9 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         """Take over the solutions of blocks of labels, in order; few weights per label if asked."""
         coef, intercept, self.residual_ = [], [], 0.0
         for result, centre in blocks:
-            # Targets are ±1 = 2y − 1, so everything doubles and the intercept moves down by one.
-            full = np.ascontiguousarray(2.0 * result.coef.T)
-            kept = full if self.max_weights is None else keep_largest(full, self.max_weights)
-            shift = np.asarray((full - kept) @ centre) if kept is not full else 0.0
-            coef.append(kept)
-            intercept.append(2.0 * result.intercept - 1.0 + shift)
+            found = self._map_of(result, centre)
+            coef.append(found.product)
+            intercept.append(found.intercept)
             self.residual_ = max(self.residual_, result.residual)
         if self.max_weights is not None:
             self.coef_ = sparse.vstack(coef, format="csr")
@@ -364,6 +362,31 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
         self.intercept_ = np.concatenate(intercept)
         self.solver_ = solver
+
+    def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
+        """Return the map of a solution; few weights per label if asked, exact at the centre of the rows."""
+        full = LinearMap.of_targets(result.coef, result.intercept)
+        if self.max_weights is None:
+            return full
+        kept = keep_largest(np.ascontiguousarray(full.product), self.max_weights)
+        return LinearMap(kept, full.intercept + np.asarray((full.product - kept) @ centre))
+
+    def _linear_map(self) -> LinearMap:
+        """Return f(x) = coef·x + intercept; predictions, explanations and free search all read it."""
+        if self.estimator is None:
+            return LinearMap(self.coef_, self.intercept_)
+        return map_of_labels(self.estimators_, type(self.estimator).__name__)
+
+    def _fold_maps(
+        self, moments: Moments, X: Any, Y: Any, alphas: Sequence[float]
+    ) -> Callable[[dict[str, Any]], LinearMap]:
+        """Return the map that any setting would have, fitted on the rows summed in `moments`."""
+        path = RidgePath(moments)
+
+        def fold_map(setting: dict[str, Any]) -> LinearMap:
+            return self._map_of(path.solve(float(setting.get("alpha", self.alpha))), path.x_mean)
+
+        return fold_map
 
     # -- one estimator per label --------------------------------------------------------------------
 
@@ -427,5 +450,5 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
 
     def _scores(self, X: Any) -> np.ndarray:
         if self.estimator is None:
-            return dense(X @ self.coef_.T) + self.intercept_
+            return self._linear_map().scores(X)
         return score_labels(self.estimators_, X)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import constant_labels, label_counts
+from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.solvers.ridge import RidgeResult, Solver, solve_ridge
 
 
@@ -99,3 +100,13 @@ def known_constants(Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.
 
 def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:
     return np.sort(Y.indices[Y.indptr[j] : Y.indptr[j + 1]])
+
+
+def map_of_labels(estimators: list[Any], name: str) -> LinearMap:
+    """Return the linear models of all labels as one map; None stands for a constant label."""
+    width = next((e.coef_.shape[-1] for e in estimators if hasattr(e, "coef_")), 0)
+    if not width or not all(e is None or hasattr(e, "coef_") for e in estimators):
+        raise not_linear(name)
+    coef = np.array([np.zeros(width) if e is None else np.ravel(e.coef_) for e in estimators])
+    intercept = [0.0 if e is None else float(np.ravel(e.intercept_)[0]) for e in estimators]
+    return LinearMap(coef, np.array(intercept))

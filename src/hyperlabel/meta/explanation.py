@@ -18,12 +18,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel.decision import Sigmoid
-from hyperlabel.labelspace.classifier import EncodedClassifier
+from hyperlabel.linear.per_label import map_of_labels
 from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.threshold import ThresholdTuner
 from hyperlabel.meta.updating import walk
-from hyperlabel.projection import Projection, ProjectionClassifier
+from hyperlabel.moments.linear_map import not_linear
+from hyperlabel.projection import Projection
+from hyperlabel.solvers.arrays import dense
 
 _LABELS_SHOWN = 4  # of a direction
 
@@ -261,7 +263,7 @@ def _pipeline(model: Pipeline, Z: Any, names: Any, columns: list[int]) -> _Linea
     last = model.steps[-1][1]
     projection = steps[-1][1] if steps and isinstance(steps[-1][1], Projection) else None
     if projection is not None and projection.kernel_ is not None:
-        raise ValueError(_not_linear(projection))
+        raise not_linear(type(projection).__name__)
     before = steps[:-1] if projection is not None else steps
     for _, part in before:
         names = _names_out(part, names)
@@ -283,23 +285,15 @@ def _pipeline(model: Pipeline, Z: Any, names: Any, columns: list[int]) -> _Linea
 
 
 def _read(model: Any, Z: np.ndarray | None, names: Any, columns: list[int]) -> _Linear:
-    if isinstance(model, EncodedClassifier):
-        encoder = model.encoder_
-        if not hasattr(model, "coef_") or not getattr(encoder, "rounds", False):
-            raise ValueError(_not_linear(model))
-        P = encoder.components_
-        P = 2.0 * np.asarray(P.toarray() if sparse.issparse(P) else P, dtype=np.float64)
-        V, b = P[:, columns], 2.0 * np.asarray(encoder.offset_)[columns] - 1.0
-        coef, intercept = (model.coef_ @ V).T, model.intercept_ @ V + b
-        return _Linear(Z, names, coef, intercept, (model.coef_, model.intercept_), P)
+    if hasattr(model, "_linear_map"):
+        known = model._linear_map()
+        found = _Linear(Z, names, known.weights(columns), known.intercept[columns])
+        if known.through is not None:
+            found.codes = known.through.basis, known.through.offset
+            found.readout = dense(known.through.readout)
+        return found
     coef, intercept = _coefficients(model)
-    found = _Linear(Z, names, coef[columns], intercept[columns])
-    projection: Any = getattr(model, "projection_", None)
-    if isinstance(model, ProjectionClassifier) and hasattr(projection, "components_"):
-        U = np.asarray(projection.components_, dtype=np.float64).T
-        found.codes = (U, -projection.mean_ @ U)
-        found.readout = np.linalg.lstsq(U, coef.T, rcond=None)[0]
-    return found
+    return _Linear(Z, names, coef[columns], intercept[columns])
 
 
 def _coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -308,14 +302,11 @@ def _coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
         return model.coef_ - model.threshold_coef_, model.intercept_ - model.threshold_intercept_
     each = getattr(model, "estimators_", None)
     if each is not None and not hasattr(model, "coef_"):
-        width = next((e.coef_.shape[-1] for e in each if hasattr(e, "coef_")), 0)
-        if not width or not all(e is None or hasattr(e, "coef_") for e in each):
-            raise ValueError(_not_linear(model))
-        coef = np.array([np.zeros(width) if e is None else np.ravel(e.coef_) for e in each])
-        return coef, np.array([0.0 if e is None else float(np.ravel(e.intercept_)[0]) for e in each])
+        known = map_of_labels(each, type(model).__name__)
+        return known.coef, known.intercept
     weights: Any = getattr(model, "coef_", None)
     if not isinstance(weights, np.ndarray) or not hasattr(model, "intercept_"):
-        raise ValueError(_not_linear(model))
+        raise not_linear(type(model).__name__)
     return np.atleast_2d(weights), np.atleast_1d(model.intercept_)
 
 
@@ -392,7 +383,7 @@ def _column(label: str | int, label_names: list[str]) -> int:
 
 def _scores(model: Any, X: Any) -> np.ndarray:
     if not hasattr(model, "decision_function"):
-        raise ValueError(_not_linear(model))
+        raise not_linear(type(model).__name__)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     return scores[:, None] if scores.ndim == 1 else scores
 
@@ -409,9 +400,3 @@ def _constants(model: Any, n_labels: int) -> np.ndarray:
         if hasattr(part, "_constant"):
             return np.asarray(part._constant)
     return np.zeros(n_labels, dtype=np.int8)
-
-
-def _not_linear(model: Any) -> str:
-    return (
-        f"{type(model).__name__} is not linear in its features as fitted: its scores have no shares to list."
-    )

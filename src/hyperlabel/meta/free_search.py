@@ -7,8 +7,6 @@ serves every λ, and components are nested, so a whole grid costs little more th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,19 +16,13 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
-from hyperlabel.labelspace import CPLST, PLST, PartialBinaryRelevance
-from hyperlabel.linear import BinaryRelevance
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.cross_validate import FoldModel, FreeCV, free_cross_validation
 from hyperlabel.projection import ProjectionClassifier
 from hyperlabel.solvers.folds import FoldMoments
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, choose_route
-
-# (coef d×k, intercept k) of scores on the ±1 scale, for any setting of the grid.
-Coefficients = Callable[[dict[str, Any]], tuple[np.ndarray, np.ndarray]]
+from hyperlabel.solvers.ridge import choose_route
 
 
 class FreeSearchCV(MultiLabelClassifier):
@@ -43,11 +35,13 @@ class FreeSearchCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier
-        `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance` or
-        `ProjectionClassifier` around any projection (free for `HypergraphSpectral`, `OPLS`, `HOPLS`).
+        `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance`, `LabelSpaceClassifier`
+        with a flat encoder, or `ProjectionClassifier` around any projection (free for
+        `HypergraphSpectral`, `OPLS`, `HOPLS`).
     param_grid : dict
         ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
         `ProjectionClassifier` they belong to its projection; `MDDM` has ``mu`` in place of ``alpha``.
+        For a `LabelSpaceClassifier` ``n_components`` belongs to its encoder.
     cv : int, splitter or iterable of (train, test), default=5
         Folds: stratified for a number (grouped when `groups` are given).
     scoring : str or callable, default="label_ranking_average_precision"
@@ -121,7 +115,9 @@ class FreeSearchCV(MultiLabelClassifier):
         splits = list(resolve_cv(self.cv, Y, groups).split(X, Y, groups))
         trains = [np.asarray(train) for train, _ in splits]
         tests = [np.asarray(test) for _, test in splits]
-        free = choose_route(X) == "gram" and is_free(self.estimator)
+        free = choose_route(X) == "gram" and all(
+            is_free(set_free_params(clone(self.estimator), setting)) for setting in settings
+        )
         folds = FoldMoments(X, Y, trains, with_ff=True) if free else None
 
         def fold_model(fold: int) -> FoldModel:
@@ -131,13 +127,8 @@ class FreeSearchCV(MultiLabelClassifier):
             moments = folds.training(fold)
             constant = constant_labels(moments.f_sum, moments.weight)
             alphas = sorted({float(s["alpha"]) for s in settings if "alpha" in s})
-            coefficients = from_moments(self.estimator, moments, X[train], Y[train], alphas)
-
-            def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
-                coef, intercept = coefficients(setting)
-                return place_constant_labels(np.asarray(rows @ coef) + intercept, constant)
-
-            return score
+            fold_map = self.estimator._fold_maps(moments, X[train], Y[train], alphas)
+            return lambda rows, setting: place_constant_labels(fold_map(setting).scores(rows), constant)
 
         return free_cross_validation(
             X, Y, self._layout, tests, settings, fold_model, get_scorer(self.scoring)
@@ -156,12 +147,11 @@ class FreeSearchCV(MultiLabelClassifier):
 
     def _check_grid(self, settings: list[dict[str, Any]]) -> None:
         owner = self.estimator
+        allowed = getattr(owner, "_free_params", ("alpha", "n_components"))
         if isinstance(owner, ProjectionClassifier):
             owner = owner._template()
             known = owner.get_params(deep=False)
             allowed = tuple(name for name in ("alpha", "mu", "n_components") if name in known)
-        else:
-            allowed = ("alpha",) if isinstance(owner, BinaryRelevance) else ("alpha", "n_components")
         wrong = {name for setting in settings for name in setting} - set(allowed)
         if wrong:
             raise ValueError(
@@ -178,89 +168,16 @@ class FreeSearchCV(MultiLabelClassifier):
 
 
 def set_free_params(model: Any, setting: dict[str, Any]) -> Any:
-    """Set alpha and n_components where they live: on the model, or on its projection."""
+    """Set alpha and n_components where they live: on the model, on its encoder or on its projection."""
     if isinstance(model, ProjectionClassifier):
         projection = clone(model._template()).set_params(**setting)
         return model.set_params(projection=projection)
-    return model.set_params(**setting)
+    places = getattr(model, "_free_params", {})
+    return model.set_params(**{places.get(name, name): value for name, value in setting.items()})
 
 
 def is_free(model: Any) -> bool:
     """Whether the scores of this model follow from moments alone."""
     if isinstance(model, ProjectionClassifier):
         return bool(model._searched()[1])
-    plain = getattr(model, "regressor", None) is None and getattr(model, "estimator", None) is None
-    return plain and isinstance(model, (BinaryRelevance, PLST, CPLST, PartialBinaryRelevance))
-
-
-@singledispatch
-def from_moments(
-    model: Any, moments: Moments, X: Any, Y: sparse.csr_array, alphas: list[float]
-) -> Coefficients:
-    """Return the coefficients of a model fitted on the rows behind `moments`, for any setting."""
-    raise ValueError(
-        f"{type(model).__name__} is not of the ridge family: use scikit-learn's GridSearchCV for it."
-    )
-
-
-@from_moments.register
-def _(model: BinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    path = RidgePath(moments)
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        result = path.solve(float(setting.get("alpha", model.alpha)))
-        return 2.0 * result.coef, 2.0 * result.intercept - 1.0
-
-    return coefficients
-
-
-@from_moments.register(PLST)
-@from_moments.register(CPLST)
-def _(model: Any, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    centered = moments.centered()
-    path = RidgePath(centered)
-    known: dict[float, tuple[np.ndarray, np.ndarray]] = {}
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        alpha = float(setting.get("alpha", model.alpha))
-        if alpha not in known:
-            offset, found = clone(model).set_params(alpha=alpha)._directions(moments, centered)
-            known[alpha] = offset, found.components
-        offset, P = known[alpha]
-        return _decoded(path, alpha, P[: setting.get("n_components")], offset)
-
-    return coefficients
-
-
-@from_moments.register
-def _(model: PartialBinaryRelevance, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    path = RidgePath(moments)
-    order = np.argsort(-moments.f_sum, kind="stable")
-    offset = path.f_mean if model.reference == "mean" else np.zeros_like(path.f_mean)
-    rows = np.eye(len(order))
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        kept = order[: setting.get("n_components", model.n_components)]
-        return _decoded(path, float(setting.get("alpha", model.alpha)), rows[kept], offset)
-
-    return coefficients
-
-
-@from_moments.register
-def _(model: ProjectionClassifier, moments: Moments, X: Any, Y: Any, alphas: list[float]) -> Coefficients:
-    found = model._fold_maps(moments, X, Y, alphas)
-
-    def coefficients(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        at = found(setting)
-        return at.coef.T, at.intercept
-
-    return coefficients
-
-
-def _decoded(
-    path: RidgePath, alpha: float, P: np.ndarray, offset: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores 2(o + Pᵀr(x)) − 1 of a linear label-space model as one linear map."""
-    W = path.combine(alpha, P.T)
-    codes = P @ (path.f_mean - offset) - path.x_mean @ W
-    return 2.0 * W @ P, 2.0 * (codes @ P + offset) - 1.0
+    return hasattr(model, "_fold_maps") and model._refuses_blocks() is None

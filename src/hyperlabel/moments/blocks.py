@@ -1,6 +1,6 @@
 """A fit as a sum over blocks of rows: the steps that out-of-core and Dask share.
 
-A model on moments (`BlockModel`) is fitted in blocks as ::
+A model on moments (`MomentsModel`) is fitted in blocks as ::
 
     open_fit(model, X₁, y₁)                       # the gate, on the first block: features and labels
     use_scan(model, Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._validation import check_features, check_fit, check_weights, encode_like, layout_of_classes
-from hyperlabel.moments.model import BlockModel
+from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
 from hyperlabel.solvers.moments import Moments
 
@@ -65,7 +65,7 @@ def open_fit(
     memory_limit: float | None = None,
 ) -> None:
     """Let the first block through the gate: from here on the model knows its features and labels."""
-    if not isinstance(model, BlockModel):
+    if not isinstance(model, MomentsModel):
         raise TypeError(
             f"{type(model).__name__} cannot be fitted from blocks of rows: it is not a function of sums."
         )

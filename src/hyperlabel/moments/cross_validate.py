@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,13 +23,12 @@ from hyperlabel._base import (
 )
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv
-from hyperlabel.solvers.folds import FoldMoments
+from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, choose_route, solve_ridge
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(NamedTuple):
     """Row numbers of one fold and, where they are summed, the moments of its training rows."""
 
     train: np.ndarray
@@ -50,10 +50,13 @@ class Folds:
     with_ff : bool, default=False
         Keep YᵀY as well.
     summed : bool, default=True
-        Whether to sum at all; False where XᵀX does not fit or the model does not follow from it.
+        Whether the model follows from sums; they are taken where XᵀX, XᵀY and YᵀY fit.
 
     Attributes
     ----------
+    splits : list of (train, test)
+    sums : FoldMoments or None
+        Moments of each training fold, in order.
     total : Moments or None
         Of all rows.
 
@@ -81,17 +84,21 @@ class Folds:
         splits = list(resolve_cv(cv, Y, groups).split(np.zeros(X.shape[0]), Y, groups))
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
-        self._sums = (
-            FoldMoments(X, Y, trains, sample_weight=sample_weight, with_ff=with_ff) if summed else None
+        # side by side: sums of all rows, of a fold and of the rest, and a factorisation
+        fits = choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
+        self.sums = (
+            FoldMoments(X, Y, trains, sample_weight=sample_weight, with_ff=with_ff)
+            if summed and fits
+            else None
         )
-        self.total = None if self._sums is None else self._sums.total
+        self.total = None if self.sums is None else self.sums.total
 
     def __len__(self) -> int:
         return len(self.splits)
 
     def __iter__(self) -> Iterator[Fold]:
-        for number, (train, test) in enumerate(self.splits):
-            yield Fold(train, test, None if self._sums is None else self._sums.training(number))
+        trains, tests = [train for train, _ in self.splits], [test for _, test in self.splits]
+        return map(Fold, trains, tests, repeat(None) if self.sums is None else self.sums)
 
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.

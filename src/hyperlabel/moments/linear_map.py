@@ -13,6 +13,8 @@ import numpy as np
 
 from hyperlabel.solvers.arrays import dense
 
+PRODUCT_MAX_BYTES = 512 * 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class Directions:
@@ -22,13 +24,13 @@ class Directions:
     ----------
     basis : ndarray of shape (d, M)
     offset : ndarray of shape (M,)
-    readout : ndarray of shape (M, k)
+    readout : ndarray or csr_array of shape (M, k)
     base : ndarray of shape (k,)
     """
 
     basis: np.ndarray
     offset: np.ndarray
-    readout: np.ndarray
+    readout: Any
     base: np.ndarray
 
 
@@ -38,7 +40,8 @@ class LinearMap:
 
     Attributes
     ----------
-    coef : ndarray or csr_array of shape (k, d)
+    product : ndarray or csr_array of shape (k, d), or None
+        `coef` where it is multiplied out; None where scores go through the directions.
     intercept : ndarray of shape (k,)
     through : Directions or None
 
@@ -50,28 +53,65 @@ class LinearMap:
     [[0.5], [-0.5]]
     """
 
-    coef: Any
+    product: Any
     intercept: np.ndarray
     through: Directions | None = None
 
     @classmethod
-    def of_targets(
-        cls, coef: np.ndarray, intercept: np.ndarray, through: Directions | None = None
-    ) -> LinearMap:
-        """Return the map of a model fitted to targets 0/1, coef d×k, on the scale ±1 = 2y − 1."""
-        if through is not None:
-            readout, base = 2.0 * through.readout, 2.0 * through.base - 1.0
-            through = Directions(through.basis, through.offset, readout, base)
-        return cls(np.ascontiguousarray(2.0 * coef.T), 2.0 * intercept - 1.0, through)
+    def of_targets(cls, coef: np.ndarray, intercept: np.ndarray) -> LinearMap:
+        """Return the map of a model fitted to targets 0/1, coef d×k, on the scale ±1."""
+        # k×d with the memory of d×k: the order in which sparse rows multiply without a copy
+        return cls(np.ascontiguousarray(2.0 * coef).T, signed(intercept))
 
     @classmethod
     def through_directions(
-        cls, basis: np.ndarray, offset: np.ndarray, readout: np.ndarray, base: np.ndarray
+        cls,
+        basis: np.ndarray,
+        offset: np.ndarray,
+        readout: Any,
+        base: np.ndarray,
+        *,
+        per_row: float | None = None,
     ) -> LinearMap:
-        """Return the map of targets 0/1 predicted as base + readoutᵀ(basisᵀx + offset)."""
-        directions = Directions(basis, offset, readout, base)
-        return cls.of_targets(basis @ readout, offset @ readout + base, directions)
+        """Return the map of targets 0/1 predicted as base + readoutᵀ(basisᵀx + offset).
+
+        It is multiplied out, given `per_row` (non-zero features of a row) only where that is cheaper
+        per row than two steps and does not take too much memory.
+        """
+        (d, M), k = basis.shape, len(base)
+        cheap = per_row is None or per_row * k <= per_row * M + M * k
+        through = Directions(basis, offset, 2.0 * readout, signed(base))
+        intercept = np.asarray(offset @ readout) + base
+        if not cheap or 8 * d * k > PRODUCT_MAX_BYTES:
+            return cls(None, signed(intercept), through)
+        return cls(cls.of_targets(np.asarray(basis @ readout), intercept).product, signed(intercept), through)
+
+    @property
+    def coef(self) -> Any:
+        """Weights of every label, k×d; formed on demand where the map is kept factored."""
+        return self.weights(slice(None)) if self.product is None else self.product
+
+    def weights(self, labels: Any) -> np.ndarray:
+        """Weights of some labels alone, dense."""
+        if self.product is not None:
+            return dense(self.product[labels])
+        assert self.through is not None
+        return dense(self.through.basis @ self.through.readout[:, labels]).T
 
     def scores(self, X: Any) -> np.ndarray:
         """Scores of rows, n×k."""
-        return dense(X @ self.coef.T) + self.intercept
+        if self.product is not None:
+            return dense(X @ self.product.T) + self.intercept
+        assert self.through is not None
+        codes = dense(X @ self.through.basis) + self.through.offset
+        return dense(codes @ self.through.readout) + self.through.base
+
+
+def signed(targets: Any) -> Any:
+    """Bring targets (or points) 0/1 to the scale ±1 of scores: above ½ becomes positive."""
+    return 2.0 * targets - 1.0
+
+
+def not_linear(name: str) -> ValueError:
+    """Return the refusal of a model that is no linear function of its features."""
+    return ValueError(f"{name} is not linear in its features as fitted: its scores have no shares to list.")

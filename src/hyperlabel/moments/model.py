@@ -32,13 +32,18 @@ from hyperlabel.solvers.moments import Moments
 MIN_DIGITS = 8.0
 
 
-class BlockModel:
-    """Mixin of the models that can be fitted in blocks of rows (see `moments.blocks`)."""
+class MomentsModel:
+    """Mixin of the models that live on `Moments`; see the module docstring."""
 
     moments_: Moments
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_ff: ClassVar[bool] = False
+    _how_to_keep: ClassVar[str] = (
+        "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
+    )
+
+    # -- fits in blocks of rows (see `moments.blocks`) --------------------------------------------
 
     def _factor(self, Y: sparse.csr_array) -> Any:
         """Label factor of a block of rows; it must depend on those rows alone."""
@@ -72,14 +77,6 @@ class BlockModel:
         remember = getattr(self, "_set_targets", None)
         if remember is not None:
             remember(layout, counts=counts, n_rows=n_rows)
-
-
-class MomentsModel(BlockModel):
-    """Mixin of the models that live on `Moments`; see the module docstring."""
-
-    _how_to_keep: ClassVar[str] = (
-        "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
-    )
 
     # -- rows come and go ---------------------------------------------------------------------------
 
@@ -190,7 +187,7 @@ class MomentsModel(BlockModel):
         names = [str(name) for name in self._layout.label_names]
         columns = len(left.f_sum)  # a factor may have columns of its own
         labels = names if len(names) == columns else [f"factor {j}" for j in range(columns)]
-        zero_one = type(self)._factor is BlockModel._factor
+        zero_one = type(self)._factor is MomentsModel._factor
         why = contradiction(left, self.moments_, labels, zero_one=zero_one)
         if why is not None:
             raise ValueError(f"These rows were not all in the model: {why}.")

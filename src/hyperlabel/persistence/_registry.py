@@ -27,6 +27,7 @@ _ROOMS = (
     "linear",
     "meta",
     "model_selection",
+    "moments",
     "neighbors",
     "projection",
     "ranking",

@@ -9,7 +9,7 @@ beyond `memory_limit` their moments are summed from the rows, fold by fold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,8 @@ class FoldMoments:
         for fold, train in enumerate(trains):
             member[train, fold] = True
         atoms, atom_of_row = np.unique(member, axis=0, return_inverse=True)
-        one = 8 * X.shape[1] * (X.shape[1] + F.shape[1])
+        d, m = X.shape[1], F.shape[1]
+        one = 8 * (d * (d + m) + (m * m if with_ff else 0))
         if len(atoms) * one > memory_limit or len(atoms) > 4 * len(trains) + 4:
             self._atoms, self._member = None, atoms
             self.total = self._sum(slice(None), shift=None)
@@ -73,6 +74,10 @@ class FoldMoments:
         self.total = first.copy()
         for atom in self._atoms[1:]:
             self.total.add(atom)
+
+    def __iter__(self) -> Iterator[Moments]:
+        for fold in range(len(self._trains)):
+            yield self.training(fold)
 
     def training(self, fold: int) -> Moments:
         """Moments of the training rows of one fold."""
