@@ -12,7 +12,7 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +34,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     label_names_: np.ndarray
     n_features_in_: int
     _layout: TargetLayout
+    _inner: ClassVar[str | None] = None  # the parameter that takes the rows in its place, if given
     _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary
 
     # -- for subclasses -------------------------------------------------------------------------
@@ -116,6 +117,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
+        inner = getattr(self, self._inner, None) if self._inner else None
+        if inner is not None:
+            tags.input_tags.sparse = inner.__sklearn_tags__().input_tags.sparse
         return tags
 
     # -- shared machinery -----------------------------------------------------------------------

@@ -25,7 +25,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
-from hyperlabel._params import number
+from hyperlabel._params import check_params, number
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
@@ -36,9 +36,6 @@ from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_codes, solve_ridge
-
-# W and P are multiplied out to one d×K map where that is cheaper per row and the map is below this.
-MULTIPLIED_MAX_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
@@ -86,6 +83,7 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
     candidates: Any = None
     cv: Any = 3
     _rules: ClassVar = {"alpha": number(0)}
+    _inner = "regressor"
     # where the parameters that FreeSearchCV may search live
     _free_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
     _codes_: RidgeResult
@@ -111,39 +109,50 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
         -------
         self : EncodedClassifier
         """
-        X, Y = self._check_fit(X, y)
         encoder, sums = self._encoder(), None
-        if _chooses(encoder):
-            largest = None  # for classes, which exclude each other, there is nothing to compress
-            if self._layout.kind == "multilabel":
-                self.dimension_path_, sums = choose_dimension(self, encoder, X, Y, groups)
-                largest = self.dimension_path_["chosen"]
-            encoder.set_params(n_components=largest)
-        self.encoder_ = encoder.fit(Y, X) if sums is None else encoder.fit_sums(sums)
-        if self.regressor is not None:
-            H = dense(self.encoder_.transform(Y))
-            self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
-            return self
-        if sums is None and self._sums_are_smaller(X, Y):
-            sums = Moments.from_rows(X, Y)
+        chooses = _chooses(encoder)
+        if chooses:
+            encoder.set_params(n_components=None)
+        for part in (self, encoder):
+            check_params(part)
+        X, Y = self._check_fit(X, y)
+        # classes of a 1-D y exclude each other: there is nothing to compress
+        if chooses and self._layout.kind == "multilabel":
+            self.dimension_path_, sums = choose_dimension(self, encoder, X, Y, groups)
+            encoder.set_params(n_components=self.dimension_path_["chosen"])
+        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
         if sums is not None:
-            codes = self._ridge_of_sums(sums)
+            self._fit_sums(encoder, sums, per_row)
         else:
-            path = solve_ridge(X, self.encoder_.transform(Y), alphas=(float(self.alpha),))
-            codes = path.solve(float(self.alpha))
-        self._keep(codes, X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1])
+            self._fit_rows(encoder, X, Y, per_row)
         return self
 
-    def _sums_are_smaller(self, X: Any, Y: sparse.csr_array) -> bool:
-        """Whether XᵀY (d×K), which gives XᵀH for codes linear in y, is smaller than the codes H (n×M)."""
-        if not isinstance(self.encoder_, FlatEncoder) or choose_route(X) != "gram":
-            return False
-        return X.shape[1] * Y.shape[1] <= X.shape[0] * self.encoder_.n_components_
+    def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, per_row: float) -> None:
+        self.encoder_ = encoder.fit(Y, X)
+        if self.regressor is not None:
+            H = dense(encoder.transform(Y))
+            self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
+            return
+        alpha = float(self.alpha)
+        linear = isinstance(encoder, FlatEncoder) and choose_route(X) == "gram"
+        # XᵀY (d×K), which gives XᵀH for codes linear in y, may be smaller than the codes H (n×M)
+        if linear and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
+            sums = Moments.from_rows(X, Y).centered()
+            codes = solve_codes(sums, encoder.components_, encoder.offset_, alpha)
+        else:
+            codes = solve_ridge(X, encoder.transform(Y), alphas=(alpha,)).solve(alpha)
+        self._codes_, self.residual_ = codes, codes.residual
+        if isinstance(encoder, FlatEncoder):
+            P, offset = encoder.components_, encoder.offset_
+            self._map_ = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
 
-    def _ridge_of_sums(self, moments: Moments) -> RidgeResult:
-        """The ridge from X to the codes P(y − o), from sums over the rows alone."""
-        encoder = self.encoder_
-        return solve_codes(moments.centered(), encoder.components_, encoder.offset_, float(self.alpha))
+    def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
+        """Fit encoder and ridge from sums over the rows alone."""
+        self.encoder_ = encoder.fit_sums(moments)
+        P, offset = encoder.components_, encoder.offset_
+        codes = solve_codes(moments.centered(), P, offset, float(self.alpha))
+        self._codes_, self.residual_ = codes, codes.residual
+        self._map_ = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
 
@@ -194,14 +203,15 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
     def _solve(self) -> None:
         moments = self.moments_
         self._constant = constant_labels(moments.f_sum, moments.weight)
-        self.encoder_ = self._encoder().fit_sums(moments)
-        self._keep(self._ridge_of_sums(moments), moments.n_features)
+        encoder = self._encoder()
+        check_params(encoder)
+        self._fit_sums(encoder, moments, moments.n_features)
 
     def _blocks_done(self) -> None:
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
+        self, moments: Moments, X: Any, Y: Any, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path = RidgePath(moments)
@@ -224,16 +234,6 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
         return fold_map
 
     # -- the fitted model ---------------------------------------------------------------------------
-
-    def _keep(self, codes: RidgeResult, per_row: float) -> None:
-        self._codes_, self.residual_ = codes, codes.residual
-        if isinstance(self.encoder_, FlatEncoder):
-            P, offset = self.encoder_.components_, self.encoder_.offset_
-            (d, M), K = codes.coef.shape, len(offset)
-            cheaper = 8 * d * K <= MULTIPLIED_MAX_BYTES and per_row * K <= per_row * M + M * K
-            self._map_ = LinearMap.through_directions(
-                codes.coef, codes.intercept, P, offset, multiply=cheaper
-            )
 
     def _linear_map(self) -> LinearMap:
         """Return f(x) = coef·x + intercept; predictions, explanations and free search all read it."""
@@ -309,12 +309,6 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
         if not exact:
             return ErrorDecomposition(None, None, 4 * lemma, loss)
         return ErrorDecomposition(4 * prediction, 4 * encoding, 4 * (prediction + encoding), loss)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.regressor is not None:
-            tags.input_tags.sparse = self.regressor.__sklearn_tags__().input_tags.sparse
-        return tags
 
 
 class LabelSpaceClassifier(EncodedClassifier):

@@ -8,6 +8,7 @@ encoder and regressor need. Both are refitted per fold, so nothing of the held-o
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,12 @@ from sklearn.base import clone
 from hyperlabel._base import KnownScores, constant_labels
 from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics import get_scorer
-from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator
+from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator, sums_fit
 from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.folds import MEMORY_LIMIT
 from hyperlabel.solvers.label_svd import GRAM_MAX
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.prefix_scores import score_prefixes
-from hyperlabel.solvers.ridge import choose_route, solve_codes, solve_ridge
+from hyperlabel.solvers.ridge import solve_codes, solve_ridge
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
 WALKED = {
@@ -58,10 +58,17 @@ def choose_dimension(
     scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare
     if Y.shape[0] > 1 and len(grid) > 1:
         cv = min(model.cv, Y.shape[0]) if isinstance(model.cv, int) else model.cv
-        summed = model.regressor is None and _sums_fit(X, Y)
-        folds = Folds(X, Y, cv, groups=groups, with_ff=encoder._needs_pairs, summed=summed)
-        largest, total = clone(encoder).set_params(n_components=int(grid[-1])), folds.total
-        scores = np.stack([_score_fold(model, largest, fold, X, Y, grid, scorer) for fold in folds])
+        largest = clone(encoder).set_params(n_components=int(grid[-1]))
+        with_ff = encoder._needs_pairs
+        folds = Folds(
+            X, Y, cv, groups=groups, with_ff=with_ff, summed=model.regressor is None and sums_fit(X, Y)
+        )
+        total, sums = folds.total, folds.sums or repeat(None)
+        found = []
+        for (train, test), moments in zip(folds.splits, sums, strict=False):
+            fold = Fold(train, test, moments)
+            found.append(_score_fold(model, largest, fold, X, Y, grid, scorer))
+        scores = np.stack(found)
     mean = scores.mean(axis=0)
     path = {
         "n_components": grid,
@@ -95,44 +102,39 @@ def check_scoring(scoring: Any) -> Any:
     return WALKED[name] if isinstance(name, str) and name in WALKED else get_scorer(name)
 
 
-def _sums_fit(X: Any, Y: sparse.csr_array) -> bool:
-    """Whether XᵀX, XᵀY and YᵀY of all rows, of a fold and of the rest fit side by side."""
-    return choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
-
-
 def _score_fold(
     model: Any, encoder: Any, fold: Fold, X: Any, Y: sparse.csr_array, grid: np.ndarray, scorer: Any
 ) -> np.ndarray:
     """Score of each M on the test rows of a fold, by encoder and regressor fitted on its training rows."""
     test = X[fold.test]
     if fold.moments is None:
-        R, constant = _predict_rows(model, encoder, X[fold.train], Y[fold.train], test)
+        R, counts, n_rows = _predict_rows(model, encoder, X[fold.train], Y[fold.train], test)
     else:
-        constant = constant_labels(fold.moments.f_sum, fold.moments.weight)
-        encoder._fit_sums(fold.moments)
+        encoder.fit_sums(fold.moments)
         P, offset = encoder.components_, encoder.offset_
         ridge = solve_codes(fold.moments.centered(), P, offset, float(model.alpha))
         R = dense(test @ ridge.coef) + ridge.intercept
+        counts, n_rows = fold.moments.f_sum, fold.moments.weight
+    base = encoder.offset_ - 0.5 + FAR * constant_labels(counts, n_rows)
     P, truth = dense(encoder.components_), Y[fold.test]
     # a fold of lower rank has fewer components: larger M change nothing there
     steps, place = np.unique(np.minimum(grid, len(P)), return_inverse=True)
     metric, k = scorer if isinstance(scorer, tuple) else (_judge(scorer, test, model._layout), 0)
-    base = encoder.offset_ - 0.5 + FAR * constant
     return score_prefixes(R, P, base, truth, steps, metric=metric, k=k)[place]
 
 
 def _predict_rows(
     model: Any, encoder: Any, X: Any, Y: sparse.csr_array, test: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes predicted for the test rows and the constant labels, where sums do not tell or do not fit."""
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Codes predicted for the test rows and how often each label came, where sums do not tell or fit."""
     H = encoder.fit(Y, X).transform(Y)
-    constant = constant_labels(Y.sum(axis=0), Y.shape[0])
+    counts = Y.sum(axis=0)
     if model.regressor is None:
         ridge = solve_ridge(X, H, alphas=(float(model.alpha),)).solve(float(model.alpha))
-        return dense(test @ ridge.coef) + ridge.intercept, constant
+        return dense(test @ ridge.coef) + ridge.intercept, counts, Y.shape[0]
     H = dense(H)
     fitted = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
-    return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1), constant
+    return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1), counts, Y.shape[0]
 
 
 def _judge(scorer: Any, X: Any, layout: TargetLayout) -> Any:

@@ -15,7 +15,7 @@ points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
 `fit(y, X=None)` (only CPLST looks at X), `transform(y)` gives H, `inverse_transform(H)` gives
 ỹ: real numbers, so that labels can be ranked; rounding at ½ gives the vertex.
 
-A `FlatEncoder` says how o and P follow from sums over the rows (`_fit_sums`). Any classifier that
+A `FlatEncoder` says how o and P follow from sums over the rows (`fit_sums`). Any classifier that
 holds one can then be fitted in blocks, streamed, merged, relabelled, searched freely and asked to
 choose the number of components; tests/labelspace/test_own_encoder.py is one in full.
 """
@@ -36,7 +36,6 @@ from hyperlabel._validation import check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import (
-    PrincipalDirections,
     directions_of_gram,
     predictable_directions,
     principal_directions,
@@ -55,7 +54,6 @@ class Encoder(BaseEstimator, ABC):
     n_components: Any
     offset_: np.ndarray
     components_: Any
-    n_components_: int
 
     def fit(self, y: Any, X: Any = None) -> Any:
         """Choose the codes.
@@ -74,8 +72,12 @@ class Encoder(BaseEstimator, ABC):
         Y, _ = check_targets(y, name=type(self).__name__)
         start_fit(self)
         self._fit(Y, X)
-        self.n_components_ = self.components_.shape[0]
         return self
+
+    @property
+    def n_components_(self) -> int:
+        """M, the length of the codes."""
+        return self.components_.shape[0]
 
     @abstractmethod
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
@@ -123,22 +125,15 @@ class Encoder(BaseEstimator, ABC):
 class FlatEncoder(Encoder):
     """Codes h = P(y − o), points ỹ = o + Pᵀh, with o and P that follow from sums over the rows.
 
-    A subclass sets `offset_` and `components_` in `_fit_sums(moments)`. With a parameter
-    `n_components` the rows of P come best first: those of a smaller number are the first of them.
+    A subclass sets `offset_` and `components_` in `fit_sums`. With a parameter `n_components` the
+    rows of P come best first: those of a smaller number are the first of them.
     """
 
-    _needs_pairs: ClassVar[bool] = True  # whether `_fit_sums` reads label co-occurrence, moments.ff
+    _needs_pairs: ClassVar[bool] = True  # whether `fit_sums` reads label co-occurrence, moments.ff
 
     @abstractmethod
-    def _fit_sums(self, moments: Moments) -> None:
-        """Set `offset_` and `components_` from Σy, XᵀX, XᵀY and, if needed, YᵀY."""
-
-    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
-        nothing = sparse.csr_array((Y.shape[0], 0))
-        self._fit_sums(Moments.from_rows(nothing, Y, with_ff=self._needs_pairs))
-
     def fit_sums(self, moments: Moments) -> Any:
-        """Choose the flat from sums over the rows alone.
+        """Choose the flat from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY.
 
         Parameters
         ----------
@@ -149,10 +144,10 @@ class FlatEncoder(Encoder):
         -------
         self : FlatEncoder
         """
-        start_fit(self)
-        self._fit_sums(moments)
-        self.n_components_ = self.components_.shape[0]
-        return self
+
+    def _fit(self, Y: sparse.csr_array, X: Any) -> None:
+        nothing = sparse.csr_array((Y.shape[0], 0))
+        self.fit_sums(Moments.from_rows(nothing, Y, with_ff=self._needs_pairs))
 
     def transform(self, y: Any) -> Any:
         """Encode label sets.
@@ -201,9 +196,11 @@ class IdentityEncoder(FlatEncoder):
 
     _needs_pairs = False
 
-    def _fit_sums(self, moments: Moments) -> None:
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         self.offset_ = np.zeros_like(moments.f_sum)
         self.components_ = sparse.eye_array(len(moments.f_sum), format="csr")
+        return self
 
 
 class FrequentLabelsEncoder(FlatEncoder):
@@ -248,12 +245,14 @@ class FrequentLabelsEncoder(FlatEncoder):
         self.n_components = n_components
         self.reference = reference
 
-    def _fit_sums(self, moments: Moments) -> None:
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         K = len(moments.f_sum)
         M = clip_components(self.n_components, K)
         kept = np.argsort(-moments.f_sum, kind="stable")[:M]
         self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
         self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), kept)), shape=(M, K))
+        return self
 
 
 class PrincipalEncoder(FlatEncoder):
@@ -319,18 +318,19 @@ class PrincipalEncoder(FlatEncoder):
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         # not from sums: many labels have no dense YᵀY
         self.offset_ = _origin(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
-        self._keep(principal_directions(Y, self.n_components, offset=self.offset_))
+        found = principal_directions(Y, self.n_components, offset=self.offset_)
+        self.components_, self.singular_values_ = found.components, found.singular_values
+        self.residual_ = found.residual
 
-    def _fit_sums(self, moments: Moments) -> None:
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         assert moments.ff is not None
         self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
         gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, self.offset_)
-        self._keep(directions_of_gram(gram, self.n_components))
-
-    def _keep(self, found: PrincipalDirections) -> None:
-        self.components_ = found.components
-        self.singular_values_ = found.singular_values
+        found = directions_of_gram(gram, self.n_components)
+        self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
+        return self
 
 
 class ConditionalPrincipalEncoder(FlatEncoder):
@@ -387,20 +387,21 @@ class ConditionalPrincipalEncoder(FlatEncoder):
             raise ValueError("CPLST looks at the rows as well: call fit(y, X).")
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
         if choose_route(X) == "gram":
-            self._fit_sums(Moments.from_rows(X, Y))
+            self.fit_sums(Moments.from_rows(X, Y))
         else:  # the K×K matrix itself, from the n×n or the matrix-free route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
-            self._keep(directions_of_gram(reduced, self.n_components))
+            found = directions_of_gram(reduced, self.n_components)
+            self.components_, self.eigenvalues_ = found.components, found.singular_values**2
+            self.residual_ = found.residual
 
-    def _fit_sums(self, moments: Moments) -> None:
+    def fit_sums(self, moments: Moments) -> Any:
+        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         self.offset_ = moments.f_sum / moments.weight
-        self._keep(predictable_directions(moments.centered(), float(self.alpha), self.n_components))
-
-    def _keep(self, found: PrincipalDirections) -> None:
-        self.components_ = found.components
-        self.eigenvalues_ = found.singular_values**2
+        found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
+        self.components_, self.eigenvalues_ = found.components, found.singular_values**2
         self.residual_ = found.residual
+        return self
 
 
 def _origin(reference: str, counts: np.ndarray, n_rows: float) -> np.ndarray:

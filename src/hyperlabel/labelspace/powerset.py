@@ -69,6 +69,7 @@ class LabelPowerset(MultiLabelClassifier):
     """
 
     _rules: ClassVar = {"min_count": whole(1), "alpha": number(0)}
+    _inner = "estimator"
 
     def __init__(self, estimator: Any = None, *, min_count: int = 1, alpha: float = 1.0) -> None:
         self.estimator = estimator
@@ -129,12 +130,6 @@ class LabelPowerset(MultiLabelClassifier):
                 S = getattr(self.estimator_, name)(X)
                 return np.column_stack([-S, S]) if S.ndim == 1 else S
         return np.eye(C)[self.estimator_.predict(X)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            tags.input_tags.sparse = self.estimator.__sklearn_tags__().input_tags.sparse
-        return tags
 
 
 def prune_vertices(found: Vertices, min_count: int) -> Vertices:

@@ -72,6 +72,7 @@ class LabelTopicModel(MultiLabelClassifier):
     """
 
     _rules: ClassVar = {"n_topics": whole(1), "alpha": number(0), "n_init": whole(1)}
+    _inner = "classifier"
 
     def __init__(
         self,
@@ -168,9 +169,3 @@ class LabelTopicModel(MultiLabelClassifier):
         """
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.classifier is not None:
-            tags.input_tags.sparse = self.classifier.__sklearn_tags__().input_tags.sparse
-        return tags

@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
-from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
+from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation, sums_fit
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
-from hyperlabel.solvers.ridge import choose_route
 
 
 class FreeSearchCV(MultiLabelClassifier):
@@ -34,20 +33,13 @@ class FreeSearchCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier
-    <<<<<<< HEAD
-        `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance` or
-        `ProjectionClassifier` around any projection (free for `HypergraphSpectral`, `OPLS`, `HOPLS`).
-    param_grid : dict
-        ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
-        `ProjectionClassifier` they belong to its projection; `MDDM` has ``mu`` in place of ``alpha``.
-    =======
         `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance`, `LabelSpaceClassifier`
-        with a flat encoder, or `ProjectionClassifier` around `HypergraphSpectral`, `OPLS` or `HOPLS`.
+        with a flat encoder, a projection, or `ProjectionClassifier` around one. Free where the
+        model follows from sums over rows; others are refitted.
     param_grid : dict
         ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
-        `ProjectionClassifier` both belong to its projection, for a `LabelSpaceClassifier`
-        ``n_components`` belongs to its encoder.
-    >>>>>>> labelspace
+        projection they are its own (`MDDM` has ``mu`` in place of ``alpha``), for a
+        `LabelSpaceClassifier` ``n_components`` belongs to its encoder.
     cv : int, splitter or iterable of (train, test), default=5
         Folds: stratified for a number (grouped when `groups` are given).
     scoring : str or callable, default="label_ranking_average_precision"
@@ -118,7 +110,7 @@ class FreeSearchCV(MultiLabelClassifier):
         return self
 
     def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:
-        free = choose_route(X) == "gram" and all(
+        free = sums_fit(X, Y) and all(
             is_free(set_free_params(_as_classifier(self.estimator), setting))
             and setting.keys() <= {"alpha", "n_components"}
             for setting in settings

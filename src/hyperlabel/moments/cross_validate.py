@@ -24,9 +24,9 @@ from hyperlabel._base import (
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.linear_map import LinearMap, signed
-from hyperlabel.solvers.folds import FoldMoments
+from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_ridge
 
 
 class Fold(NamedTuple):
@@ -52,10 +52,13 @@ class Folds:
     with_ff : bool, default=False
         Keep YᵀY as well.
     summed : bool, default=True
-        Whether to sum at all; False where XᵀX does not fit or the model does not follow from it.
+        Whether the model follows from sums; they are taken where XᵀX, XᵀY and YᵀY fit.
 
     Attributes
     ----------
+    splits : list of (train, test)
+    sums : FoldMoments or None
+        Moments of each training fold, in order.
     total : Moments or None
         Of all rows.
 
@@ -85,17 +88,22 @@ class Folds:
         splits = [(every, every)] if loo else resolve_cv(cv, Y, groups).split(every[:, None], Y, groups)
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
-        self._sums = (
+        self.sums = (
             FoldMoments(X, Y, trains, sample_weight=sample_weight, with_ff=with_ff) if summed else None
         )
-        self.total = None if self._sums is None else self._sums.total
+        self.total = None if self.sums is None else self.sums.total
 
     def __len__(self) -> int:
         return len(self.splits)
 
     def __iter__(self) -> Iterator[Fold]:
         trains, tests = [train for train, _ in self.splits], [test for _, test in self.splits]
-        return map(Fold, trains, tests, repeat(None) if self._sums is None else self._sums)
+        return map(Fold, trains, tests, repeat(None) if self.sums is None else self.sums)
+
+
+def sums_fit(X: Any, Y: sparse.csr_array) -> bool:
+    """Whether sums of all rows, of a fold and of the rest, and a factorisation fit side by side."""
+    return choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
 
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.

@@ -13,6 +13,8 @@ import numpy as np
 
 from hyperlabel.solvers.arrays import dense
 
+PRODUCT_MAX_BYTES = 512 * 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class Directions:
@@ -63,16 +65,26 @@ class LinearMap:
 
     @classmethod
     def through_directions(
-        cls, basis: np.ndarray, offset: np.ndarray, readout: Any, base: np.ndarray, *, multiply: bool = True
+        cls,
+        basis: np.ndarray,
+        offset: np.ndarray,
+        readout: Any,
+        base: np.ndarray,
+        *,
+        per_row: float | None = None,
     ) -> LinearMap:
         """Return the map of targets 0/1 predicted as base + readoutᵀ(basisᵀx + offset).
 
-        Without `multiply` it stays factored, for d×k too large or dearer per row than two steps.
+        It is multiplied out, given `per_row` (non-zero features of a row) only where that is cheaper
+        per row than two steps and does not take too much memory.
         """
-        coef = dense(basis @ readout) if multiply else np.zeros((0, 0))
-        whole = cls.of_targets(coef, dense(offset @ readout) + base)
+        (d, M), k = basis.shape, len(base)
+        cheap = per_row is None or per_row * k <= per_row * M + M * k
         through = Directions(basis, offset, 2.0 * readout, signed(base))
-        return cls(whole.product if multiply else None, whole.intercept, through)
+        intercept = np.asarray(offset @ readout) + base
+        if not cheap or 8 * d * k > PRODUCT_MAX_BYTES:
+            return cls(None, signed(intercept), through)
+        return cls(cls.of_targets(np.asarray(basis @ readout), intercept).product, signed(intercept), through)
 
     @property
     def coef(self) -> Any:
