@@ -43,26 +43,28 @@ def _methods() -> list[tuple[str, Any, dict[str, list[Any]]]]:
     ]
 
 
+def _tuned(model: Any, grid: dict[str, list[Any]]) -> Any:
+    """Let a method choose its setting and its cuts inside the training rows, as all others do."""
+    from hyperlabel.cli._chosen import Chosen
+    from hyperlabel.meta import ThresholdTuner
+
+    return ThresholdTuner(Chosen(model, grid, _SCORING), scoring=_SCORING)
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the folds.")
 @click.option("--out", "out_path", default="out/demo.html", show_default=True, help="The report.")
 def demo(as_json: bool, seed: int, out_path: str) -> None:
     """Train the library's methods on Debian's package tags, compare them, write a report."""
-    from hyperlabel.cli._chosen import Chosen
     from hyperlabel.cli._progress import cell_progress
     from hyperlabel.datasets import load_debtags
     from hyperlabel.experiments import Method, Protocol, Splits, Store, run
     from hyperlabel.experiments.comparison import Comparison
     from hyperlabel.experiments.portrait import portrait
-    from hyperlabel.meta import ThresholdTuner
 
     data = load_debtags()
-    # every method chooses its setting and its cuts inside the training rows, and none has fixed ones
-    methods = [
-        Method(name, ThresholdTuner(Chosen(model, grid, _SCORING), scoring=_SCORING))
-        for name, model, grid in _methods()
-    ]
+    methods = [Method(name, _tuned(model, grid)) for name, model, grid in _methods()]
     protocol = Protocol("demo", [data], methods, Splits("groups", 3, seed=seed), _SCORING, seed=seed)
     cells = protocol.cells()
     with Store(":memory:") as store, cell_progress("training", len(cells)) as progress:
