@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 from click.testing import CliRunner
+from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 
 from hyperlabel import BinaryRelevance, ThresholdTuner, datasets
@@ -11,6 +12,7 @@ from hyperlabel.cli import demo as demo_module
 from hyperlabel.cli import main
 from hyperlabel.cli._chosen import Chosen
 from hyperlabel.datasets import load_debtags
+from hyperlabel.decision import per_label_cuts
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
 
@@ -45,14 +47,21 @@ def test_every_method_of_the_demo_chooses_its_setting_and_its_cuts():
 
 def test_the_setting_is_chosen_on_rows_held_out_and_scores_are_out_of_fold():
     X, y = make_multilabel_classification(n_samples=120, n_classes=4, random_state=0)
-    chosen = Chosen(BinaryRelevance(), {"alpha": [1.0, 1e9]}, random_state=0).fit(X, y)
-    assert chosen.best_params_ == {"alpha": 1.0}
-    for train, test in IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-        wanted = BinaryRelevance(alpha=1.0).fit(X[train], y[train]).decision_function(X[test])
-        np.testing.assert_allclose(chosen.oof_scores_[test], wanted)
-    np.testing.assert_allclose(
-        chosen.decision_function(X), BinaryRelevance(alpha=1.0).fit(X, y).decision_function(X)
-    )
+    alphas = [1e-6, 1.0, 1e9]
+    chosen = Chosen(BinaryRelevance(), {"alpha": alphas}, random_state=0).fit(X, y)
+    alpha = chosen.best_params_["alpha"]
+    folds = list(IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+
+    def scores(alpha, train, test):
+        return BinaryRelevance(alpha=alpha).fit(X[train], y[train]).decision_function(X[test])
+
+    held_out = sparse.csr_array(y[folds[0][1]])
+    reached = [per_label_cuts(scores(a, *folds[0]), held_out, scoring="f1_micro").value for a in alphas]
+    assert alpha == alphas[int(np.argmax(reached))]
+    for train, test in folds:
+        np.testing.assert_allclose(chosen.oof_scores_[test], scores(alpha, train, test))
+    everything = np.arange(len(X))
+    np.testing.assert_allclose(chosen.decision_function(X), scores(alpha, everything, everything))
 
 
 def test_demo_beats_guessing(monkeypatch, tmp_path):
