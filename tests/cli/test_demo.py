@@ -2,18 +2,24 @@
 
 import json
 
+import numpy as np
 from click.testing import CliRunner
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
 
-from hyperlabel import datasets
+from hyperlabel import BinaryRelevance, ThresholdTuner, datasets
 from hyperlabel.cli import demo as demo_module
 from hyperlabel.cli import main
+from hyperlabel.cli._chosen import Chosen
 from hyperlabel.datasets import load_debtags
+from hyperlabel.decision import per_label_cuts
+from hyperlabel.model_selection import IterativeStratifiedKFold
 
 
 def test_demo_prints_a_table_and_a_report(monkeypatch, tmp_path):
     few = load_debtags()[:500]
     monkeypatch.setattr(datasets, "load_debtags", lambda: few)
-    wanted = [row for row in demo_module._methods() if "LinearSVC" not in row[0] and "cuts" not in row[0]]
+    wanted = [row for row in demo_module._methods() if "LinearSVC" not in row[0]]
     monkeypatch.setattr(demo_module, "_methods", lambda: wanted)
     page = tmp_path / "demo.html"
     table = CliRunner().invoke(main, ["demo", "--out", str(page)])
@@ -21,6 +27,41 @@ def test_demo_prints_a_table_and_a_report(monkeypatch, tmp_path):
     assert "BinaryRelevance" in table.stdout
     assert table.stdout.rstrip().endswith("demo.html")
     assert "Which method should I use here?" in page.read_text()
+    assert "Which method should I use here?" in table.stdout
+    assert "How sure are we?" in table.stdout
+
+
+def test_every_method_of_the_demo_chooses_its_setting_and_its_cuts():
+    data = load_debtags()[:300]
+    rows = demo_module._methods()
+    assert len(rows) >= 6
+    for _, model, grid in rows:
+        assert all(len(values) > 1 for values in grid.values())
+        assert set(grid) <= set(model.get_params())
+        assert isinstance(demo_module._tuned(model, grid), ThresholdTuner)
+    svc = {name: (model, grid) for name, model, grid in rows}["one-vs-rest LinearSVC (scikit-learn)"]
+    tuned = demo_module._tuned(*svc).fit(data.X, data.Y[:, :6].toarray())
+    assert len(set(tuned.thresholds_)) > 1
+    assert tuned.estimator_.best_params_["estimator__C"] in svc[1]["estimator__C"]
+
+
+def test_the_setting_is_chosen_on_rows_held_out_and_scores_are_out_of_fold():
+    X, y = make_multilabel_classification(n_samples=120, n_classes=4, random_state=0)
+    alphas = [1e-6, 1.0, 1e9]
+    chosen = Chosen(BinaryRelevance(), {"alpha": alphas}, random_state=0).fit(X, y)
+    alpha = chosen.best_params_["alpha"]
+    folds = list(IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+
+    def scores(alpha, train, test):
+        return BinaryRelevance(alpha=alpha).fit(X[train], y[train]).decision_function(X[test])
+
+    held_out = sparse.csr_array(y[folds[0][1]])
+    reached = [per_label_cuts(scores(a, *folds[0]), held_out, scoring="f1_micro").value for a in alphas]
+    assert alpha == alphas[int(np.argmax(reached))]
+    for train, test in folds:
+        np.testing.assert_allclose(chosen.oof_scores_[test], scores(alpha, train, test))
+    everything = np.arange(len(X))
+    np.testing.assert_allclose(chosen.decision_function(X), scores(alpha, everything, everything))
 
 
 def test_demo_beats_guessing(monkeypatch, tmp_path):

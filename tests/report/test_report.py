@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hyperlabel import BinaryRelevance, MultiLabelCalibrator
+from hyperlabel.experiments.comparison import Versus
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.report import (
     CooccurrenceDisplay,
@@ -21,6 +23,7 @@ from hyperlabel.report import (
     comparison_report,
     reproduction_report,
 )
+from hyperlabel.report.summary import _how_sure
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "rect"}
 
@@ -225,3 +228,18 @@ def test_reliability_display_draws_calibrated_models():
     for curve in display.curves.values():
         assert curve.calibration_error < 0.1
     assert len(display.ax_.lines) == 3  # two curves and the diagonal
+
+
+def test_a_difference_that_does_not_matter_is_not_called_clearly_behind():
+    """Told apart by a test is one thing, behind by an amount that counts another."""
+    rows = [
+        Versus("near", 0.003, 0.002, 0.004, 0.001, 0.0, 1.0, 0.0),
+        Versus("noisy", 0.02, -0.1, 0.2, 0.4, 0.5, 0.3, 0.2),
+        Versus("far", 0.2, 0.1, 0.3, 0.001, 1.0, 0.0, 0.0),
+    ]
+    c = SimpleNamespace(datasets=["d"], rope=0.01, versus_best=lambda _: rows)
+    text = _how_sure(c, "d", "best")
+    assert "told apart, but by less than 0.01: near; clearly behind (5 % level): 1 of 3." in text
+    assert "Not told apart at the 5 % level: noisy;" in text
+    rows[:] = rows[2:]
+    assert _how_sure(c, "d", "best").endswith("Clearly behind (5 % level): 1 of 1.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperlabel.experiments.comparison import Comparison, LabelScore
+from hyperlabel.experiments.comparison import Comparison, LabelScore, Versus
 from hyperlabel.report.page import Answer, duration, megabytes
 
 FAILING = 0.2  # a label whose F1 is below this counts as failing
@@ -42,9 +42,12 @@ def _which(c: Comparison, best: str) -> str:
     data = c.datasets[0]
     mean, among = c.mean(data, best), len(c.ranking(data))
     text = f"{best}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
-    same = c.not_told_apart(data)
+    same = [v.method for v in c.versus_best(data) if not v.told_apart or _equal(v)]
     if same:
-        text += f" {len(same)} others are not told apart from it, so cost may decide: {join(same, 8)}."
+        many = "1 other is" if len(same) == 1 else f"{len(same)} others are"
+        text += (
+            f" {many} as good (not told apart, or within {c.rope:g}), so cost may decide: {join(same, 8)}."
+        )
     mine = c.cost(data, best)
     cheaper = []
     for method in same:
@@ -84,12 +87,18 @@ def _how_sure(c: Comparison, data: str, best: str) -> str:
         f"{second.best_better:.0%}, practically equal {second.equivalent:.0%}, worse {second.best_worse:.0%}."
     )
     same = [v.method for v in rows if not v.told_apart]
-    apart = len(rows) - len(same)
-    if same:
-        text += f" Not told apart at the 5 % level: {join(same)}; clearly behind: {apart} of {len(rows)}."
-    else:
-        text += f" All {len(rows)} others are clearly behind (5 % level)."
-    return text
+    close = [v.method for v in rows if v.told_apart and _equal(v)]
+    behind = len(rows) - len(same) - len(close)
+    parts = [f"not told apart at the 5 % level: {join(same)}"] if same else []
+    parts += [f"told apart, but by less than {c.rope:g}: {join(close)}"] if close else []
+    parts += [f"clearly behind (5 % level): {behind} of {len(rows)}"] if behind else []
+    found = "; ".join(parts)
+    return f"{text} {found[0].upper()}{found[1:]}."
+
+
+def _equal(versus: Versus) -> bool:
+    """Whether a method is most likely no worse than differences that do not matter."""
+    return versus.equivalent > 0.5
 
 
 def _what_cost(c: Comparison, best: str) -> str:
