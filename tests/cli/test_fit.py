@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import hyperlabel
 from hyperlabel.cli import main
+from hyperlabel.meta.catalogue import CATALOGUE
 
 TOPICS = {
     "printing": 'The printer jams on page {i},\nthe paper tray "A" is stuck and toner leaks.',
@@ -176,7 +177,7 @@ def test_config_file(folder, tmp_path):
     assert "is not a TOML file" in run("fit", "--config", config).output
 
 
-@pytest.mark.parametrize("method", ["auto", "plst", "spectral", "ranksvm", "mlknn", "logistic"])
+@pytest.mark.parametrize("method", ["auto", *(method.name for method in CATALOGUE if method.name != "ridge")])
 def test_every_method_fits_saves_and_predicts(folder, tmp_path, method):
     target = tmp_path / "m.hyper"
     options = ["--labels", "tags", "--text", "body", "--features", "minutes", "--time-budget", 1]
@@ -185,6 +186,11 @@ def test_every_method_fits_saves_and_predicts(folder, tmp_path, method):
     done = run("predict", target, folder / "new.csv", "--top", 1)
     assert done.exit_code == 0, done.output
     assert len(done.stdout.splitlines()) == 21
+
+
+def test_the_methods_of_fit_are_those_of_the_catalogue():
+    listed = run("fit", "--list-methods").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["auto", *(method.name for method in CATALOGUE)]
 
 
 def test_other_formats(tmp_path):
@@ -215,6 +221,11 @@ def test_other_formats(tmp_path):
         (["fit", "{train}"], "Say which column of train.csv holds the labels"),
         (["fit", "{train}", "--labels", "tagz"], "has no column 'tagz'; the columns are id, body"),
         (["fit", "{train}", "--labels", "tags", "--method", "magic"], "There is no method 'magic'"),
+        (["fit", "{train}", "--labels", "tags", "--method", "mlknn", "--alpha", "1"], "mlknn has no ridge λ"),
+        (
+            ["fit", "{train}", "--labels", "tags", "--method", "plst", "--alpha", "1,2"],
+            "by ridge only",
+        ),
         (["fit", "{train}", "--labels", "tags", "--scoring", "magic"], "not for 'magic'"),
         (["fit", "{train}", "--labels", "tags", "--alpha", "x"], "--alpha must be numbers"),
         (["fit", "{train}", "--labels", "tags", "--min-rows", "9999"], "No label has 9999 rows"),

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 from hyperlabel import AutoMultiLabel, BinaryRelevance
 from hyperlabel.decision import global_cut, per_label_cuts
 from hyperlabel.meta import portfolio
+from hyperlabel.meta.catalogue import CATALOGUE
 from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, _stop_if_labels_take_too_long
 from hyperlabel.metrics import f1_score, label_ranking_average_precision
 from hyperlabel.model_selection import TimeOrderedSplit
@@ -38,6 +39,13 @@ def test_every_part_of_the_portfolio_is_tried_or_explained(fitted):
         assert candidate.name.split()[0] in listed, candidate.name
     for row in fitted.leaderboard_:
         assert "left_out" in row or {"score", "spread", "behind", "low", "high", "seconds"} <= row.keys()
+
+
+def test_the_portfolio_is_of_the_catalogue():
+    names = [method.name for method in CATALOGUE]
+    for candidate in portfolio.PORTFOLIO:
+        assert candidate.name in names
+        assert f"``{candidate.name}``" in AutoMultiLabel.__doc__
 
 
 def test_leaderboard_is_ordered_and_says_how_sure(fitted):
@@ -84,7 +92,7 @@ def test_oof_scores_are_those_of_the_winner(data):
 def test_ranking_measures_and_time_ordered_folds(data):
     X, Y = data
     model = AutoMultiLabel(
-        "label_ranking_average_precision", methods=["ridge", "PLST"], cv=TimeOrderedSplit(3), blend=False
+        "label_ranking_average_precision", methods=["ridge", "plst"], cv=TimeOrderedSplit(3), blend=False
     ).fit(X, Y)
     assert np.isnan(model.oof_scores_).any(axis=1).any()  # the first block is never tested
     best = model.leaderboard_[0]["score"]
@@ -137,9 +145,9 @@ def test_many_labels_are_timed_on_a_few_before_a_fold_is_spent():
 def test_a_candidate_that_refuses_is_a_row_with_its_reason(data):
     _, Y = data
     constant = np.ones((len(Y), 3))  # nothing to project on
-    model = AutoMultiLabel(methods=["ridge", "hypergraph", "PLST"], cv=KFold(3)).fit(constant, Y)
+    model = AutoMultiLabel(methods=["ridge", "spectral", "plst"], cv=KFold(3)).fit(constant, Y)
     rows = {row["method"]: row for row in model.leaderboard_}
-    assert "nothing to project on" in rows["hypergraph"]["left_out"]
+    assert "nothing to project on" in rows["spectral"]["left_out"]
     assert "score" in rows["ridge"]
     assert model.predict(constant).shape == Y.shape
 
@@ -160,16 +168,16 @@ def test_a_scorer_that_fails_is_reported_once_with_the_first_reason(data):
         raise RuntimeError("no such measure")
 
     with pytest.raises(ValueError, match="could be fitted; ridge: no such measure"):
-        AutoMultiLabel(broken, methods=["ridge", "PLST"], cv=KFold(3)).fit(X, Y)
+        AutoMultiLabel(broken, methods=["ridge", "plst"], cv=KFold(3)).fit(X, Y)
 
 
 def test_a_method_that_does_not_suit_the_rows_says_so(data):
     _, Y = data
     texts = sparse.random_array((len(Y), 50), density=0.05, rng=np.random.default_rng(0), format="csr")
-    model = AutoMultiLabel(methods=["ridge", "kernel ridge"], cv=KFold(3)).fit(texts, Y)
+    model = AutoMultiLabel(methods=["ridge", "kernel-ridge"], cv=KFold(3)).fit(texts, Y)
     assert model.leaderboard_[-1] == {
-        "method": "kernel ridge",
+        "method": "kernel-ridge",
         "left_out": "wants dense rows of at most 2000 columns",
     }
-    with pytest.raises(ValueError, match="kernel ridge: wants dense rows"):
-        AutoMultiLabel(methods=["kernel ridge"], cv=KFold(3)).fit(texts, Y)
+    with pytest.raises(ValueError, match="kernel-ridge: wants dense rows"):
+        AutoMultiLabel(methods=["kernel-ridge"], cv=KFold(3)).fit(texts, Y)

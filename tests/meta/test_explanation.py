@@ -27,7 +27,7 @@ MODELS = {
         StandardScaler(), hl.HypergraphSpectral(), hl.BinaryRelevance(alpha=1e-3)
     ),
     "ranks": hl.RankSVM(tol=1e-2),
-    "auto": hl.AutoMultiLabel(methods=["ridge", "PLST"], cv=2),
+    "auto": hl.AutoMultiLabel(methods=["ridge", "plst"], cv=2),
 }
 
 

@@ -1,8 +1,7 @@
-"""The methods ``hyperlabel fit`` knows by name, each as a Pipeline from the user's rows to label sets."""
+"""From a name of the catalogue and the user's rows to the steps of the Pipeline that ``fit`` fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,93 +23,6 @@ class Choices:
     thresholds: str = "per_label"
     words: int = WORDS
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the rows look like once they are numbers."""
-
-    n_rows: int
-    n_columns: int
-    is_sparse: bool
-
-
-def _alphas(choices: Choices, shape: Shape) -> list[float]:
-    """λ for rows of unit length (text, sparse) or columns of unit variance."""
-    if choices.alpha:
-        return list(choices.alpha)
-    if shape.is_sparse:
-        return [0.3, 1.0, 3.0] if shape.n_columns <= GRID_COLUMNS else [1.0]
-    return [1.0, 30.0, 1000.0] if shape.n_columns <= GRID_COLUMNS else [30.0]
-
-
-def _one(choices: Choices, shape: Shape) -> float:
-    alphas = _alphas(choices, shape)
-    return alphas[len(alphas) // 2]
-
-
-def _folds(shape: Shape) -> int:
-    return max(2, min(3 if shape.n_rows > 4000 else 5, shape.n_rows))
-
-
-def _ridge(choices: Choices, shape: Shape) -> Any:
-    import hyperlabel as hl
-
-    alphas = _alphas(choices, shape)
-    # the sums are kept where they fit, so that the model can be updated
-    solver = "gram" if shape.n_columns <= 2 * WORDS else "auto"
-    return hl.BinaryRelevance(alpha=alphas if len(alphas) > 1 else alphas[0], cv=_folds(shape), solver=solver)
-
-
-def _plst(choices: Choices, shape: Shape) -> Any:
-    import hyperlabel as hl
-
-    return hl.PLST(alpha=_one(choices, shape))
-
-
-def _spectral(choices: Choices, shape: Shape) -> Any:
-    import hyperlabel as hl
-
-    return hl.ProjectionClassifier(hl.HypergraphSpectral(alpha=_one(choices, shape), expansion="star"))
-
-
-def _rank_svm(choices: Choices, shape: Shape) -> Any:
-    import hyperlabel as hl
-
-    return hl.RankSVM(tol=1e-2)
-
-
-def _mlknn(choices: Choices, shape: Shape) -> Any:
-    import hyperlabel as hl
-
-    return hl.MLkNN()
-
-
-def _logistic(choices: Choices, shape: Shape) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    import hyperlabel as hl
-
-    return hl.BinaryRelevance(LogisticRegression(max_iter=1000))
-
-
-def _auto(choices: Choices, shape: Shape) -> Any:
-    import hyperlabel as hl
-
-    return hl.AutoMultiLabel(
-        choices.scoring, time_budget=choices.budget, cv=_folds(shape), random_state=choices.seed
-    )
-
-
-METHODS: dict[str, tuple[Callable[[Choices, Shape], Any], str]] = {
-    "ridge": (_ridge, "one ridge solve for all labels, cuts tuned out of fold: fast, can be updated"),
-    "auto": (_auto, "tries a portfolio within --time-budget and keeps the best"),
-    "plst": (_plst, "PLST: principal label space, for many correlated labels"),
-    "spectral": (_spectral, "hypergraph spectral projection, ridge on it"),
-    "ranksvm": (_rank_svm, "Rank-SVM: ranks labels in pairs, for few labels"),
-    "mlknn": (_mlknn, "ML-kNN: by the labels of the nearest rows"),
-    "logistic": (_logistic, "scikit-learn's logistic regression for each label"),
-}
 
 
 def features_step(has_text: bool, n_numbers: int, is_sparse: bool, words: int, n_rows: int) -> Any:
@@ -135,24 +47,57 @@ def features_step(has_text: bool, n_numbers: int, is_sparse: bool, words: int, n
     return ColumnTransformer(columns, sparse_threshold=1.0, transformer_weights=weights)
 
 
-def classifier_step(method: str, choices: Choices, shape: Shape) -> Any:
-    """Return the classifier of a method, with tuned cuts where it gives none of its own."""
-    import hyperlabel as hl
+def listed() -> dict[str, str]:
+    """Return the names that ``--method`` takes, and what they are."""
+    from hyperlabel.meta.catalogue import CATALOGUE
 
-    if method not in METHODS:
-        raise ValueError(f"There is no method {method!r}: choose from {', '.join(METHODS)}.")
-    if method != "auto" and choices.scoring not in CUT_MEASURES:
+    auto = {"auto": "tries a portfolio within --time-budget and keeps the best"}
+    return auto | {method.name: method.title for method in CATALOGUE}
+
+
+def classifier_step(method: str, choices: Choices, rows: Any) -> Any:
+    """Return the classifier of a method for `rows` (a `Rows`), with tuned cuts unless it has its own."""
+    from hyperlabel.experiments.protocol import seeded
+    from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
+    from hyperlabel.meta.catalogue import known
+
+    folds = max(2, min(3 if rows.n_rows > 4000 else 5, rows.n_rows))
+    if method == "auto":
+        return AutoMultiLabel(
+            choices.scoring, time_budget=choices.budget, cv=folds, random_state=choices.seed
+        )
+    entry = known(method, also=["auto"])
+    if choices.scoring not in CUT_MEASURES:
         raise ValueError(
             f"Cuts can be tuned for {', '.join(CUT_MEASURES)}, not for {choices.scoring!r}: choose one of "
             "them, or --method auto."
         )
-    model = METHODS[method][0](choices, shape)
-    if method == "auto" or choices.thresholds == "none":
+    grid = _with_alpha(entry.name, entry.grid(rows), choices.alpha)
+    model = seeded(entry.make(rows), choices.seed)
+    model.set_params(**{parameter: values[0] for parameter, values in grid.items()})
+    if method == "ridge":
+        several = len(grid["alpha"]) > 1 and (choices.alpha or rows.n_columns <= GRID_COLUMNS)
+        # the sums are kept where they fit, so that the model can be updated
+        solver = "gram" if rows.n_columns <= 2 * WORDS else "auto"
+        model.set_params(alpha=grid["alpha"] if several else grid["alpha"][0], cv=folds, solver=solver)
+    if choices.thresholds == "none":
         return model
     own_folds = method == "ridge"
-    return hl.ThresholdTuner(
-        model, strategy=choices.thresholds, scoring=choices.scoring, cv=None if own_folds else _folds(shape)
+    return ThresholdTuner(
+        model, strategy=choices.thresholds, scoring=choices.scoring, cv=None if own_folds else folds
     )
+
+
+def _with_alpha(name: str, grid: dict[str, list[Any]], alpha: tuple[float, ...]) -> dict[str, list[Any]]:
+    """Put the λ the user named in place of the catalogue's."""
+    if not alpha:
+        return grid
+    owner = next((parameter for parameter in grid if parameter.split("__")[-1] == "alpha"), None)
+    if owner is None:
+        raise ValueError(f"{name} has no ridge λ: leave out --alpha.")
+    if len(alpha) > 1 and name != "ridge":
+        raise ValueError(f"Several --alpha are compared by ridge only: name one for {name}.")
+    return grid | {owner: list(alpha)}
 
 
 def as_numbers(table: Any, columns: Any, words: int = WORDS) -> Any:

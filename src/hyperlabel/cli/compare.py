@@ -95,23 +95,21 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
 
 
 def _list_methods(as_json: bool) -> None:
-    from hyperlabel.experiments.catalogue import catalogue
+    from hyperlabel.meta.catalogue import CATALOGUE
 
-    entries = catalogue()
     if as_json:
-        click.echo(
-            json.dumps([{"name": e.name, "what": e.what, "default": e.default} for e in entries], indent=2)
-        )
+        listed = [{"name": m.name, "what": m.title, "default": m.default} for m in CATALOGUE]
+        click.echo(json.dumps(listed, indent=2))
         return
-    width = max(len(e.name) for e in entries)
-    for e in entries:
-        click.echo(f"{e.name:{width}}  {e.what}{'' if e.default else '  (not in the default set)'}")
+    width = max(len(m.name) for m in CATALOGUE)
+    for m in CATALOGUE:
+        click.echo(f"{m.name:{width}}  {m.title}{'' if m.default else '  (not in the default set)'}")
 
 
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
     from hyperlabel.cli._progress import cell_progress
     from hyperlabel.experiments import Protocol, Splits, run
-    from hyperlabel.experiments.catalogue import build, curves
+    from hyperlabel.experiments.contenders import build, curves
     from hyperlabel.experiments.portrait import portrait
 
     scoring = options["scoring"]

@@ -25,7 +25,7 @@ _READING = ("labels", "label_column", "label_separator", "features", "text", "gr
     "--method",
     default="ridge",
     show_default=True,
-    help="auto, ridge, plst, spectral, ranksvm, mlknn or logistic; see --list-methods.",
+    help="auto, ridge, plst, spectral, rank-svm, mlknn, logistic …: see --list-methods.",
 )
 @click.option(
     "--list-methods",
@@ -156,11 +156,11 @@ def _frequent(table: Any, min_rows: int) -> Any:
 
 
 def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
-    from scipy import sparse
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.cli._input import plain_warnings
-    from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices, Shape, classifier_step, features_step
+    from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices, classifier_step, features_step
+    from hyperlabel.meta.catalogue import Rows
     from hyperlabel.meta.updating import name_labels, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -182,8 +182,7 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
             if "vocabulary" in str(error) or "no terms remain" in str(error):
                 raise ValueError("The texts hold no words to learn from: is --text right?") from error
             raise
-        shape = Shape(rows.shape[0], rows.shape[1], sparse.issparse(rows))
-        classifier = classifier_step(method, choices, shape)
+        classifier = classifier_step(method, choices, Rows.of(rows))
         classifier.fit(rows, table.Y, **groups_for_fit(classifier, table.groups))
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", features), ("classifier", classifier)])
@@ -271,8 +270,10 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
 def _list(ctx: click.Context, asked: bool) -> None:
     if not asked or ctx.resilient_parsing:
         return
-    from hyperlabel.cli._methods import METHODS
+    from hyperlabel.cli._methods import listed
 
-    for name, (_, what) in METHODS.items():
-        click.echo(f"{name:9} {what}")
+    methods = listed()
+    width = max(map(len, methods))
+    for name, what in methods.items():
+        click.echo(f"{name:{width}}  {what}")
     ctx.exit()

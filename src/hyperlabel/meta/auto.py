@@ -59,7 +59,8 @@ class AutoMultiLabel(MultiLabelClassifier):
         Folds on which candidates are compared; None means 5 stratified folds (3 above 4000 rows).
         Give groups to `fit` for grouped folds, a `TimeOrderedSplit` for time-ordered ones.
     methods : sequence of str, default=None
-        Names of the portfolio to try (`hyperlabel.meta.portfolio.PORTFOLIO`); None is all.
+        Names to try, of ``ridge``, ``kernel-ridge``, ``plst``, ``spectral``, ``hopls-mlknn``,
+        ``linear-svm``, ``rank-svm``, ``logistic`` and ``chain-ensemble``; None is all.
     blend : bool, default=True
         Whether to try the mean of the best candidates' calibrated log-odds as well.
     n_jobs : int, default=None
@@ -93,7 +94,7 @@ class AutoMultiLabel(MultiLabelClassifier):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from hyperlabel import AutoMultiLabel
     >>> X, Y = make_multilabel_classification(n_samples=150, random_state=0)
-    >>> model = AutoMultiLabel(methods=["ridge", "PLST"]).fit(X, Y)
+    >>> model = AutoMultiLabel(methods=["ridge", "plst"]).fit(X, Y)
     >>> model.leaderboard_[0]["score"] >= model.leaderboard_[1]["score"]
     True
     """

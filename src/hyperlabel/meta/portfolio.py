@@ -1,8 +1,9 @@
 """The portfolio of `AutoMultiLabel`: what it tries, and how each gets out-of-fold scores.
 
-The ridge family compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `FreeSearchCV`);
-the others are fitted on each training fold. Methods that fit label by label are timed on a few
-labels before the first fold, the first fold then tells whether the rest fits in the time left.
+Methods come from the catalogue, by name. The ridge family compares a whole grid from one pass
+(`BinaryRelevance(cv=…)`, `FreeSearchCV`), with λ in proportion to the size of the columns; the others
+are fitted on each training fold. Methods that fit label by label are timed on a few labels before the
+first fold, the first fold then tells whether the rest fits in the time left.
 """
 
 from __future__ import annotations
@@ -15,25 +16,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
 
 from hyperlabel._validation import TargetLayout
-from hyperlabel.labelspace import PLST
-from hyperlabel.linear import BinaryRelevance, ChainEnsemble
 from hyperlabel.meta._wrapping import score_rows
+from hyperlabel.meta.catalogue import Rows, known
 from hyperlabel.meta.free_search import FreeSearchCV
-from hyperlabel.neighbors import MLkNN
-from hyperlabel.projection import HOPLS, HypergraphSpectral, ProjectionClassifier
-from hyperlabel.ranking import RankSVM
 
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
 ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
 RANK_SVM_BYTES = 2**30
 KERNEL_COLUMNS = 2000  # above, an RBF kernel of standardised columns says little
-NYSTROEM_ROWS = 600
 PROBED = 6  # labels whose fit tells what all labels will take
 
 
@@ -48,6 +40,15 @@ class Task:
     criterion: Any  # scorer(estimator, X, y) that grids are compared on
     n_jobs: int | None
     random_state: int | None
+
+    def make(self, name: str, **params: Any) -> Any:
+        """Return a method of the catalogue for these rows, with the given parameters."""
+        model = known(name).make(Rows.of(self.X))
+        own = model.get_params()
+        fixed = {key: self.random_state for key in own if key.split("__")[-1] == "random_state"}
+        if "n_jobs" in own:
+            fixed["n_jobs"] = self.n_jobs
+        return model.set_params(**fixed | params)
 
     @property
     def alphas(self) -> list[float]:
@@ -100,10 +101,10 @@ class Candidate:
 def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
     start = time.perf_counter()
     alphas = task.alphas[3::2] if task.large else task.alphas
-    model = BinaryRelevance(alpha=alphas, cv=task.splits, scoring=task.criterion)
+    model = task.make("ridge", alpha=alphas, cv=task.splits, scoring=task.criterion)
     model.fit(task.X, task.Y)
     spent = time.perf_counter() - start
-    final = BinaryRelevance(alpha=model.alpha_)
+    final = task.make("ridge", alpha=model.alpha_)
     yield Tried("ridge", {"alpha": model.alpha_}, final, model.oof_scores_, spent, spent / 4)
 
 
@@ -111,17 +112,16 @@ def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
     n, d = task.X.shape
     if sparse.issparse(task.X) or d > KERNEL_COLUMNS:
         raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
-    columns = min(NYSTROEM_ROWS, n // 2)
-    for width in (0.3, 1.0):
+    for gamma in known("kernel-ridge").grid(Rows.of(task.X))["nystroem__gamma"]:
         start = time.perf_counter()
-        lift = Nystroem(gamma=width / d, n_components=columns, random_state=task.random_state)
+        lift, ridge = task.make("kernel-ridge", nystroem__gamma=gamma)
         Z = lift.fit_transform(task.X)
         alphas = [float(alpha) for alpha in n * np.array([1e-6, 1e-5, 1e-4, 1e-3])]
-        model = BinaryRelevance(alpha=alphas, cv=task.splits, scoring=task.criterion).fit(Z, task.Y)
+        ridge.set_params(alpha=alphas, cv=task.splits, scoring=task.criterion).fit(Z, task.Y)
         spent = time.perf_counter() - start
-        final = make_pipeline(clone(lift), BinaryRelevance(alpha=model.alpha_))
-        params = {"gamma": width / d, "alpha": model.alpha_}
-        yield Tried("kernel ridge", params, final, model.oof_scores_, spent, spent / 3)
+        final = task.make("kernel-ridge", nystroem__gamma=gamma, binaryrelevance__alpha=ridge.alpha_)
+        params = {"gamma": gamma, "alpha": ridge.alpha_}
+        yield Tried("kernel-ridge", params, final, ridge.oof_scores_, spent, spent / 3)
         _stop_if_late(deadline, spent)
 
 
@@ -136,14 +136,15 @@ def _searched(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> 
 def _plst(task: Task, deadline: float) -> Iterator[Tried]:
     rank = min(task.Y.shape)
     sizes = sorted({max(1, round(rank * share)) for share in (0.1, 0.25, 0.5)})
-    yield _searched("PLST", PLST(), {"alpha": task.alphas[::2], "n_components": sizes}, task)
+    grid = {"alpha": task.alphas[::2], "n_components": sizes}
+    yield _searched("plst", task.make("plst"), grid, task)
 
 
 def _spectral(task: Task, deadline: float) -> Iterator[Tried]:
     for expansion in ("clique", "zhou"):
         start = time.perf_counter()
-        model = ProjectionClassifier(HypergraphSpectral(expansion=expansion))
-        yield _searched(f"hypergraph {expansion}", model, {"alpha": task.alphas[::2]}, task)
+        model = task.make("spectral", projection__expansion=expansion)
+        yield _searched(f"spectral {expansion}", model, {"alpha": task.alphas[::2]}, task)
         _stop_if_late(deadline, time.perf_counter() - start)
 
 
@@ -181,56 +182,47 @@ def _refitted(name: str, params: dict[str, Any], model: Any, task: Task, deadlin
     return Tried(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
 
 
-def _grid_of(name: str, make: Callable[..., Any], values: tuple[float, ...]) -> Candidate:
-    """Return a candidate for a per-label model with its C; the first value is the likeliest."""
+def _grid_of(name: str) -> Candidate:
+    """Return a candidate that fits label by label, for every C of the catalogue, the likeliest first."""
 
     def run(task: Task, deadline: float) -> Iterator[Tried]:
-        for C in values:
-            model = make(C, task)
+        for C in known(name).grid(Rows.of(task.X))["estimator__C"]:
+            model = task.make(name, estimator__C=C)
             _stop_if_labels_take_too_long(model, task, deadline)
             yield _refitted(name, {"C": C}, model, task, deadline)
 
     return Candidate(name, run)
 
 
-def _linear_svm(C: float, task: Task) -> Any:
-    return BinaryRelevance(LinearSVC(C=C, random_state=0, max_iter=2000), n_jobs=task.n_jobs)
-
-
-def _logistic(C: float, task: Task) -> Any:
-    return BinaryRelevance(LogisticRegression(C=C, max_iter=500), n_jobs=task.n_jobs)
-
-
 def _rank_svm(task: Task, deadline: float) -> Iterator[Tried]:
-    model = RankSVM(C=1.0, tol=1e-2, random_state=0)
+    model = task.make("rank-svm")
     needed = model.estimate_memory(task.X, task.Y)
     if needed > RANK_SVM_BYTES:
         raise ValueError(f"would take about {needed / 2**30:.1f} GiB of memory")
-    yield _refitted("RankSVM", {"C": 1.0}, model, task, deadline)
+    yield _refitted("rank-svm", {"C": model.C}, model, task, deadline)
 
 
 def _neighbours(task: Task, deadline: float) -> Iterator[Tried]:
     alpha = task.middle_alpha
-    model = make_pipeline(HOPLS(alpha=alpha), MLkNN(10))
-    yield _refitted("HOPLS + MLkNN", {"alpha": alpha, "n_neighbors": 10}, model, task, deadline)
+    model = task.make("hopls-mlknn", hopls__alpha=alpha)
+    yield _refitted("hopls-mlknn", {"alpha": alpha}, model, task, deadline)
 
 
 def _chains(task: Task, deadline: float) -> Iterator[Tried]:
-    base = LogisticRegression(C=0.3, max_iter=300)
-    model = ChainEnsemble(base, n_chains=3, random_state=0)
+    model = task.make("chain-ensemble", estimator__C=0.3)
     _stop_if_labels_take_too_long(model, task, deadline)
-    yield _refitted("chain ensemble", {"C": 0.3, "n_chains": 3}, model, task, deadline)
+    yield _refitted("chain-ensemble", {"C": 0.3, "n_chains": model.n_chains}, model, task, deadline)
 
 
 # Cheapest first: what is tried before the time is up is the most useful part.
 PORTFOLIO = [
     Candidate("ridge", _ridge),
-    Candidate("kernel ridge", _kernel_ridge, like_ridge=True),
-    Candidate("PLST", _plst, like_ridge=True),
-    Candidate("hypergraph", _spectral, like_ridge=True),
-    Candidate("HOPLS + MLkNN", _neighbours),
-    _grid_of("linear SVM", _linear_svm, (0.1, 1.0, 0.01)),
-    Candidate("RankSVM", _rank_svm),
-    _grid_of("logistic", _logistic, (1.0, 0.1)),
-    Candidate("chain ensemble", _chains),
+    Candidate("kernel-ridge", _kernel_ridge, like_ridge=True),
+    Candidate("plst", _plst, like_ridge=True),
+    Candidate("spectral", _spectral, like_ridge=True),
+    Candidate("hopls-mlknn", _neighbours),
+    _grid_of("linear-svm"),
+    Candidate("rank-svm", _rank_svm),
+    _grid_of("logistic"),
+    Candidate("chain-ensemble", _chains),
 ]

@@ -68,8 +68,9 @@ def _rankers(data: Dataset, split: int, grid: dict[str, tuple[float, ...]], fold
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import LinearSVC
 
-    import hyperlabel as hl
     from hyperlabel.experiments.protocol import _tune
+    from hyperlabel.linear import BinaryRelevance
+    from hyperlabel.meta.catalogue import Rows, known
 
     part, train, test = _sample(data, split)
     Y = part.Y.toarray()
@@ -82,12 +83,14 @@ def _rankers(data: Dataset, split: int, grid: dict[str, tuple[float, ...]], fold
         chosen[name] = best
         return model.set_params(**best).fit(X_train, Y_train)
 
-    svm = make_pipeline(StandardScaler(), hl.BinaryRelevance(LinearSVC(dual=False)))
+    svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False)))
     binary = tuned("Binary-SVM", svm, {"binaryrelevance__estimator__C": [c / 100 for c in grid["C"]]})
     values += _f1("Binary-SVM", Y_test, binary.predict(X_test))
-    rank = tuned("Rank-SVM", hl.RankSVM(tol=1e-2, random_state=split), {"C": list(grid["C"])})
+    rows = Rows.of(X_train)
+    plain = known("rank-svm").make(rows).set_params(random_state=split)
+    rank = tuned("Rank-SVM", plain, {"C": list(grid["C"])})
     values += _f1("Rank-SVM", Y_test, rank.predict(X_test))
-    hyper = hl.HypergraphRankSVM(tol=1e-2, random_state=split)
+    hyper = known("hypergraph-rank-svm").make(rows).set_params(random_state=split)
     choices = {"C": list(grid["C"]), "hypergraph_weight": list(grid["weight"]), "nu": list(grid["nu"])}
     values += _f1("Rank-HLapSVM", Y_test, tuned("Rank-HLapSVM", hyper, choices).predict(X_test))
     gaps = {"Rank-SVM": float(rank.dual_gap_), "Rank-HLapSVM": float(hyper.dual_gap_)}

@@ -1,0 +1,199 @@
+"""The one list of methods: `compare`, `fit`, `demo`, the papers and `AutoMultiLabel` choose from it by name.
+
+A method joins by one `Known` in `CATALOGUE`. It is made for rows on one scale: columns of unit variance
+when dense, rows of unit length (or columns of largest value 1) when sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from hyperlabel.labelspace import CPLST, PLST, LabelPowerset
+from hyperlabel.linear import BinaryRelevance, ChainEnsemble
+from hyperlabel.neighbors import MLkNN
+from hyperlabel.projection import HOPLS, HypergraphSpectral, ProjectionClassifier
+from hyperlabel.ranking import CalibratedLabelRanking, HypergraphRankSVM, RankSVM
+
+NYSTROEM_ROWS = 600
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the rows look like once they are numbers on one scale."""
+
+    n_rows: int
+    n_columns: int
+    is_sparse: bool
+
+    @classmethod
+    def of(cls, X: Any) -> Rows:
+        """Return what X looks like."""
+        return cls(X.shape[0], X.shape[1], sparse.issparse(X))
+
+    @property
+    def alphas(self) -> list[float]:
+        """Ridge λ to compare, the likeliest first."""
+        return [1.0, 0.3, 3.0] if self.is_sparse else [30.0, 1.0, 1000.0]
+
+
+Grid = dict[str, list[Any]]
+
+
+def _no_grid(rows: Rows) -> Grid:
+    return {}
+
+
+@dataclass(frozen=True)
+class Known:
+    """One method of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        As given to ``--method``, ``--methods`` and ``methods=``.
+    title : str
+        As tables print it.
+    make : callable
+        Takes `Rows`, returns the unfitted classifier.
+    grid : callable
+        Takes `Rows`, returns what to compare: parameters of the classifier, likeliest value first.
+    default : bool, default=True
+        Whether a comparison that names no methods includes it.
+    pairwise : bool, default=False
+        Whether it needs few labels: its cost grows with their square.
+    """
+
+    name: str
+    title: str
+    make: Callable[[Rows], BaseEstimator] = field(repr=False)
+    grid: Callable[[Rows], Grid] = field(default=_no_grid, repr=False)
+    default: bool = True
+    pairwise: bool = False
+
+
+def _ridge(parameter: str = "alpha") -> Callable[[Rows], Grid]:
+    return lambda rows: {parameter: rows.alphas}
+
+
+def _values(parameter: str, *values: float) -> Callable[[Rows], Grid]:
+    return lambda rows: {parameter: list(values)}
+
+
+def _kernel_ridge(rows: Rows) -> Any:
+    lift = Nystroem(gamma=1.0 / rows.n_columns, n_components=min(NYSTROEM_ROWS, max(1, rows.n_rows // 2)))
+    return make_pipeline(lift, BinaryRelevance(alpha=1e-4 * rows.n_rows))
+
+
+def _kernel_grid(rows: Rows) -> Grid:
+    return {
+        "nystroem__gamma": [1.0 / rows.n_columns, 0.3 / rows.n_columns],
+        "binaryrelevance__alpha": [share * rows.n_rows for share in (1e-4, 1e-5, 1e-3)],
+    }
+
+
+def _spectral(rows: Rows) -> Any:
+    return ProjectionClassifier(HypergraphSpectral(expansion="star"))
+
+
+def _logistic(rows: Rows) -> Any:
+    return BinaryRelevance(LogisticRegression(max_iter=1000))
+
+
+def _chains(rows: Rows) -> Any:
+    return ChainEnsemble(LogisticRegression(max_iter=1000), n_chains=3)
+
+
+CATALOGUE: tuple[Known, ...] = (
+    Known("ridge", "BinaryRelevance (shared ridge)", lambda rows: BinaryRelevance(), _ridge()),
+    Known(
+        "kernel-ridge",
+        "shared ridge on an RBF kernel",
+        _kernel_ridge,
+        _kernel_grid,
+        default=False,
+    ),
+    Known("plst", "PLST, dimension chosen", lambda rows: PLST(), _ridge()),
+    Known("cplst", "CPLST, dimension chosen", lambda rows: CPLST(), _ridge(), default=False),
+    Known("spectral", "HypergraphSpectral, ridge on it", _spectral, _ridge("projection__alpha")),
+    Known(
+        "hopls-mlknn",
+        "HOPLS, ML-kNN on it",
+        lambda rows: make_pipeline(HOPLS(), MLkNN()),
+        _ridge("hopls__alpha"),
+        default=False,
+    ),
+    Known("mlknn", "ML-kNN", lambda rows: MLkNN(), _values("n_neighbors", 10, 5, 20)),
+    Known(
+        "rank-svm", "Rank-SVM", lambda rows: RankSVM(tol=1e-2), _values("C", 1.0, 0.1, 10.0), pairwise=True
+    ),
+    Known(
+        "hypergraph-rank-svm",
+        "Rank-HLapSVM",
+        lambda rows: HypergraphRankSVM(tol=1e-2),
+        _values("C", 1.0, 0.1, 10.0),
+        default=False,
+        pairwise=True,
+    ),
+    Known(
+        "calibrated-ranking",
+        "calibrated label ranking on ridge",
+        lambda rows: CalibratedLabelRanking(),
+        _ridge(),
+        default=False,
+        pairwise=True,
+    ),
+    Known("powerset", "label powerset", lambda rows: LabelPowerset(), default=False),
+    Known(
+        "logistic",
+        "logistic regression per label (scikit-learn)",
+        _logistic,
+        _values("estimator__C", 1.0, 0.1, 10.0),
+    ),
+    Known(
+        "linear-svm",
+        "LinearSVC per label (scikit-learn)",
+        lambda rows: BinaryRelevance(LinearSVC(max_iter=5000)),
+        _values("estimator__C", 0.1, 1.0, 0.01),
+    ),
+    Known("chain-ensemble", "classifier chains, averaged (scikit-learn)", _chains, pairwise=True),
+    Known(
+        "prior",
+        "always the most frequent answer: the floor",
+        lambda rows: DummyClassifier(strategy="prior"),
+    ),
+)
+
+
+def known(name: str, also: Sequence[str] = ()) -> Known:
+    """Return a method by its name.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the catalogue.
+    also : sequence of str, default=()
+        Names that are understood where this is asked, for the sentence that refuses others.
+
+    Examples
+    --------
+    >>> from hyperlabel.meta.catalogue import Rows, known
+    >>> known("plst").make(Rows(100, 5, False))
+    PLST()
+    >>> known("plst").grid(Rows(100, 5, False))
+    {'alpha': [30.0, 1.0, 1000.0]}
+    """
+    for method in CATALOGUE:
+        if method.name == name:
+            return method
+    names = ", ".join([*also, *(method.name for method in CATALOGUE)])
+    raise ValueError(f"There is no method {name!r}: choose from {names}.")
