@@ -20,10 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
+from hyperlabel._base import score_rows
 from hyperlabel._validation import TargetLayout
 from hyperlabel.labelspace import PLST
 from hyperlabel.linear import BinaryRelevance, ChainEnsemble
-from hyperlabel.meta._wrapping import score_rows
 from hyperlabel.meta.free_search import FreeSearchCV
 from hyperlabel.neighbors import MLkNN
 from hyperlabel.projection import HOPLS, HypergraphSpectral, ProjectionClassifier
