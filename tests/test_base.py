@@ -50,7 +50,7 @@ def test_every_room_reads_the_scores_of_a_forest_alike():
     rows = np.arange(12)
     method = Method("forest", RandomForestClassifier(n_estimators=5, random_state=0))
     outcome = fit_and_score(Dataset(X, Y), method, rows, rows, "f1_micro", 3, 0)
-    assert {v.measure: v.value for v in outcome.values}["ranking_loss"] == loss
+    assert {v.metric: v.value for v in outcome.values}["ranking_loss"] == loss
     assert_array_equal(ModelFile(forest, Columns("table", list("abcd")), "").scores(X), expected)
 
 
