@@ -189,9 +189,29 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
         return y, None
     missing = np.isnan(values)
     filled = np.where(missing, 0.0, values)
-    if hasattr(y, "columns"):
-        filled = type(y)(filled, columns=y.columns)
-    return filled, sparse.csc_array(missing.astype(np.int8))
+    names = column_names(y)
+    return (filled if names is None else _NamedColumns(filled, names)), sparse.csc_array(
+        missing, dtype=np.int8
+    )
+
+
+def column_names(y: Any) -> list[str] | None:
+    """Column names of a frame (pandas, polars, pyarrow), or None: an array has none."""
+    names = getattr(y, "column_names", None)  # pyarrow's: its `columns` are the columns themselves
+    if names is None:
+        names = getattr(y, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class _NamedColumns:
+    """A frame of any library once its values have changed: the values and the names."""
+
+    values: np.ndarray
+    columns: list[str]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.values if dtype is None else self.values.astype(dtype)
 
 
 def dimensions(y: Any) -> int:
@@ -217,7 +237,7 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
             raise ValueError(
                 f"y must be an indicator with the {layout.n_columns} label columns of the model."
             )
-        if hasattr(y, "columns") and list(other.label_names) != list(layout.label_names):
+        if column_names(y) is not None and list(other.label_names) != list(layout.label_names):
             raise ValueError("The columns of y are not those of the model: same names, same order, please.")
         return Y
     values = np.asarray(y).ravel()
@@ -260,7 +280,7 @@ def _from_sparse(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
 
 
 def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
-    names = getattr(y, "columns", None)
+    names = column_names(y)
     try:
         values = np.asarray(y)
     except ValueError as ragged:
@@ -299,7 +319,7 @@ def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -
     if names is None:
         named = np.array([f"label{j}" for j in range(k)], dtype=object)
     else:
-        named = np.asarray([str(name) for name in names], dtype=object)
+        named = np.asarray(names, dtype=object)
         if len(set(named)) < k:
             raise ValueError("Two columns of y have the same name: rename one of them.")
     return TargetLayout("multilabel", np.arange(k), named, dtype, is_sparse)
