@@ -136,8 +136,8 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
 
     def _sums_are_smaller(self, X: Any, Y: sparse.csr_array) -> bool:
         """Whether XᵀY (d×K), which gives XᵀH for codes linear in y, is smaller than the codes H (n×M)."""
-        if not isinstance(self.encoder_, FlatEncoder) or choose_route(X) != "gram":
-            return False
+        if not isinstance(self.encoder_, FlatEncoder) or choose_route(X) != "gram" or not self.alpha > 0:
+            return False  # at λ = 0 the rows themselves may have to answer
         return X.shape[1] * Y.shape[1] <= X.shape[0] * self.encoder_.n_components_
 
     def _ridge_of_sums(self, moments: Moments) -> RidgeResult:
