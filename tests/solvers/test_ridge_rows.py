@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel import OPLS, PLST, BinaryRelevance, HypergraphSpectral
+from hyperlabel import CPLST, OPLS, PLST, BinaryRelevance, HypergraphSpectral
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_ridge
 
@@ -81,7 +81,9 @@ def test_projections_do_not_change_when_columns_are_scaled(model):
     assert_allclose(np.abs(scaled), np.abs(plain), atol=1e-5)
 
 
-@pytest.mark.parametrize("model", [BinaryRelevance(alpha=0.0), PLST(2, alpha=0.0)], ids=str)
+@pytest.mark.parametrize(
+    "model", [BinaryRelevance(alpha=0.0), PLST(2, alpha=0.0), CPLST(2, alpha=0.0)], ids=str
+)
 def test_classifiers_do_not_change_when_columns_are_scaled(model):
     Z, X, Y = problem()
     scaled, plain = (
@@ -96,6 +98,7 @@ def test_sums_name_the_condition_number():
         RidgePath(Moments.from_rows(X, Y), alphas=(0.0,)).solve(0.0)
     with pytest.raises(ValueError, match="condition number"):
         SamplePath.from_rows(X, Y, alphas=(0.0,)).solve(0.0)
-    with pytest.raises(ValueError, match="condition number"):
-        BinaryRelevance(alpha=0.0).partial_fit(X, Y)
+    for model in (BinaryRelevance(alpha=0.0), OPLS(2, alpha=0.0), CPLST(2, alpha=0.0)):
+        with pytest.raises(ValueError, match="condition number"):
+            model.partial_fit(X, Y)
     assert RidgePath(Moments.from_rows(X, Y)).solve(1e-9).residual < 1e-6

@@ -387,9 +387,9 @@ class ConditionalPrincipalEncoder(FlatEncoder):
             raise ValueError("CPLST looks at the rows as well: call fit(y, X).")
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
         X = canonical_rows(X) if sparse.issparse(X) else X
-        if choose_route(X) == "gram":
+        if choose_route(X) == "gram" and self.alpha > 0:
             self._fit_sums(Moments.from_rows(X, Y))
-        else:  # the K×K matrix itself, from the n×n or the matrix-free route
+        else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
             self._keep(directions_of_gram(reduced, self.n_components))

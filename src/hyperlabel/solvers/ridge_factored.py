@@ -72,6 +72,17 @@ class Path(Protocol):
         """Return the certificate of `RidgeResult` alone."""
 
 
+def refuse_ill_conditioned(eigenvalues: np.ndarray) -> None:
+    """Refuse λ = 0 where these eigenvalues of a Gram, those it divides by, are not far above rounding."""
+    kappa = float(np.sqrt(eigenvalues.max() / eigenvalues.min())) if len(eigenvalues) else 1.0
+    if kappa > CONDITION_LIMIT:
+        raise ValueError(
+            f"alpha = 0 has no reliable answer here: the condition number of the rows is about {kappa:.0e}, "
+            f"and sums over rows resolve up to {CONDITION_LIMIT:.0e}. Set alpha > 0, scale the features, "
+            "or fit on rows in memory with solver='auto'."
+        )
+
+
 class FactoredPath:
     """Shared by the two routes that factor a symmetric matrix A and have a right-hand side T."""
 
@@ -102,12 +113,6 @@ class FactoredPath:
         return s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
 
     @property
-    def condition(self) -> float:
-        """Condition number of the rows over the directions that λ = 0 divides by (see `rank_tolerance`)."""
-        kept = self._eigen[0][self._eigen[0] > self.rank_tolerance]
-        return float(np.sqrt(kept[-1] / kept[0])) if len(kept) else 1.0
-
-    @property
     def resolves_zero(self) -> bool:
         """Whether λ = 0 is safe: no eigenvalue so small that it may be rounding.
 
@@ -122,13 +127,7 @@ class FactoredPath:
         s = self._eigen[0]
         if alpha > 0:
             return 1.0 / (s + alpha)
-        kappa = self.condition
-        if kappa > CONDITION_LIMIT:
-            raise ValueError(
-                f"alpha = 0 has no reliable answer here: the condition number of the rows is about "
-                f"{kappa:.0e}, and sums over rows resolve up to {CONDITION_LIMIT:.0e}. Set alpha > 0, scale "
-                "the features, or fit on rows in memory with solver='auto'."
-            )
+        refuse_ill_conditioned(s[s > self.rank_tolerance])
         return np.divide(1.0, s, out=np.zeros_like(s), where=s > self.rank_tolerance)
 
     @cached_property
