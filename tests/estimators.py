@@ -18,6 +18,7 @@ from hyperlabel import (
     AutoMultiLabel,
     BinaryRelevance,
     CalibratedLabelRanking,
+    ChainEnsemble,
     CompressedSensing,
     FreeSearchCV,
     HypergraphRankSVM,
@@ -50,6 +51,7 @@ CLASSIFIERS: list[Any] = [
     RankSVM(kernel="rbf", tol=1e-13, max_iter=20000, random_state=0),
     HypergraphRankSVM(tol=1e-13, max_iter=20000, random_state=0),
     CalibratedLabelRanking(),
+    ChainEnsemble(n_chains=2, random_state=0),
     ProjectionClassifier(HypergraphSpectral(alpha=1e-3)),
     FreeSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3),
     AutoMultiLabel(methods=("ridge",), cv=3),
@@ -89,6 +91,7 @@ LOOSER: dict[str, float] = {
 
 # Properties that cannot hold for an estimator, by class name, with the reason.
 NOT_LABEL_EQUIVARIANT: dict[str, str] = {
+    "ChainEnsemble": "the chains take the labels in random orders",
     "CompressedSensing": "each label gets a random code",
     "LabelTopicModel": "latent Dirichlet allocation starts at random",
     "MultiLabelCalibrator": "its folds are dealt label by label",

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
+from tests.estimators import CLASSIFIERS, TRANSFORMERS, UNSUPERVISED
 
 import hyperlabel
 
@@ -26,6 +28,15 @@ def test_a_public_name_has_an_example_and_a_place_in_the_reference(home, name):
         assert ">>>" in (thing.__doc__ or ""), f"{home.__name__}.{name} has no example"
     page = Path(__file__).resolve().parents[1] / "docs" / "api.md"
     assert f"   {name}\n" in page.read_text(encoding="utf-8")
+
+
+def test_every_public_estimator_is_in_the_table_of_the_batteries():
+    public = {thing for home, name in NAMES if isinstance(thing := getattr(home, name), type)}
+    estimators = {thing for thing in public if issubclass(thing, BaseEstimator)}
+    estimators = {thing for thing in estimators if hasattr(thing, "predict") or hasattr(thing, "transform")}
+    tested = {type(model) for model in [*CLASSIFIERS, *TRANSFORMERS, *UNSUPERVISED]}
+    tested.add(hyperlabel.LabelSetSize)  # takes scores beside the rows: tests/decision
+    assert not sorted(thing.__name__ for thing in estimators - tested)
 
 
 def test_import_stays_light():

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from hyperlabel._validation import check_targets, encode_like, layout_of_classes
+from hyperlabel._validation import check_targets, encode_like, layout_of_classes, split_unknown
 
 INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1]])
 
@@ -95,3 +96,43 @@ def test_more_rows_for_a_known_model():
     classes = layout_of_classes(["x", "y", "z"], np.dtype(object))
     with pytest.raises(ValueError, match="the class w"):
         encode_like(["w"], classes, n_rows=1)
+
+
+class Frame:
+    """A frame as polars writes one: `columns` is a list of names, `__array__` gives the values."""
+
+    def __init__(self, values, columns):
+        self.values, self.columns = values, columns
+        self.shape = values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __len__(self):
+        return len(self.values)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pa.table(dict(zip("abc", INDICATOR.T, strict=True))),
+        pa.table(dict(zip("abc", INDICATOR.astype(bool).T, strict=True))),
+        Frame(INDICATOR, ["a", "b", "c"]),
+    ],
+)
+def test_frames_of_other_libraries_keep_their_names(frame):
+    Y, layout = check_targets(frame, n_rows=3)
+    assert_array_equal(Y.toarray(), INDICATOR)
+    assert list(layout.label_names) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="same names, same order"):
+        encode_like(pa.table(dict(zip("cab", INDICATOR.T, strict=True))), layout, n_rows=3)
+
+
+@pytest.mark.parametrize("write", [pd.DataFrame, pa.table, lambda d: Frame(np.array([*d.values()]).T, [*d])])
+def test_unknown_entries_keep_the_names_of_any_frame(write):
+    y = write({"a": np.array([1.0, np.nan, 0.0]), "b": np.array([0.0, 1.0, 1.0])})
+    filled, unknown = split_unknown(y)
+    Y, layout = check_targets(filled)
+    assert_array_equal(Y.toarray(), [[1, 0], [0, 1], [0, 1]])
+    assert_array_equal(unknown.toarray(), [[0, 0], [1, 0], [0, 0]])
+    assert list(layout.label_names) == ["a", "b"]

@@ -25,6 +25,7 @@ from hyperlabel._validation import TargetLayout, check_features, check_fit
 
 # Scores are formed for as many rows at a time as fit in this many bytes.
 SCORE_BLOCK_BYTES = 64 * 2**20
+EPS = float(np.finfo(np.float64).eps)
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -168,6 +169,64 @@ class KnownScores(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Return the label sets of the scores, whatever X is."""
         return decode(self.layout, iter([self.scores]))
+
+
+def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np.ndarray:
+    """Scores of any fitted classifier as an n×k array, whatever it calls them.
+
+    `decision_function`, or `predict_proba` where there is none. A label or class that the estimator has
+    not seen ranks last. Without `layout`, y was an indicator and its columns are taken as they come.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = np.zeros((2, 1)), np.array([[1, 0], [0, 0]])
+    >>> score_rows(DummyClassifier(strategy="prior").fit(X, y), X[:1]).round(3) + 0.0
+    array([[0.5, 0. ]])
+    """
+    if hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        scores = scores[:, None] if scores.ndim == 1 else scores
+    elif hasattr(estimator, "predict_proba"):
+        binary = layout is not None and layout.kind == "binary"
+        # Just below every probability: last in every ranking, without moving a calibration.
+        scores = label_probabilities(estimator, X, binary=binary, unseen=-EPS)
+        scores = scores - 0.5 if binary else scores
+    else:
+        raise ValueError(
+            f"{type(estimator).__name__} has neither decision_function nor predict_proba: "
+            "it gives no scores to work with."
+        )
+    if layout is None or scores.shape[1] == layout.n_columns:
+        return scores
+    seen = np.searchsorted(layout.classes, estimator.classes_)
+    if layout.kind == "multiclass" and scores.shape[1] == 1 and len(seen) == 2:
+        scores = np.hstack([-scores, scores])
+    if layout.kind != "multiclass" or scores.shape[1] != len(seen):
+        raise ValueError(
+            f"{type(estimator).__name__} gives {scores.shape[1]} scores a row for {layout.n_columns} labels."
+        )
+    aligned = np.full((len(scores), layout.n_columns), scores.min(initial=0.0) - 1.0)
+    aligned[:, seen] = scores
+    return aligned
+
+
+def label_probabilities(estimator: Any, X: Any, *, binary: bool = False, unseen: float = 0.0) -> np.ndarray:
+    """P(label on) of any fitted classifier as an n×k array; `binary` says that its y was 1-D, two classes.
+
+    scikit-learn's trees, forests and dummies give a list with one array for each label, which has a column
+    for each *class seen*: a label that was never on has no column of ones, and gets `unseen`.
+    """
+    p = estimator.predict_proba(X)
+    if isinstance(p, list):
+        columns = [
+            part[:, list(seen).index(1)] if 1 in seen else np.full(len(part), unseen)
+            for part, seen in zip(p, estimator.classes_, strict=True)
+        ]
+        return np.column_stack(columns)
+    p = np.asarray(p, dtype=np.float64)
+    return p[:, [1]] if binary else p
 
 
 def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarray:

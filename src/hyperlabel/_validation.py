@@ -66,16 +66,47 @@ def check_fit(
 def check_features(
     estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1, dtype: Any = FLOATS
 ) -> Any:
-    """Validate X alone: dense stays dense, every sparse format becomes ``csr_array``.
+    """Validate X alone: the same matrix in any storage comes out as the same bits.
 
-    With ``reset`` a fit starts here: parameters are checked and the last fit is forgotten.
+    Dense rows come out in C order, every sparse format as a canonical ``csr_array``. With ``reset`` a fit
+    starts here: parameters are checked and the last fit is forgotten.
     """
     if reset:
         start_fit(estimator)
+    if sparse.issparse(X):
+        if X.dtype.kind == "c":  # scikit-learn refuses dense ones only, and drops the imaginary part
+            raise ValueError("Complex data not supported: X must hold real numbers.")
+        X = canonical_rows(X) if X.ndim == 2 and X.dtype.kind in "biuf" else X
     X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=min_samples
+        estimator, X, reset=reset, accept_sparse="csr", dtype=dtype, order="C", ensure_min_samples=min_samples
     )
-    return sparse.csr_array(X) if sparse.issparse(X) else X
+    return canonical_rows(X) if sparse.issparse(X) else X
+
+
+def canonical_rows(A: Any) -> sparse.csr_array:
+    """CSR with sorted indices, every entry stored once, no zeros, 32-bit indices where they fit.
+
+    The compiled loops rely on it. Nothing is copied that is so already; the user's matrix stays as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> twice = sparse.csr_array((np.array([1.0, 0.0, 2.0]), np.array([1, 0, 1]), np.array([0, 3])))
+    >>> rows = canonical_rows(twice)
+    >>> rows.indices, rows.data, twice.nnz
+    (array([1], dtype=int32), array([3.]), 3)
+    """
+    A = sparse.csr_array(A)
+    parts = (A.data, A.indices, A.indptr)
+    if max(A.shape[0], A.shape[1], len(A.indices)) < np.iinfo(np.int32).max:
+        parts = (A.data, A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False))
+    A = sparse.csr_array(parts, shape=A.shape)  # what the user's object says about its own order may be stale
+    if A.has_canonical_format and A.data.all():
+        return A
+    A = A.copy()
+    A.sum_duplicates()
+    A.eliminate_zeros()
+    return A
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -138,13 +169,16 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
     The mask is None when nothing is unknown; y then comes back as it was.
     """
     if sparse.issparse(y):
-        if y.ndim != 2 or y.dtype.kind != "f" or not np.isnan(y.data).any():
+        if y.ndim != 2 or y.dtype.kind != "f":
             return y, None
-        filled = sparse.csr_array(y, copy=True)
+        filled = canonical_rows(y)
+        missing = np.isnan(filled.data)
+        if not missing.any():
+            return y, None
         mask = filled.copy()
-        mask.data = np.isnan(filled.data).astype(np.int8)
+        mask.data = missing.astype(np.int8)
         mask.eliminate_zeros()
-        filled.data = np.nan_to_num(filled.data, nan=0.0)
+        filled.data = np.where(missing, 0.0, filled.data)
         return filled, mask.tocsc()
     if dimensions(y) != 2:
         return y, None
@@ -155,9 +189,29 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
         return y, None
     missing = np.isnan(values)
     filled = np.where(missing, 0.0, values)
-    if hasattr(y, "columns"):
-        filled = type(y)(filled, columns=y.columns)
-    return filled, sparse.csc_array(missing.astype(np.int8))
+    names = column_names(y)
+    return (filled if names is None else _NamedColumns(filled, names)), sparse.csc_array(
+        missing, dtype=np.int8
+    )
+
+
+def column_names(y: Any) -> list[str] | None:
+    """Column names of a frame (pandas, polars, pyarrow), or None: an array has none."""
+    names = getattr(y, "column_names", None)  # pyarrow's: its `columns` are the columns themselves
+    if names is None:
+        names = getattr(y, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class _NamedColumns:
+    """A frame of any library once its values have changed: the values and the names."""
+
+    values: np.ndarray
+    columns: list[str]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.values if dtype is None else self.values.astype(dtype)
 
 
 def dimensions(y: Any) -> int:
@@ -183,7 +237,7 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
             raise ValueError(
                 f"y must be an indicator with the {layout.n_columns} label columns of the model."
             )
-        if hasattr(y, "columns") and list(other.label_names) != list(layout.label_names):
+        if column_names(y) is not None and list(other.label_names) != list(layout.label_names):
             raise ValueError("The columns of y are not those of the model: same names, same order, please.")
         return Y
     values = np.asarray(y).ravel()
@@ -212,7 +266,7 @@ def _one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     if n_classes == 2:
         return sparse.csr_array((codes == 1).astype(np.float64)[:, None])
     ones = (np.ones(len(codes)), (np.arange(len(codes)), codes))
-    return sparse.csr_array(ones, shape=(len(codes), n_classes))
+    return canonical_rows(sparse.csr_array(ones, shape=(len(codes), n_classes)))
 
 
 def _from_sparse(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
@@ -220,15 +274,13 @@ def _from_sparse(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
         raise ValueError("A sparse y must be 2-D (rows × labels).")
     if y.shape[1] == 0:
         raise ValueError("y has no label columns: it needs at least one.")
-    Y = sparse.csr_array(y, dtype=np.float64, copy=True)
-    Y.sum_duplicates()
-    Y.eliminate_zeros()
+    Y = canonical_rows(y)
     _refuse_non_binary(Y.data)
-    return Y, _indicator_layout(y.shape[1], np.dtype(y.dtype), names=None, is_sparse=True)
+    return Y.astype(np.float64), _indicator_layout(y.shape[1], np.dtype(y.dtype), names=None, is_sparse=True)
 
 
 def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
-    names = getattr(y, "columns", None)
+    names = column_names(y)
     try:
         values = np.asarray(y)
     except ValueError as ragged:
@@ -267,7 +319,7 @@ def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -
     if names is None:
         named = np.array([f"label{j}" for j in range(k)], dtype=object)
     else:
-        named = np.asarray([str(name) for name in names], dtype=object)
+        named = np.asarray(names, dtype=object)
         if len(set(named)) < k:
             raise ValueError("Two columns of y have the same name: rename one of them.")
     return TargetLayout("multilabel", np.arange(k), named, dtype, is_sparse)

@@ -117,7 +117,7 @@ def test_labels_change_names_at_once_and_all_changes_are_solved_together(data, m
     model = BinaryRelevance().fit(X, Y)
     solved = []
     solve = BinaryRelevance._solve
-    monkeypatch.setattr(BinaryRelevance, "_solve", lambda self: solved.append(solve(self)))
+    monkeypatch.setattr(BinaryRelevance, "_solve", lambda self, *rows: solved.append(solve(self, *rows)))
     swap = {"label0": "label1", "label1": "label0", "label4": "a much longer name"}
     model.edit_labels(rename=swap, drop=["label2"], add=["new", "newer"])
     assert list(model.label_names_) == ["label1", "label0", "label3", "a much longer name", "new", "newer"]

@@ -64,9 +64,9 @@ class ModelFile:
 
     def scores(self, rows: Any) -> np.ndarray:
         """Scores n×k, whatever the model calls them."""
-        scorer = "decision_function" if hasattr(self.model, "decision_function") else "predict_proba"
-        found = np.asarray(getattr(self.model, scorer)(rows), dtype=np.float64)
-        return found[:, None] if found.ndim == 1 else found
+        from hyperlabel._base import score_rows
+
+        return score_rows(self.model, rows)
 
     def predict(self, rows: Any) -> np.ndarray:
         """Label sets as a dense n×k array of truth values."""

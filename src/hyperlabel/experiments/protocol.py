@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._base import score_rows
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.measure import Meter
 from hyperlabel.experiments.runner import Cell, Outcome, Value
@@ -353,13 +354,9 @@ def _tune(
     return choices[int(np.nanargmax(means))]
 
 
-def _scores(model: Any, X: Any) -> Any:
-    if hasattr(model, "decision_function"):
-        return model.decision_function(X)
-    if hasattr(model, "predict_proba"):
-        proba = model.predict_proba(X)
-        return np.column_stack([p[:, -1] for p in proba]) if isinstance(proba, list) else proba
-    return None
+def _scores(model: Any, X: Any) -> np.ndarray | None:
+    gives_scores = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
+    return score_rows(model, X) if gives_scores else None
 
 
 def label_counts(Y_true: Any, Y_pred: Any) -> dict[str, list[int]]:

@@ -134,7 +134,8 @@ class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
             self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
             return
         alpha = float(self.alpha)
-        linear = isinstance(encoder, FlatEncoder) and choose_route(X) == "gram"
+        # At λ = 0 the rows themselves may have to answer.
+        linear = isinstance(encoder, FlatEncoder) and choose_route(X) == "gram" and alpha > 0
         # XᵀY (d×K), which gives XᵀH for codes linear in y, may be smaller than the codes H (n×M)
         if linear and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
             sums = Moments.from_rows(X, Y).centered()

@@ -32,7 +32,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import NONE, clip_components, number, one_of, start_fit, whole
-from hyperlabel._validation import check_targets
+from hyperlabel._validation import canonical_rows, check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import (
@@ -385,10 +385,11 @@ class ConditionalPrincipalEncoder(FlatEncoder):
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         if X is None:
             raise ValueError("CPLST looks at the rows as well: call fit(y, X).")
-        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        if choose_route(X) == "gram":
+        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        X = canonical_rows(X) if sparse.issparse(X) else X
+        if choose_route(X) == "gram" and self.alpha > 0:
             self.fit_sums(Moments.from_rows(X, Y))
-        else:  # the K×K matrix itself, from the n×n or the matrix-free route
+        else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
             found = directions_of_gram(reduced, self.n_components)

@@ -51,7 +51,7 @@ from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.label_blocks import keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.operators import weighted_mean
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, Solver, choose_route
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
 
 
 def _estimators_have(name: str) -> Any:
@@ -308,7 +308,7 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
         if route == "gram":
             if not hasattr(self, "moments_"):
                 self.moments_ = Moments.from_rows(X, Y, sample_weight=weights)
-            self._solve()
+            self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
             self._constant = constant_labels(*label_counts(Y, weights))
             self._keep_blocks(
@@ -344,11 +344,14 @@ class BinaryRelevance(MomentsModel, MultiLabelClassifier):
             raise ValueError("Several alpha were given: set cv= so that one can be chosen.")
         return alphas
 
-    def _solve(self) -> None:
+    def _solve(self, rows: Any = None) -> None:
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
             self.alpha_ = self._alphas()[0]
         self._constant = constant_labels(self.moments_.f_sum, self.moments_.weight)
-        self._keep(RidgePath(self.moments_, alphas=(self.alpha_,)).solve(self.alpha_), "gram")
+        path: Any = RidgePath(self.moments_, alphas=(self.alpha_,))
+        if rows is not None and self.alpha_ == 0 and needs_rows(path, rows[0].shape):
+            path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
+        self._keep(path.solve(self.alpha_), path.solver)
 
     def _keep(self, result: RidgeResult, solver: str) -> None:
         centre = self.moments_.shift + self.moments_.x_sum / self.moments_.weight

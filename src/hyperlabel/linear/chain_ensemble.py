@@ -90,7 +90,8 @@ class ChainEnsemble(MultiLabelClassifier):
         -------
         p : ndarray of shape (n_samples, n_labels)
         """
-        return shape_probabilities(self._layout, self._positive(self._check_predict(X)))
+        X = self._check_predict(X)
+        return shape_probabilities(self._layout, self._positive(X))
 
     def _positive(self, X: Any) -> np.ndarray:
         positive = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)

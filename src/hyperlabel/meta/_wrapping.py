@@ -18,53 +18,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
-from hyperlabel._base import SCORE_BLOCK_BYTES, MultiLabelClassifier, place_constant_labels
+from hyperlabel._base import SCORE_BLOCK_BYTES, MultiLabelClassifier, place_constant_labels, score_rows
 from hyperlabel._params import check_params, forget_fit
 from hyperlabel._validation import TargetLayout, check_targets, check_weights
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold, resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
-
-
-def score_rows(estimator: Any, X: Any, layout: TargetLayout) -> np.ndarray:
-    """Scores of a fitted classifier as an n×k array, whatever it calls them.
-
-    `decision_function`, or `predict_proba` where there is none (n×k, or scikit-learn's list of n×2).
-    A class of a 1-D y that the estimator has not seen gets a score below all others.
-    """
-    if hasattr(estimator, "decision_function"):
-        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        scores = scores[:, None] if scores.ndim == 1 else scores
-    elif hasattr(estimator, "predict_proba"):
-        scores = _probabilities(estimator, estimator.predict_proba(X), layout)
-    else:
-        raise ValueError(
-            f"{type(estimator).__name__} has neither decision_function nor predict_proba: "
-            "it gives no scores to work with."
-        )
-    if scores.shape[1] == layout.n_columns:
-        return scores
-    seen = np.searchsorted(layout.classes, estimator.classes_)
-    if layout.kind == "multiclass" and scores.shape[1] == 1 and len(seen) == 2:
-        scores = np.hstack([-scores, scores])
-    if layout.kind != "multiclass" or scores.shape[1] != len(seen):
-        raise ValueError(
-            f"{type(estimator).__name__} gives {scores.shape[1]} scores a row for {layout.n_columns} labels."
-        )
-    aligned = np.full((len(scores), layout.n_columns), scores.min(initial=0.0) - 1.0)
-    aligned[:, seen] = scores
-    return aligned
-
-
-def _probabilities(estimator: Any, p: Any, layout: TargetLayout) -> np.ndarray:
-    if isinstance(p, list):  # one array for each label, a column for each class it has seen
-        columns = [
-            part[:, list(seen).index(1)] if 1 in seen else np.zeros(len(part))
-            for part, seen in zip(p, estimator.classes_, strict=True)
-        ]
-        return np.column_stack(columns)
-    p = np.asarray(p, dtype=np.float64)
-    return p[:, [1]] - 0.5 if layout.kind == "binary" else p
 
 
 def out_of_fold_scores(

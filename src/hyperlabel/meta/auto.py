@@ -20,9 +20,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
-from hyperlabel._base import SCORE_BLOCK_BYTES, KnownScores, MultiLabelClassifier, decode
+from hyperlabel._base import SCORE_BLOCK_BYTES, KnownScores, MultiLabelClassifier, decode, score_rows
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
-from hyperlabel.meta._wrapping import score_rows
 from hyperlabel.meta.portfolio import PORTFOLIO, OutOfTime, Task, Tried
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.statistics import corrected_resampled_t

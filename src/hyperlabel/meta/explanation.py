@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._base import score_rows
 from hyperlabel.decision import Sigmoid
 from hyperlabel.linear.per_label import map_of_labels
 from hyperlabel.meta.auto import AutoMultiLabel
@@ -382,8 +383,7 @@ def _column(label: str | int, label_names: list[str]) -> int:
 def _scores(model: Any, X: Any) -> np.ndarray:
     if not hasattr(model, "decision_function"):
         raise not_linear(type(model).__name__)
-    scores = np.asarray(model.decision_function(X), dtype=np.float64)
-    return scores[:, None] if scores.ndim == 1 else scores
+    return score_rows(model, X)
 
 
 def _cuts(model: Any) -> np.ndarray | None:

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from hyperlabel._base import score_rows
 from hyperlabel._validation import TargetLayout
-from hyperlabel.meta._wrapping import score_rows
 from hyperlabel.meta.catalogue import Rows, known
 from hyperlabel.meta.free_search import FreeSearchCV
 

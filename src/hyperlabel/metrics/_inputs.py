@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from hyperlabel._validation import check_targets, check_weights
+from hyperlabel._validation import check_targets, check_weights, column_names
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
 BLOCK_ENTRIES = 2**18
@@ -32,10 +32,11 @@ class TopK(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true labels, and which of them nobody knows."""
+    """The true labels, which of them nobody knows, and what they are called."""
 
     Y: sparse.csr_array
     unknown: sparse.csr_array | None = None
+    names: list[str] | None = None  # of the labels, where y_true is a frame that has them
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,17 +65,18 @@ def read_truth(y_true: Any) -> Truth:
             unknown.eliminate_zeros()
             Y.data[is_nan] = 0
         return Truth(_indicator(Y, "y_true"), unknown)
+    names = _given_names(y_true)
     values = _two_dimensional(y_true, "y_true")
     if values.dtype.kind == "f" and np.isnan(values).any():
         gaps = np.isnan(values)
-        return Truth(_indicator(np.where(gaps, 0.0, values), "y_true"), sparse.csr_array(gaps))
-    return Truth(_indicator(values, "y_true"))
+        return Truth(_indicator(np.where(gaps, 0.0, values), "y_true"), sparse.csr_array(gaps), names)
+    return Truth(_indicator(values, "y_true"), None, names)
 
 
 def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
     """Read predicted label sets; entries nobody knows the truth of are cleared."""
     if not sparse.issparse(y_pred):
-        y_pred = _two_dimensional(y_pred, "y_pred")
+        y_pred = _two_dimensional(_by_name(y_pred, truth, "y_pred"), "y_pred")
     P = _indicator(y_pred, "y_pred")
     _same_shape(P.shape, truth.shape, "y_pred")
     if truth.unknown is not None:
@@ -83,17 +85,17 @@ def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
     return P
 
 
-def read_scores(y_score: Any, shape: tuple[int, int]) -> np.ndarray | TopK:
+def read_scores(y_score: Any, truth: Truth, name: str = "y_score") -> np.ndarray | TopK:
     """Read scores: an n×K array, or a tuple (indices, scores) of the best labels of each row."""
     if isinstance(y_score, tuple):
-        return _read_lists(y_score, shape)
-    scores = np.asarray(y_score)
+        return _read_lists(y_score, truth.shape)
+    scores = np.asarray(_by_name(y_score, truth, name))
     scores = scores[:, None] if scores.ndim == 1 else scores
     if scores.dtype.kind not in "biuf":
-        raise ValueError(f"y_score must hold numbers, got dtype {scores.dtype}.")
-    _same_shape(scores.shape, shape, "y_score")
+        raise ValueError(f"{name} must hold numbers, got dtype {scores.dtype}.")
+    _same_shape(scores.shape, truth.shape, name)
     if np.isnan(scores).any():
-        raise ValueError("y_score contains NaN: every label of every row needs a score.")
+        raise ValueError(f"{name} contains NaN: every label of every row needs a score.")
     return scores.astype(np.float64, copy=False) if scores.dtype.kind != "f" else scores
 
 
@@ -146,6 +148,33 @@ def _read_lists(y_score: tuple, shape: tuple[int, int]) -> TopK:
     if np.isnan(scores[indices >= 0]).any():
         raise ValueError("Top-k scores contain NaN: every listed label needs a score.")
     return TopK(indices, scores)
+
+
+def _given_names(y: Any) -> list[str] | None:
+    """Column names that somebody gave: pandas numbers the columns of a plain array."""
+    names = column_names(y)
+    return None if names == [str(j) for j in range(len(names or ()))] else names
+
+
+def _by_name(y: Any, truth: Truth, name: str) -> Any:
+    """Return the columns of y in the order of y_true, where both have names; otherwise y as it is."""
+    names = _given_names(y)
+    if names is None or truth.names is None or names == truth.names:
+        return y
+    for found, of in ((names, name), (truth.names, "y_true")):
+        if len(set(found)) < len(found):
+            raise ValueError(f"Two columns of {of} have the same name: rename one of them.")
+    missing = [label for label in truth.names if label not in set(names)]
+    extra = [label for label in names if label not in set(truth.names)]
+    if missing or extra:
+        parts = [f"{missing[0]!r} is missing"] if missing else []
+        parts += [f"{extra[0]!r} is not in y_true"] if extra else []
+        raise ValueError(
+            f"The columns of {name} are not those of y_true: {' and '.join(parts)}. Frames are compared by "
+            "column names; pass arrays to compare by place."
+        )
+    place = {label: j for j, label in enumerate(names)}
+    return np.asarray(y)[:, [place[label] for label in truth.names]]
 
 
 def _two_dimensional(y: Any, name: str) -> np.ndarray:

@@ -186,7 +186,7 @@ def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample
     0.333...
     """
     truth = read_truth(y_true)
-    scores = read_scores(y_score, truth.shape)
+    scores = read_scores(y_score, truth)
     gain = read_gain(propensities, truth)
     gained = [gain_rows(block, gain, k) for block in ranked_blocks(truth, scores, depth=k)]
     weights = read_weights(sample_weight, truth)
@@ -250,7 +250,7 @@ def gain_ratio(gained: np.ndarray, best: np.ndarray, weights: np.ndarray | None)
 
 def _mean(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
     truth = read_truth(y_true)
-    scores = read_scores(y_score, truth.shape)
+    scores = read_scores(y_score, truth)
     values = np.concatenate([rows(block) for block in ranked_blocks(truth, scores, depth=k)])
     weights = read_weights(sample_weight, truth)
     return mean_where_defined(values, weights) if np.isnan(values).any() else weighted_mean(values, weights)

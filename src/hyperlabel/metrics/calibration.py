@@ -88,7 +88,7 @@ def reliability(
     0.25
     """
     truth = read_truth(y_true)
-    p = read_probabilities(y_proba, truth.shape)
+    p = read_probabilities(y_proba, truth)
     if isinstance(p, TopK):
         raise ValueError("reliability needs the probability of every label, not a list of the best.")
     weights = read_weights(sample_weight, truth)

@@ -88,9 +88,9 @@ def probability_table(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarra
     }
 
 
-def read_probabilities(y_proba: Any, shape: tuple[int, int]) -> np.ndarray | TopK:
+def read_probabilities(y_proba: Any, truth: Truth) -> np.ndarray | TopK:
     """Read scores that must lie in [0, 1]."""
-    proba = read_scores(y_proba, shape)
+    proba = read_scores(y_proba, truth, "y_proba")
     values = proba.scores[proba.indices >= 0] if isinstance(proba, TopK) else proba
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         raise ValueError("y_proba must hold probabilities between 0 and 1; scores go into y_score.")
@@ -110,7 +110,7 @@ def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _score(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
     truth = read_truth(y_true)
-    proba = read_probabilities(y_proba, truth.shape)
+    proba = read_probabilities(y_proba, truth)
     values = _by_label(truth, proba, read_weights(sample_weight, truth), costs)
     if average is None:
         return values

@@ -143,7 +143,7 @@ def _ties(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.nd
 
 def _rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
     truth = read_truth(y_true)
-    scores = read_scores(y_score, truth.shape)
+    scores = read_scores(y_score, truth)
     parts = [rank_measures(block) for block in ranked_blocks(truth, scores)]
     return [np.concatenate(part) for part in zip(*parts, strict=True)], read_weights(sample_weight, truth)
 
@@ -296,7 +296,7 @@ def roc_auc_score(
     0.75
     """
     truth = read_truth(y_true)
-    auc = auc_by_label(truth, read_scores(y_score, truth.shape), read_weights(sample_weight, truth))
+    auc = auc_by_label(truth, read_scores(y_score, truth), read_weights(sample_weight, truth))
     if average is None:
         return auc
     if average != "macro":

@@ -76,8 +76,8 @@ def evaluate(
     values: dict[str, float] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
     if y_pred is not None:
         values |= bipartition_table(truth, read_label_sets(y_pred, truth), weights)
-    proba = None if y_proba is None else read_probabilities(y_proba, truth.shape)
-    scores = proba if y_score is None else read_scores(y_score, truth.shape)
+    proba = None if y_proba is None else read_probabilities(y_proba, truth)
+    scores = proba if y_score is None else read_scores(y_score, truth)
     if scores is not None:
         values |= _ranking_table(truth, scores, weights, ks, propensities)
     if proba is not None:

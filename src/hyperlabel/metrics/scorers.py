@@ -8,10 +8,13 @@ import numpy as np
 from sklearn.metrics import make_scorer
 from sklearn.utils.validation import _check_response_method
 
+from hyperlabel._base import label_probabilities, score_rows
+from hyperlabel._validation import dimensions, layout_of_classes
 from hyperlabel.metrics import at_k, bipartition, probability, ranking
 
 _SCORES = ("decision_function", "predict_proba")
 _PROBA = ("predict_proba",)
+_ONE_LABEL = layout_of_classes([0, 1], np.dtype(int))
 
 
 class ScoreScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[misc]
@@ -22,12 +25,12 @@ class ScoreScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[
     """
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> float:
-        method = _check_response_method(estimator, list(self._response_method))
-        scores = method(X)
-        if isinstance(scores, list):  # one n×2 array for each label, as forests give
-            scores = np.column_stack([part[:, -1] for part in scores])
-        if method.__name__ == "predict_proba" and np.ndim(y_true) == 1:
-            scores = scores[:, -1]
+        _check_response_method(estimator, list(self._response_method))
+        binary = dimensions(y_true) == 1
+        if self._response_method == _PROBA:
+            scores = label_probabilities(estimator, X, binary=binary)
+        else:
+            scores = score_rows(estimator, X, _ONE_LABEL if binary else None)
         return self._sign * self._score_func(y_true, scores, **{**self._kwargs, **kwargs})
 
 

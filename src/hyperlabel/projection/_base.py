@@ -27,7 +27,7 @@ from hyperlabel.moments.model import MomentsModel
 from hyperlabel.projection._posed import Posed, align, pose, pose_sums
 from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import choose_route
+from hyperlabel.solvers.ridge import RidgePath, choose_route
 
 # `fit` keeps XᵀX, for later partial_fit, merge and forget, up to this many features (32 MB).
 KEEP_SUMS = 2000
@@ -92,6 +92,12 @@ def _on_sums(model: Any, X: Any) -> bool:
     return model._ridge() is None or (model._route(X) == "gram" and not model._refuses_blocks())
 
 
+def _asks_rows(model: Any, X: Any) -> bool:
+    """Whether λ = 0 and the route is ours to choose: ill-conditioned rows then answer themselves."""
+    ours = getattr(model, "solver", "auto") == "auto" and model._route(X) == choose_route(X)
+    return model._ridge() == 0 and ours
+
+
 class LabelProjection(MomentsModel, Projection):
     """Base of the supervised projections; see the module docstring."""
 
@@ -151,9 +157,10 @@ class LabelProjection(MomentsModel, Projection):
         X, Y = self._check_fit(X, y, min_samples=2)
         if _streams(self) and _on_sums(self, X) and X.shape[1] <= min(KEEP_SUMS, X.shape[0]):
             self.moments_ = self._sum_rows(X, Y)
-            self._solve()
-        else:
-            self._take(self._pose(X, Y))
+            if not _asks_rows(self, X) or RidgePath(self.moments_).resolves_zero:
+                self._solve()
+                return self
+        self._take(self._pose(X, Y))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
@@ -227,7 +234,8 @@ class LabelProjection(MomentsModel, Projection):
 
         `moments` are sums of these rows over any factor, if known.
         """
-        rule, ridge, solver = self._label_factor(), self._ridge(), self._route(X)
+        rule, ridge = self._label_factor(), self._ridge()
+        solver = "auto" if _asks_rows(self, X) else self._route(X)
         edges = rule.edges(rule.count(Y, X), self._layout.label_names)
         self.kernel_ = self._kernel_rows(X)
         if self.kernel_ is not None:

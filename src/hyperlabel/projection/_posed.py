@@ -78,7 +78,7 @@ def pose(
         path = CrossPath.from_rows(X, factor.base)
     elif solver == "kernel":
         path = SamplePath.from_kernel(X, factor.base, alphas=alphas)
-    elif moments is None:
+    elif moments is None or (solver == "auto" and min(alphas) <= 0):  # sums may not resolve λ = 0
         path = solve_ridge(X, factor.base, alphas=alphas, solver=solver, **options)  # type: ignore[arg-type]
     else:
         total = np.asarray(factor.base.sum(axis=0)).ravel()

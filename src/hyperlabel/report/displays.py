@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel._base import label_probabilities
+from hyperlabel._validation import dimensions
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.metrics import Reliability, reliability, statistics
 from hyperlabel.report.svg import MISSING
@@ -415,7 +417,8 @@ class ReliabilityDisplay(Display):
         cls, models: Mapping[str, Any], X: Any, y: Any, *, n_bins: int = 10, ax: Any = None
     ) -> ReliabilityDisplay:
         """Draw fitted classifiers that have predict_proba."""
-        found = {name: model.predict_proba(X) for name, model in models.items()}
+        binary = dimensions(y) == 1
+        found = {name: label_probabilities(model, X, binary=binary) for name, model in models.items()}
         return cls.from_probabilities(y, found, n_bins=n_bins, ax=ax)
 
     def plot(self, ax: Any = None) -> ReliabilityDisplay:

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.moments import CenteredMoments
+from hyperlabel.solvers.ridge_factored import refuse_ill_conditioned
 
 GRAM_MAX = 4096  # a Gram matrix of this order is 134 MB and decomposes within a minute
 
@@ -145,6 +146,8 @@ def predictable_directions(
     values, Q = linalg.eigh(moments.xx, driver="evd", check_finite=False)
     scale = np.maximum(values, 0.0) + alpha
     floor = len(values) * np.finfo(np.float64).eps * float(scale[-1])
+    if alpha <= 0:
+        refuse_ill_conditioned(scale[scale > floor])
     root = np.divide(1.0, np.sqrt(scale), out=np.zeros_like(scale), where=scale > floor)
     A = root[:, None] * (Q.T @ moments.xf)
     if A.shape[0] >= A.shape[1]:

@@ -1,13 +1,14 @@
 """Ridge regression for many right-hand sides and many λ at once, by the route that suits the shape.
 
 Minimise ‖Xc W − Fc‖² + λ‖W‖² with an unpenalised intercept, that is
-(XcᵀXc + λI) W = B with B = XcᵀFc. Three routes, one answer (``solve_ridge`` chooses):
+(XcᵀXc + λI) W = B with B = XcᵀFc. Four routes, one answer (``solve_ridge`` chooses):
 
 =========  ===============================================  ==========================
 route      what is factored                                 suits
 =========  ===============================================  ==========================
 gram       XcᵀXc, d×d                                       d ≤ n, moments, streaming
 samples    XcXcᵀ, n×n: W = Xcᵀ(XcXcᵀ + λI)⁻¹Fc              n < d, kernels
+rows       Xc itself, orthogonally                          λ = 0 on ill-conditioned rows
 krylov     nothing: block Lanczos over all right-hand sides  sparse, wide and tall
 =========  ===============================================  ==========================
 
@@ -28,6 +29,7 @@ from scipy import sparse
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge_factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath, solve_codes
 from hyperlabel.solvers.ridge_krylov import KrylovPath, krylov_memory
+from hyperlabel.solvers.ridge_rows import ROWS_BYTES, RowsPath
 
 __all__ = [
     "CrossPath",
@@ -35,15 +37,17 @@ __all__ = [
     "Path",
     "RidgePath",
     "RidgeResult",
+    "RowsPath",
     "SamplePath",
     "Solver",
     "choose_route",
     "krylov_memory",
+    "needs_rows",
     "solve_codes",
     "solve_ridge",
 ]
 
-Solver = Literal["auto", "gram", "samples", "krylov"]
+Solver = Literal["auto", "gram", "samples", "rows", "krylov"]
 
 # Factor exactly up to this many rows or columns, whichever is fewer; iterate beyond (see choose_route).
 DENSE_LIMIT = 8000
@@ -60,7 +64,7 @@ def solve_ridge(
     tol: float = 1e-6,
     max_iter: int = 300,
     dtype: Any = np.float64,
-) -> RidgePath | SamplePath | KrylovPath:
+) -> RidgePath | SamplePath | RowsPath | KrylovPath:
     """Solve the ridge of F on the rows X, for every λ on demand, by the best route.
 
     Parameters
@@ -72,7 +76,7 @@ def solve_ridge(
     alphas : sequence of float, default=()
         The λ that will be asked for. They decide the factorisation; the smallest one decides how far
         the Krylov space is built. Other λ may be asked for later.
-    solver : {"auto", "gram", "samples", "krylov"}, default="auto"
+    solver : {"auto", "gram", "samples", "rows", "krylov"}, default="auto"
         The route; ``path.solver`` names the one taken.
     sample_weight : ndarray of shape (n,), default=None
         Row weights.
@@ -83,7 +87,7 @@ def solve_ridge(
 
     Returns
     -------
-    path : RidgePath, SamplePath or KrylovPath
+    path : RidgePath, SamplePath, RowsPath or KrylovPath
         With ``solve(alpha)``, ``reduced(alpha)``, ``combine(alpha, right)`` and ``solver``.
 
     Examples
@@ -97,16 +101,29 @@ def solve_ridge(
     'samples'
     """
     route = choose_route(X, len(alphas)) if solver == "auto" else solver
-    if route == "gram":
-        return RidgePath(Moments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
-    if route == "samples":
-        return SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
+    if route in ("gram", "samples"):
+        path: RidgePath | SamplePath
+        if route == "gram":
+            path = RidgePath(Moments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
+        else:
+            path = SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
+        if solver == "auto" and min(alphas, default=1.0) <= 0 and needs_rows(path, X.shape):
+            return RowsPath(X, F, sample_weight=sample_weight)
+        return path
+    if route == "rows":
+        return RowsPath(X, F, sample_weight=sample_weight)
     if route == "krylov":
         smallest = min(alphas, default=0.0)
         return KrylovPath(
             X, F, alpha=smallest, sample_weight=sample_weight, tol=tol, max_iter=max_iter, dtype=dtype
         )
-    raise ValueError(f"Unknown solver {solver!r}: choose 'auto', 'gram', 'samples' or 'krylov'.")
+    raise ValueError(f"Unknown solver {solver!r}: choose 'auto', 'gram', 'samples', 'rows' or 'krylov'.")
+
+
+def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:
+    """Say whether λ = 0 must be read off the rows themselves, and they can be factored in memory."""
+    fits = 8 * min(shape) * shape[1] <= ROWS_BYTES
+    return fits and not path.resolves_zero
 
 
 def choose_route(X: Any, n_alphas: int = 1) -> str:

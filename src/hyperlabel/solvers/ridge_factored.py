@@ -24,6 +24,9 @@ from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import solve_shifted
 
+# λ = 0 from a Gram loses κ²ε: 2e-4 at this condition number κ of the rows.
+CONDITION_LIMIT = 1e6
+
 
 @dataclass(frozen=True)
 class RidgeResult:
@@ -69,10 +72,22 @@ class Path(Protocol):
         """Return the certificate of `RidgeResult` alone."""
 
 
+def refuse_ill_conditioned(eigenvalues: np.ndarray) -> None:
+    """Refuse λ = 0 where these eigenvalues of a Gram, those it divides by, are not far above rounding."""
+    kappa = float(np.sqrt(eigenvalues.max() / eigenvalues.min())) if len(eigenvalues) else 1.0
+    if kappa > CONDITION_LIMIT:
+        raise ValueError(
+            f"alpha = 0 has no reliable answer here: the condition number of the rows is about {kappa:.0e}, "
+            f"and sums over rows resolve up to {CONDITION_LIMIT:.0e}. Set alpha > 0, scale the features, "
+            "or fit on rows in memory with solver='auto'."
+        )
+
+
 class FactoredPath:
     """Shared by the two routes that factor a symmetric matrix A and have a right-hand side T."""
 
     A: np.ndarray
+    null = 0  # eigenvalues of A that are 0 by construction
     alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
     n_iter = 1
 
@@ -97,11 +112,22 @@ class FactoredPath:
         kept = s > self.rank_tolerance
         return s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
 
+    @property
+    def resolves_zero(self) -> bool:
+        """Whether λ = 0 is safe: no eigenvalue so small that it may be rounding.
+
+        What lies at the level of rounding may be a null direction or one that the squared condition
+        number has swallowed; only the rows can tell.
+        """
+        s = self._eigen[0]
+        return bool(len(s) == 0 or s[self.null :].min(initial=np.inf) > s[-1] / CONDITION_LIMIT**2)
+
     def _inverse(self, alpha: float) -> np.ndarray:
         """Return 1/(s + λ), or the pseudo-inverse 1/s over the kept eigenvalues at λ = 0."""
         s = self._eigen[0]
         if alpha > 0:
             return 1.0 / (s + alpha)
+        refuse_ill_conditioned(s[s > self.rank_tolerance])
         return np.divide(1.0, s, out=np.zeros_like(s), where=s > self.rank_tolerance)
 
     @cached_property
@@ -239,6 +265,7 @@ class SamplePath(FactoredPath):
     """
 
     solver = "samples"
+    null = 1  # the centred targets and rows are orthogonal to the vector of ones
 
     def __init__(
         self,
