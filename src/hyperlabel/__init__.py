@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives; one line per room of the house (docs/architecture.md).
 _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
+    "moments": ("Moments",),
     "linear": ("BinaryRelevance", "ChainEnsemble"),
     "labelspace": (
         "LabelSpaceClassifier",

@@ -46,7 +46,6 @@ def test_any_chunking_gives_the_same_sums(seed, cuts):
     X, F, _ = _rows(seed, offset=100.0)
     parts = np.split(np.arange(len(X)), sorted(cuts))
     whole = Moments.from_rows(X, F, with_ff=True)
-    _assert_same(Moments.from_chunks(((X[p], F[p]) for p in parts), with_ff=True), whole)
     separate = [Moments.from_rows(X[p], F[p], with_ff=True) for p in parts]  # each with its own shift
     total = separate[0]
     for part in separate[1:]:
@@ -108,8 +107,6 @@ def test_moments_that_do_not_fit_are_refused():
         Moments.from_rows(X, F) + Moments.from_rows(X, F[:, :2])
     with pytest.raises(ValueError, match="rows out of"):
         Moments.from_rows(X[:5], F[:5]) - Moments.from_rows(X, F)
-    with pytest.raises(ValueError, match="no chunks"):
-        Moments.from_chunks([])
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])

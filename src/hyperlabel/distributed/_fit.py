@@ -21,7 +21,6 @@ from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import align, join_columns, join_rows, row_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.moments.blocks import (
-    BlockSums,
     add_scans,
     close_fit,
     open_fit,
@@ -29,6 +28,7 @@ from hyperlabel.moments.blocks import (
     sum_block,
     use_scan,
 )
+from hyperlabel.solvers.moments import Moments
 
 
 def fit(
@@ -154,18 +154,18 @@ def _scan(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Any:
     return scan_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
 
 
-def _sums(model: Any, pieces: list[Any], labels: Any, weights: Any) -> BlockSums | None:
+def _sums(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Moments | None:
     X = join_columns(pieces)
     if not X.shape[0]:
         return None
     return sum_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
 
 
-def _add_sums(parts: list[BlockSums | None]) -> BlockSums | None:
-    total: BlockSums | None = None
+def _add_sums(parts: list[Moments | None]) -> Moments | None:
+    total: Moments | None = None
     for part in parts:
         if part is not None:  # inputs of a task are never changed: Dask may need them again
-            total = BlockSums(part.moments.copy(), part.counts.copy()) if total is None else total.add(part)
+            total = part.copy() if total is None else total.add(part)
     return total
 
 

@@ -14,7 +14,7 @@ points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -67,7 +67,7 @@ def _can_stream(self: Any) -> bool:
     return True
 
 
-class EncodedClassifier(MomentsModel, MultiLabelClassifier, ABC):
+class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     """Everything a label-space classifier does, for any encoder; subclasses name the encoder.
 
     What it can do beyond `fit` and `predict` is up to the encoder: with a `FlatEncoder` it streams,

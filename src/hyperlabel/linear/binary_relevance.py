@@ -61,7 +61,7 @@ def _estimators_have(name: str) -> Any:
     return check
 
 
-class BinaryRelevance(MomentsModel, MultiLabelClassifier):
+class BinaryRelevance(MultiLabelClassifier, MomentsModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
     With ``estimator=None`` every label j is a ridge regression on targets ±1,

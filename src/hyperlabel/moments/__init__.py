@@ -1,5 +1,5 @@
-"""The heart: models on moments, fits in blocks of rows, and the one fold engine."""
+"""The heart: sums over rows, models on them, fits in blocks of rows, and the one fold engine."""
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.moments.labelled import Moments
 
 __all__ = ["Moments"]

@@ -13,46 +13,25 @@ Every Σ may be taken in any order and anywhere. What a model needs before it ca
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._validation import check_features, check_fit, check_weights, encode_like, layout_of_classes
+from hyperlabel._validation import (
+    check_features,
+    check_fit,
+    check_weights,
+    dimensions,
+    encode_like,
+    layout_of_classes,
+)
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
 from hyperlabel.solvers.moments import Moments
 
 Scan = dict[str, Any]  # arrays that add
-
-
-@dataclass
-class BlockSums:
-    """What a block of rows contributes: its moments and how many rows carry each label."""
-
-    moments: Moments
-    counts: np.ndarray
-
-    def add(self, other: BlockSums) -> BlockSums:
-        """Add in place."""
-        self.moments.add(other.moments)
-        self.counts += other.counts
-        return self
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return everything as plain arrays, for a checkpoint."""
-        parts = {f.name: getattr(self.moments, f.name) for f in fields(Moments)}
-        arrays = {name: np.asarray(value) for name, value in parts.items() if value is not None}
-        return {**arrays, "counts": self.counts}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BlockSums:
-        """Return the sums that `to_arrays` took apart."""
-        parts: dict[str, Any] = {f.name: arrays.get(f.name) for f in fields(Moments)}
-        for name, kind in (("n", int), ("weight", float), ("peak", float), ("digits", float)):
-            parts[name] = kind(parts[name])
-        return cls(Moments(**parts), arrays["counts"])
 
 
 def open_fit(
@@ -63,8 +42,12 @@ def open_fit(
     classes: Any = None,
     label_names: Any = None,
     memory_limit: float | None = None,
+    whole: bool = False,
 ) -> None:
-    """Let the first block through the gate: from here on the model knows its features and labels."""
+    """Let the first block through the gate: from here on the model knows its features and labels.
+
+    `whole` says that it is the only block, so that the classes of a 1-D y are those it holds.
+    """
     if not isinstance(model, MomentsModel):
         raise TypeError(
             f"{type(model).__name__} cannot be fitted from blocks of rows: it is not a function of sums."
@@ -72,7 +55,8 @@ def open_fit(
     refusal = model._refuses_blocks()
     if refusal:
         raise ValueError(refusal)
-    if np.ndim(y) == 1 or (not sparse.issparse(y) and np.ndim(y) == 2 and np.shape(y)[1] == 1):
+    column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
+    if (column or dimensions(y) == 1) and (classes is not None or not whole):
         if classes is None:
             raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
         X = check_features(model, X, reset=True)
@@ -81,9 +65,11 @@ def open_fit(
         X, _, layout = check_fit(model, X, y)
     refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
     if label_names is not None:
+        if len(label_names) != len(layout.label_names):
+            raise ValueError(f"{len(label_names)} labels are named, y has {len(layout.label_names)}.")
         layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
     model.__dict__.pop("moments_", None)
-    model._set_layout(layout, counts=np.zeros(layout.n_columns), n_rows=0)
+    model._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
     model._block_shift = np.zeros(X.shape[1]) if sparse.issparse(X) else first_mean(X)
 
 
@@ -103,10 +89,10 @@ def use_scan(model: Any, total: Scan) -> None:
     model._use_scan(total)
 
 
-def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> BlockSums:
+def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> Moments:
     """Return the sums of a block; `single` multiplies float32 rows in float32."""
     X, Y, weights = _block(model, X, y, sample_weight)
-    moments = Moments.from_rows(
+    return Moments.from_rows(
         X,
         model._factor(Y),
         sample_weight=weights,
@@ -114,15 +100,12 @@ def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: 
         with_ff=model._keeps_ff,
         single=single,
     )
-    counts = Y.sum(axis=0) if weights is None else weights @ Y
-    return BlockSums(moments, np.asarray(counts, dtype=np.float64).ravel())
 
 
-def close_fit(model: Any, total: BlockSums) -> Any:
+def close_fit(model: Any, total: Moments) -> Any:
     """Solve the model from the sums of all blocks."""
     del model._block_shift
-    model.moments_ = total.moments
-    model._set_layout(model._layout, counts=total.counts, n_rows=total.moments.weight)
+    model.moments_ = total
     model._solve()
     model._blocks_done()
     return model

@@ -1,8 +1,9 @@
 """Models that are a function of moments: they stream, merge, forget, and gain and lose labels.
 
-A model mixes this in and says two things: `_factor(Y)`, the row-local label factor it sums
-(Y itself unless said otherwise), and `_solve()`, how its fitted attributes follow from
-`moments_`. Everything else is here: no old row is ever needed again.
+A model says two things: `_factor(Y)`, the row-local label factor it sums (Y itself unless said
+otherwise), and `_solve()`, how its fitted attributes follow from `moments_`. The gate (`_check_fit`)
+and how y looked (`_set_targets`) come from the classifier contract, which therefore stands left of
+these classes among the bases. Everything else is here: no old row is ever needed again.
 
 The numerical guard: forgetting more than what remains costs digits. When fewer than
 ``MIN_DIGITS`` would be left, `forget` refuses and leaves the model as it was.
@@ -10,14 +11,16 @@ The numerical guard: forgetting more than what remains costs digits. When fewer 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._params import check_params
 from hyperlabel._validation import (
     TargetLayout,
     check_features,
@@ -27,33 +30,46 @@ from hyperlabel._validation import (
     layout_of_classes,
 )
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import Moments as RowSums
+
+if TYPE_CHECKING:
+    from hyperlabel.moments.labelled import Moments
 
 MIN_DIGITS = 8.0
 
 
-class MomentsModel:
-    """Mixin of the models that live on `Moments`; see the module docstring."""
+class MomentsModel(ABC):
+    """Base of the models that live on moments; see the module docstring."""
 
-    moments_: Moments
+    moments_: RowSums
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
-    _keeps_ff: ClassVar[bool] = False
+    _keeps_ff: bool = False
     _how_to_keep: ClassVar[str] = (
         "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
     )
 
-    # -- fits in blocks of rows (see `moments.blocks`) --------------------------------------------
+    @abstractmethod
+    def _solve(self) -> None:
+        """Set the fitted attributes from `moments_`."""
+
+    @abstractmethod
+    def _set_targets(self, layout: TargetLayout, *, counts: np.ndarray, n_rows: float) -> None:
+        """Remember how y looked (`_layout`, `label_names_`); `_solve` says which labels are constant."""
+
+    @abstractmethod
+    def _check_fit(self, X: Any, y: Any) -> tuple[Any, sparse.csr_array]:
+        """Let the first rows in through the gate and remember how y looked."""
+
+    # -- fits in blocks of rows (see `moments.blocks`) and from moments ---------------------------
 
     def _factor(self, Y: sparse.csr_array) -> Any:
         """Label factor of a block of rows; it must depend on those rows alone."""
         return Y
 
-    def _solve(self) -> None:
-        """Set the fitted attributes from `moments_`."""
-        raise AttributeError(f"{type(self).__name__} does not say how to solve its moments.")
-
-    def _blocks_done(self) -> None:
+    def _blocks_done(self) -> None:  # noqa: B027 (nothing to drop, unless a model says so)
         """After a fit in blocks: drop what is not worth keeping."""
 
     def _refuses_blocks(self) -> str | None:
@@ -66,38 +82,62 @@ class MomentsModel:
 
     def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
         """Arrays that add over blocks of rows, for `_use_scan`."""
-        return {}
+        raise NotImplementedError
 
     def _use_scan(self, total: dict[str, Any]) -> None:
         """Take the sum of all scans."""
+        raise NotImplementedError
 
-    def _set_layout(self, layout: TargetLayout, *, counts: np.ndarray, n_rows: float) -> None:
-        """Remember how y looked and, where the model keeps them, how often each label came."""
-        self._layout = layout
-        remember = getattr(self, "_set_targets", None)
-        if remember is not None:
-            remember(layout, counts=counts, n_rows=n_rows)
+    @classmethod
+    def from_moments(cls, moments: Moments, **params: Any) -> Self:
+        """Fit from sums over rows, equal to `fit` on the rows themselves.
+
+        Parameters
+        ----------
+        moments : Moments
+            Sums of the labels, or of this model's own label factor where it has one
+            (``Moments.from_rows(X, y, factor=model)``). They are copied, not kept.
+        **params : dict
+            Parameters of the constructor.
+
+        Returns
+        -------
+        model : object
+            Fitted; more rows can be added and others forgotten as after `partial_fit`.
+        """
+        model = cls(**params)
+        check_params(model)
+        refusal = model._refuses_blocks()
+        if refusal:
+            raise ValueError(refusal)
+        columns = moments.columns
+        model.n_features_in_ = moments.n_features
+        if columns.features is not None:
+            model.feature_names_in_ = columns.features.copy()
+        model._set_targets(columns.layout, counts=np.zeros(columns.layout.n_columns), n_rows=0)
+        model.moments_ = moments.sums_for(model)
+        model._solve()
+        return model
 
     # -- rows come and go ---------------------------------------------------------------------------
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowSums:
         # Sparse rows are summed around 0; adding moves them to the model's own shift.
         known = getattr(self, "moments_", None)
         shift = None if known is None or sparse.issparse(X) else known.shift
         weights = check_weights(sample_weight, X)
-        return Moments.from_rows(
+        return RowSums.from_rows(
             X, self._factor(Y), sample_weight=weights, shift=shift, with_ff=self._keeps_ff
         )
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
-        model: Any = self
         if not hasattr(self, "moments_"):
             if classes is None or dimensions(y) == 2:
-                X, Y = model._check_fit(X, y)
+                X, Y = self._check_fit(X, y)
             else:
                 X = check_features(self, X, reset=True)
                 layout = layout_of_classes(classes, np.asarray(y).dtype)
-                model._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
+                self._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
                 Y = encode_like(y, layout, n_rows=X.shape[0])
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
@@ -182,7 +222,7 @@ class MomentsModel:
         self._solve_anew()
         return self
 
-    def _check_left(self, left: Moments) -> None:
+    def _check_left(self, left: RowSums) -> None:
         """Refuse to forget rows that cannot have been in the sums."""
         names = [str(name) for name in self._layout.label_names]
         columns = len(left.f_sum)  # a factor may have columns of its own
@@ -199,7 +239,7 @@ class MomentsModel:
                 delattr(self, name)
         self._solve()
 
-    def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> Moments:
+    def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> RowSums:
         X = check_features(self, X)
         return self._sum_rows(X, encode_like(y, self._layout, n_rows=X.shape[0]), sample_weight)
 
@@ -251,13 +291,12 @@ class MomentsModel:
                 raise ValueError(f"The model already has a label {name!r}.")
             sums = self._with_label(sums, names, *(rows or (None, None)))
             names.append(name)
-        model: Any = self
-        model._set_targets(_with_names(self._layout, names), counts=sums.f_sum, n_rows=sums.weight)
+        self._set_targets(_with_names(self._layout, names), counts=sums.f_sum, n_rows=sums.weight)
         self.moments_ = sums
         self._solve_anew()
         return self
 
-    def _with_label(self, m: Moments, names: list[str], X: Any, y: Any) -> Moments:
+    def _with_label(self, m: RowSums, names: list[str], X: Any, y: Any) -> RowSums:
         """Return the sums with one more label, on in the rows X only."""
         xf, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.f_sum))
         if X is not None:
@@ -279,7 +318,7 @@ class MomentsModel:
         return self._layout
 
 
-def _columns(m: Moments, kept: list[int]) -> Moments:
+def _columns(m: RowSums, kept: list[int]) -> RowSums:
     """Return the sums of some columns of the factor."""
     ff = None if m.ff is None else m.ff[np.ix_(kept, kept)]
     return replace(m, xf=m.xf[:, kept], f_sum=m.f_sum[kept], ff=ff)

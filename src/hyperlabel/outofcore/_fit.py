@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from hyperlabel.moments.blocks import (
-    BlockSums,
     add_scans,
     close_fit,
     open_fit,
@@ -19,6 +18,7 @@ from hyperlabel.moments.blocks import (
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
 from hyperlabel.outofcore._progress import Progress
 from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source
+from hyperlabel.solvers.moments import Moments
 
 
 def fit(
@@ -112,13 +112,13 @@ class _Run:
             self._save()
         return self.state.scan
 
-    def sums(self, *, single: bool) -> BlockSums:
+    def sums(self, *, single: bool) -> Moments:
         self.state.stage = "sum"
         return self._pass(
             lambda chunk: sum_block(self.model, *_parts(chunk), single=single),
-            BlockSums.add,
-            BlockSums.to_arrays,
-            BlockSums.from_arrays,
+            Moments.add,
+            Moments.to_arrays,
+            Moments.from_arrays,
         )
 
     def _pass(

@@ -14,6 +14,7 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 import hyperlabel
+from hyperlabel.moments import Moments
 from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer, written_whole
 from hyperlabel.persistence._errors import ModelFileError
 from hyperlabel.persistence._nodes import Decoder, Encoder
@@ -30,13 +31,13 @@ def save(
     X: Any = None,
     metadata: dict[str, Any] | None = None,
 ) -> None:
-    """Write a fitted model to a file: no pickle, nothing that could run, all or nothing.
+    """Write a fitted model, or moments, to a file: no pickle, nothing that could run, all or nothing.
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted estimator or Moments
         Any hyperlabel estimator, or a Pipeline of them with listed scikit-learn parts
-        (docs/model-files.md).
+        (docs/model-files.md); or the sums models are fitted from.
     path : str or path-like
         The file; an old one is replaced only once the new one is complete.
     X : array-like, DataFrame, sparse matrix or list of texts, default=None
@@ -60,7 +61,8 @@ def save(
     True
     """
     path = Path(path)
-    check_is_fitted(model)
+    if not isinstance(model, Moments):
+        check_is_fitted(model)
     try:
         json.dumps(metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -101,7 +103,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
 
     Returns
     -------
-    model : estimator
+    model : estimator or Moments
 
     Raises
     ------
@@ -128,7 +130,9 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             model = decoder.value(manifest["model"])
             stored = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
             rows = decoder.value(manifest["check"]["rows"]) if stored else None
-            if not hasattr(model, "get_params") or not isinstance(stored, dict):
+            if isinstance(model, Moments):
+                model.check_shapes()
+            elif not hasattr(model, "get_params") or not isinstance(stored, dict):
                 raise TypeError("a model is an estimator, its answers are a dict")
         except ModelFileError:
             raise

@@ -111,7 +111,7 @@ class LabelProjection(MomentsModel, Projection):
         "tol": number(above=0),
         "max_iter": whole(1),
     }
-    _keeps_ff: ClassVar[bool] = True
+    _keeps_ff = True
     _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
     _edges_: Edges | None = None  # of a factor that needs sizes, after a fit in blocks
 
@@ -271,7 +271,8 @@ class LabelProjection(MomentsModel, Projection):
         return self._label_factor().needs_sizes
 
     def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
-        return self._label_factor().count(Y, X, shift=self._block_shift).to_arrays()
+        sums = self._label_factor().count(Y, X, shift=self._block_shift, sample_weight=sample_weight)
+        return sums.to_arrays()
 
     def _use_scan(self, total: dict[str, Any]) -> None:
         sums = EdgeSums.from_arrays(total, shift=self._block_shift)

@@ -33,8 +33,7 @@ largest entry (measured), as if the rows themselves had been rounded a little mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -101,17 +100,6 @@ class Moments:
         weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
         digits = SINGLE_DIGITS if single else DIGITS
         return cls(X.shape[0], weight, shift, x_sum, f_sum, xx, xf, ff, float(np.trace(xx)), digits)
-
-    @classmethod
-    def from_chunks(cls, chunks: Iterable[tuple[Any, Any]], *, with_ff: bool = False) -> Moments:
-        """Sum over an iterator of (X, F) blocks, all shifted like the first."""
-        total: Moments | None = None
-        for X, F in chunks:
-            block = cls.from_rows(X, F, shift=None if total is None else total.shift, with_ff=with_ff)
-            total = block if total is None else total.add(block)
-        if total is None:
-            raise ValueError("There are no chunks to sum over.")
-        return total
 
     @property
     def n_features(self) -> int:
@@ -185,6 +173,21 @@ class Moments:
         if left <= 0:
             return 0.0
         return max(0.0, self.digits - float(np.log10(max(self.peak / left, 1.0))))
+
+    # -- plain arrays -----------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return everything as plain arrays, for a file."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Moments:
+        """Return the sums that `to_arrays` took apart."""
+        values: dict[str, Any] = {
+            name: value if value.ndim else value.item() for name, value in arrays.items()
+        }
+        return cls(**values)
 
     # -- reading ----------------------------------------------------------------------------------
 

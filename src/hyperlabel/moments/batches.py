@@ -1,0 +1,219 @@
+"""Batches of rows, from Arrow or as (X, y): one after the other, never all in memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.datasets import Dataset
+
+BLOCK_BYTES = 16 * 2**20  # of the dense rows formed at a time; larger blocks were not faster
+Chunk = tuple[Any, Any, Any]  # X, y, sample_weight
+
+
+class Batches:
+    """Chunks ``(X, y, sample_weight)`` from whatever the user has; see `Moments.from_batches`.
+
+    Attributes
+    ----------
+    label_names, feature_names : list of str or None
+        Known once the first chunk is read.
+    classes : array or None
+        For a 1-D y.
+    twice : bool
+        Whether `read` can be called again.
+    """
+
+    def __init__(self, batches: Any, *, labels: Any, features: Any, sample_weight: Any, classes: Any) -> None:
+        if isinstance(batches, (str, bytes)) or not _readable(batches):
+            raise TypeError(
+                "batches must be an Arrow stream (table, reader, data set, frame), an iterable of record "
+                f"batches or of (X, y), or a function that returns one; got {type(batches).__name__}."
+            )
+        if isinstance(features, str):
+            raise TypeError(f"features must list column names: [{features!r}].")
+        self._batches, self._labels, self._weight = batches, labels, sample_weight
+        self.classes = classes
+        self.label_names = None if labels is None or isinstance(labels, str) else list(labels)
+        self.feature_names = None if features is None else list(features)
+        self.twice = callable(batches) or not (isinstance(batches, Iterator) or _is_reader(batches))
+
+    def read(self) -> Iterator[Chunk]:
+        """Yield the chunks from the start; empty ones are left out."""
+        source = self._batches() if callable(self._batches) else self._batches
+        if not _is_stream(source):
+            items = iter(source)
+            first = next(items, None)
+            if first is None:
+                return
+            source = itertools.chain([first], items)
+            if isinstance(first, (tuple, Dataset)):
+                yield from self._pairs(source)
+                return
+        yield from self._arrow(source)
+
+    def _pairs(self, items: Any) -> Iterator[Chunk]:
+        for item in items:
+            if isinstance(item, Dataset):
+                self.label_names = item.label_names if self.label_names is None else self.label_names
+                self.feature_names = item.feature_names if self.feature_names is None else self.feature_names
+                item = (item.X, item.Y)
+            if not isinstance(item, tuple) or len(item) not in (2, 3):
+                raise TypeError("Each batch must be (X, y) or (X, y, sample_weight).")
+            if np.shape(item[0])[0]:
+                yield item if len(item) == 3 else (*item, None)
+
+    # -- Arrow --------------------------------------------------------------------------------------
+
+    def _arrow(self, source: Any) -> Iterator[Chunk]:
+        if self._labels is None:
+            raise ValueError("Say which columns are the labels: labels=[…].")
+        for table in self._tables(source):
+            if self.feature_names is None:
+                self.feature_names = [name for name in table.column_names if name not in self._others()]
+            y = self._targets(table)
+            weights = None if self._weight is None else _numbers(table, [self._weight])[:, 0]
+            yield _numbers(table, self.feature_names), y, weights
+
+    def _tables(self, source: Any) -> Iterator[Any]:
+        """Tables of a bounded number of rows: long batches are cut, short ones put together."""
+        pyarrow = _pyarrow()
+        pending: list[Any] = []
+        rows = 0
+        for batch in _record_batches(source, pyarrow, self._wanted()):
+            if pending and batch.schema != pending[0].schema:
+                yield pyarrow.Table.from_batches(pending)
+                pending, rows = [], 0
+            most = max(1, BLOCK_BYTES // (8 * max(1, batch.num_columns)))
+            for start in range(0, batch.num_rows, most):
+                pending.append(batch.slice(start, most))
+                rows += pending[-1].num_rows
+                if rows >= most:
+                    yield pyarrow.Table.from_batches(pending)
+                    pending, rows = [], 0
+        if rows:
+            yield pyarrow.Table.from_batches(pending)
+
+    def _wanted(self) -> list[str] | None:
+        """Names of the columns needed, where they are known before reading."""
+        if self.feature_names is None:
+            return None
+        return [*self.feature_names, *(name for name in self._others() if name is not None)]
+
+    def _others(self) -> list[str | None]:
+        return [self._weight, *([self._labels] if isinstance(self._labels, str) else self._labels)]
+
+    def _targets(self, table: Any) -> Any:
+        if not isinstance(self._labels, str):
+            values = _numbers(table, list(self._labels), labels=True)
+            if not (
+                (values == 0) | (values == 1)
+            ).all():  # one column of other numbers would pass for classes
+                raise ValueError("Label columns must hold only 0 and 1 (or true and false).")
+            return values
+        column = _column(table, self._labels)
+        if self.classes is None:
+            raise ValueError(f"Say which labels the column {self._labels!r} can hold: classes=[…].")
+        types = _pyarrow().types
+        if any(is_kind(column.type) for is_kind in (types.is_list, types.is_large_list)):
+            self.label_names = [str(name) for name in self.classes]
+            return _label_lists(column, self._labels, self.classes)
+        return np.asarray(column.to_pylist())
+
+
+def _readable(source: Any) -> bool:
+    return callable(source) or _is_stream(source) or hasattr(source, "__iter__")
+
+
+def _is_stream(source: Any) -> bool:
+    return any(hasattr(source, name) for name in ("__arrow_c_stream__", "to_reader", "scanner"))
+
+
+def _is_reader(source: Any) -> bool:
+    return hasattr(source, "read_next_batch")
+
+
+def _record_batches(source: Any, pyarrow: Any, wanted: list[str] | None) -> Iterator[Any]:
+    if hasattr(source, "__arrow_c_stream__"):
+        with pyarrow.RecordBatchReader.from_stream(source) as reader:
+            yield from reader
+    elif hasattr(source, "scanner"):  # a data set reads only the columns it is asked for
+        yield from source.scanner(columns=wanted).to_reader()
+    elif hasattr(source, "to_reader"):
+        yield from source.to_reader()
+    elif hasattr(source, "__arrow_c_array__"):
+        yield pyarrow.record_batch(source)
+    else:
+        for item in source:
+            if not hasattr(item, "__arrow_c_array__") and not hasattr(item, "__arrow_c_stream__"):
+                raise TypeError(
+                    f"Each batch must be a record batch, a table or (X, y); got {type(item).__name__}."
+                )
+            yield from _record_batches(item, pyarrow, wanted)
+
+
+def _column(table: Any, name: str) -> Any:
+    if name not in table.column_names:
+        raise ValueError(f"The batches have no column {name!r}; they have {', '.join(table.column_names)}.")
+    column = table.column(name)
+    if column.null_count:
+        raise ValueError(f"The column {name!r} holds nulls: fill them or drop those rows first.")
+    return column
+
+
+def _numbers(table: Any, names: Sequence[str], *, labels: bool = False) -> np.ndarray:
+    """Columns as one array, n×m: float32 where all are, else float64; labels as they are."""
+    types = _pyarrow().types
+    columns = []
+    for name in names:
+        column = _column(table, name)
+        kind = column.type
+        if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
+            raise ValueError(
+                f"The column {name!r} holds {kind}, not numbers: "
+                + ("label columns are 0 or 1." if labels else "name the feature columns with features=[…].")
+            )
+        columns.append(column)
+    if not columns:
+        raise ValueError(f"There are no {'label' if labels else 'feature'} columns.")
+    kinds = {column.type.to_pandas_dtype() for column in columns}
+    dtype = np.result_type(*kinds)
+    if not labels and dtype != np.float32:
+        dtype = np.dtype(np.float64)
+    values = np.empty((table.num_rows, len(columns)), dtype=dtype, order="F")
+    for j, column in enumerate(columns):
+        values[:, j] = column.to_numpy()
+    return values
+
+
+def _label_lists(column: Any, name: str, classes: Any) -> sparse.csr_array:
+    """Label indicator of a column of lists, each label once."""
+    from pyarrow import compute
+
+    known = {value: j for j, value in enumerate(np.asarray(classes, dtype=object).tolist())}
+    lengths = compute.list_value_length(column).to_numpy()
+    held = [value for part in column.chunks for value in part.flatten().to_pylist()]
+    unknown = next((value for value in held if value not in known), None)
+    if unknown is not None or None in held:
+        raise ValueError(f"The column {name!r} holds the label {unknown!r}, which is not among classes.")
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    codes = np.array([known[value] for value in held], dtype=np.int64)
+    Y = sparse.csr_array(
+        (np.ones(len(codes), dtype=np.int8), codes, indptr), shape=(len(lengths), len(known))
+    )
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    return Y
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.types
+    except ImportError as error:
+        raise ValueError("Arrow batches need pyarrow: pip install 'hyperlabel[tables]'.") from error
+    return pyarrow
