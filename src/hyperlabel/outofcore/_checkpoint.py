@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from hyperlabel._files import replacing
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -24,16 +25,8 @@ def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
             flat[f"{name}.shape"] = np.asarray(value.shape)
         else:
             flat[name] = np.asarray(value)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **flat)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez(file, **flat)
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

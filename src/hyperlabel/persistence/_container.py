@@ -1,15 +1,11 @@
-"""The zip around a model: uncompressed members, each with its SHA-256; written whole or not at all."""
+"""The zip around a model: uncompressed members, each with its SHA-256."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-import os
-import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -146,28 +142,6 @@ class Reader:
             return self._zip.read(name)
         except (zipfile.BadZipFile, KeyError, EOFError, OSError, NotImplementedError) as error:
             raise ModelFileError(f"{name} in {self.path} is damaged: get the file again.") from error
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path` that takes its place only when all went well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _parse_npy(content: bytes, where: str) -> np.ndarray:

@@ -14,7 +14,8 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 import hyperlabel
-from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer, written_whole
+from hyperlabel._files import replacing
+from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer
 from hyperlabel.persistence._errors import ModelFileError
 from hyperlabel.persistence._nodes import Decoder, Encoder
 from hyperlabel.persistence._probe import answers, probe_rows, same
@@ -69,7 +70,7 @@ def save(
         ) from error
     rows = probe_rows(model, X)
     told = {} if rows is None else answers(model, rows)
-    with written_whole(path) as file, Writer(file) as writer:
+    with replacing(path) as file, Writer(file) as writer:
         encoder = Encoder(writer.store)
         name = type(model).__name__
         manifest = {
