@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.arrays import row_blocks
 
 
@@ -130,7 +130,7 @@ def _search_sparse(X: sparse.csr_array, T: sparse.csr_array, skip: np.ndarray, f
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _insert(distance, row, best_index, best_distance):
     """Put a row into the sorted list; an equal distance comes after the ones already there."""
     place = len(best_index) - 1
@@ -142,7 +142,7 @@ def _insert(distance, row, best_index, best_distance):
     best_index[place] = row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take_block(distances, first, skip, index, distance):
     k = index.shape[1]
     for i in range(distances.shape[0]):
@@ -151,7 +151,7 @@ def _take_block(distances, first, skip, index, distance):
                 _insert(distances[i, j], first + j, index[i], distance[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _center(X, center, moved):
     """Write X − center into `moved`; return the squared norms of its rows."""
     norms = np.empty(len(X))
@@ -165,7 +165,7 @@ def _center(X, center, moved):
     return norms
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _squared_distance(x, t):
     """Σ(x − t)² in a fixed order of four interleaved sums, so that equal rows tie exactly."""
     d = len(x)
@@ -180,7 +180,7 @@ def _squared_distance(x, t):
     return (a + b) + (c + e)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _refine_dense(X, T, product, x_norms, norms, skip, index, distance):
     """Keep rows whose lower bound is within the k-th smallest upper bound; measure those exactly."""
     n, d = T.shape
@@ -206,7 +206,7 @@ def _refine_dense(X, T, product, x_norms, norms, skip, index, distance):
                     _insert(exact, j, index[i], distance[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk_index(x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, n, skip, index, distance):
     k = index.shape[1]
     norms = np.zeros(n)

@@ -19,8 +19,9 @@ not O(m·K), except for writing dense scores.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from hyperlabel.solvers._compile import compiled
 
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +66,7 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np
     return scores
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(neighbors, indptr, indices, counts, met):
     """Count the labels of the neighbours; return how many different ones were met."""
     n_met = 0
@@ -79,7 +80,7 @@ def _count(neighbors, indptr, indices, counts, met):
     return n_met
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _tables(neighbors, indptr, indices, n_labels):
     n, k = neighbors.shape
     all_rows = np.zeros((n_labels, k + 1))
@@ -97,7 +98,7 @@ def _tables(neighbors, indptr, indices, n_labels):
     return with_label, all_rows - with_label
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _look_up(neighbors, indptr, indices, table, scores):
     n_labels = len(table)
     counts, met = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)

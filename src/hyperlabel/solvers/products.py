@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from hyperlabel.solvers._compile import compiled
 
 WIDE = 16
 
@@ -31,7 +32,7 @@ def sparse_times_dense(A: Any, B: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _multiply(indptr, indices, data, B, out):
     for i in range(len(indptr) - 1):
         row = out[i]

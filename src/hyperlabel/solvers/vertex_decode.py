@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from hyperlabel.solvers._compile import compiled
 
 TINY = 1e-300  # tells a label of the best set, tied with another set, from one outside it
 
@@ -66,7 +67,7 @@ def label_margins(on: np.ndarray, off: np.ndarray, chosen: np.ndarray) -> np.nda
     return np.where(chosen, np.maximum(margin, TINY), np.minimum(margin, 0.0))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best(S, indptr, indices, on, off):
     n, C = S.shape
     K = on.shape[1]
