@@ -12,7 +12,7 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +35,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _layout: TargetLayout
     _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary
+
+    # What model files check: k label columns, c classes, d features, other letters alike within a class.
+    _fitted_shapes: ClassVar[dict[str, str]] = {"classes_": "c", "label_names_": "c", "_constant": "k"}
 
     # -- for subclasses -------------------------------------------------------------------------
 

@@ -96,6 +96,13 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     (2, 5)
     """
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {
+        "vertices_": "v k",
+        "_dual": "v m",
+        "codes_": "v m",
+        "_coef": "n m",
+        "_offset": "k",
+    }
     _rules: ClassVar = {
         "n_components": COMPONENTS,
         "label_kernel": one_of("rbf", "linear", "poly"),

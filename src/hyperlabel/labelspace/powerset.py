@@ -68,6 +68,12 @@ class LabelPowerset(MultiLabelClassifier):
     (2, 5)
     """
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {
+        "vertices_": "v k",
+        "counts_": "v",
+        "coef_": "d v",
+        "intercept_": "v",
+    }
     _rules: ClassVar = {"min_count": whole(1), "alpha": number(0)}
 
     def __init__(self, estimator: Any = None, *, min_count: int = 1, alpha: float = 1.0) -> None:

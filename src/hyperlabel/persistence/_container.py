@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import tokenize
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -61,7 +62,7 @@ class Reader:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except zipfile.BadZipFile as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise ModelFileError(
                 f"{path} is not a hyperlabel model file, or it was cut short: copy or save it again."
             ) from error
@@ -154,7 +155,7 @@ def _parse_npy(content: bytes, where: str) -> np.ndarray:
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, fortran, dtype = read_header(stream)
-    except (ValueError, KeyError, SyntaxError) as error:
+    except (ValueError, KeyError, SyntaxError, TypeError, MemoryError, tokenize.TokenError) as error:
         raise ModelFileError(f"{where} is not a readable array: get the file again.") from error
     count = 1
     for size in shape:

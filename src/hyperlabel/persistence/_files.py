@@ -131,6 +131,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             rows = decoder.value(manifest["check"]["rows"]) if stored else None
             if not hasattr(model, "get_params") or not isinstance(stored, dict):
                 raise TypeError("a model is an estimator, its answers are a dict")
+            decoder.check_parts()
         except ModelFileError:
             raise
         except _NONSENSE as error:

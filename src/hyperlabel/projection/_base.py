@@ -115,6 +115,8 @@ class LabelProjection(MomentsModel, Projection):
     def _label_factor(self) -> LabelFactor:
         """Return the label factor."""
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m d", "eigenvalues_": "m", "mean_": "d"}
+
     def _ridge(self) -> float | None:
         """Return λ of the constraint Wᵀ(XcᵀXc + λI)W = I, or None for WᵀW = I."""
         return float(self.alpha)

@@ -1,4 +1,4 @@
-"""The one decorator of compiled code: kept on disk where there is a place for it."""
+"""Compiled code: its one decorator (kept on disk where there is a place) and the check at its door."""
 
 from __future__ import annotations
 
@@ -33,3 +33,10 @@ def _compiled(function: Function, fastmath: bool | Collection[str]) -> Function:
         if "cannot cache function" not in str(error):
             raise
         return numba.njit(**options)(function)
+
+
+def check_rows(A: Any) -> None:
+    """Refuse rows whose indices would lead compiled code, which trusts them, outside its arrays."""
+    if A.format != "csr":
+        raise TypeError(f"Rows must be a csr_array, got {A.format}.")
+    A.check_format(full_check=True)

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, compiled
 from hyperlabel.solvers.arrays import row_blocks
 
 
@@ -48,6 +48,8 @@ class Nearest:
     @classmethod
     def nothing_yet(cls, n_queries: int, k: int) -> Nearest:
         """Return room for k neighbours each, all infinitely far."""
+        if k < 1:  # compiled code looks at the last of them
+            raise ValueError(f"At least one neighbour must be looked for, got {k}.")
         return cls(np.full((n_queries, k), -1, dtype=np.int64), np.full((n_queries, k), np.inf))
 
 
@@ -74,9 +76,14 @@ def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> 
            [1, 2]])
     """
     skip = np.full(X.shape[0], -1) if skip is None else np.asarray(skip)
+    if X.ndim != 2 or T.ndim != 2 or X.shape[1] != T.shape[1]:  # compiled code trusts it
+        raise ValueError(f"X and T must have the same columns, got shapes {X.shape} and {T.shape}.")
     found = Nearest.nothing_yet(X.shape[0], k)
     if sparse.issparse(T):
-        _search_sparse(sparse.csr_array(X), sparse.csr_array(T), skip.astype(np.int64), found)
+        X, T = sparse.csr_array(X), sparse.csr_array(T)
+        check_rows(X)
+        check_rows(T)
+        _search_sparse(X, T, skip.astype(np.int64), found)
     else:
         _search_dense(X, T, skip.astype(np.int64), found)
     np.sqrt(np.maximum(found.distance, 0.0, out=found.distance), out=found.distance)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, compiled
 
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +52,12 @@ def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
     """Return table[l, count of l among the neighbours] for every row and label, m×K."""
     n_counts = neighbors.shape[1] + 1
-    if table.shape != (Y.shape[1], n_counts) or neighbors.max(initial=0) >= Y.shape[0]:
+    check_rows(Y)
+    if not Y.has_canonical_format:  # a label met twice in one row would be counted past the table's end
+        raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
+    if neighbors.min(initial=0) < 0 or neighbors.max(initial=0) >= Y.shape[0]:
+        raise ValueError(f"Neighbours must be rows of Y, 0 … {Y.shape[0] - 1}.")
+    if table.shape != (Y.shape[1], n_counts):
         raise ValueError(f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {table.shape}.")
     scores = np.empty((len(neighbors), Y.shape[1]))
     scores[:] = table[:, 0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, compiled
 
 TINY = 1e-300  # tells a label of the best set, tied with another set, from one outside it
 
@@ -35,6 +35,7 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
     (array([[0.7, 0.7]]), array([[-inf,  0.2]]))
     """
     n, K = len(S), vertices.shape[1]
+    check_rows(vertices)
     if S.shape[1] != vertices.shape[0]:  # compiled code trusts it
         raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
     on, off = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
