@@ -98,10 +98,10 @@ class KernelDependencyEstimation(MultiLabelClassifier):
 
     _fitted_shapes: ClassVar[dict[str, str]] = {
         "vertices_": "v k",
-        "_dual": "v m",
+        "_dual_": "v m",
         "codes_": "v m",
-        "_coef": "n m",
-        "_offset": "k",
+        "_coef_": "n m",
+        "_offset_": "k",
     }
     _rules: ClassVar = {
         "n_components": COMPONENTS,

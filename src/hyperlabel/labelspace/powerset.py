@@ -71,7 +71,7 @@ class LabelPowerset(MultiLabelClassifier):
     _fitted_shapes: ClassVar[dict[str, str]] = {
         "vertices_": "v k",
         "counts_": "v",
-        "coef_": "d v",
+        "coef_": "v d",
         "intercept_": "v",
     }
     _rules: ClassVar = {"min_count": whole(1), "alpha": number(0)}

@@ -105,6 +105,7 @@ class LabelProjection(MomentsModel, Projection):
         "tol": number(above=0),
         "max_iter": whole(1),
     }
+    _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m w", "eigenvalues_": "m", "mean_": "w"}
     _keeps_ff: ClassVar[bool] = True
     _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
     _edges_: Edges | None = None  # of a factor that needs sizes, after a fit in blocks
@@ -114,8 +115,6 @@ class LabelProjection(MomentsModel, Projection):
     @abstractmethod
     def _label_factor(self) -> LabelFactor:
         """Return the label factor."""
-
-    _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m d", "eigenvalues_": "m", "mean_": "d"}
 
     def _ridge(self) -> float | None:
         """Return λ of the constraint Wᵀ(XcᵀXc + λI)W = I, or None for WᵀW = I."""

@@ -132,7 +132,6 @@ class RankSVM(MultiLabelClassifier):
         "coef_": "k d",
         "intercept_": "k",
         "dual_coef_": "k n",
-        "X_fit_": "n d",
     }
 
     def __init__(
