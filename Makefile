@@ -47,9 +47,10 @@ docs: setup ## build the documentation site into docs/_build/html (warnings are 
 
 check: test lint types contract doctest docs ## all that CI runs
 
-bench: setup ## side-by-side timings (slow; see benchmarks/)
+bench: setup ## peers and growth, 20 minutes; the others: python -m benchmarks.NAME
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.growth
 
 clean: ## remove the virtual environment and caches
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out

@@ -45,6 +45,12 @@ def show(title: str, rows: list[tuple[str, str, str]]) -> None:
         print(f"  {what:<{width}}  {measured:>14}  {wanted}")
 
 
+def ratio(ours: np.ndarray, theirs: np.ndarray) -> str:
+    """Median and range of the ratio of two runs, round by round."""
+    found = np.sort(ours / theirs)
+    return f"{statistics.median(found):.3g}x ({found[0]:.3g} to {found[-1]:.3g})"
+
+
 def rounds(runs: dict[str, Callable[[], Any]], n_rounds: int = 5) -> dict[str, np.ndarray]:
     """Processor seconds of every run in every round, after one round that does not count."""
     times: dict[str, list[float]] = {name: [] for name in runs}

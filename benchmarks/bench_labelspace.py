@@ -3,14 +3,14 @@
 Processor time of one thread, every ratio taken within one round of all runs, median of the rounds:
 a busy machine then slows both sides alike.
 
-Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python benchmarks/bench_labelspace.py
+Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.bench_labelspace
 """
 
 from __future__ import annotations
 
 import numpy as np
-from _timing import data_folder, rounds, show
 
+from benchmarks._timing import data_folder, rounds, show
 from hyperlabel import PLST, BinaryRelevance, CompressedSensing
 from hyperlabel.datasets import read_arff, stack
 from hyperlabel.solvers.cosamp import solve_sparse_codes

@@ -1,6 +1,6 @@
 """Hypergraph spectral learning: whole paths against one scikit-learn Ridge and against the textbook form.
 
-OMP_NUM_THREADS=1 PYTHONPATH=src:. python -m benchmarks.bench_spectral [--part …]
+OMP_NUM_THREADS=1 python -m benchmarks.bench_spectral [--part …]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Growth curves: time and memory of one fit against n, d, k and nonzeros, with log–log slopes.
 
-Run: python -m benchmarks growth
+Run: python -m benchmarks.growth
 Slope 1 is linear; seconds are CPU seconds of one thread. The shared ridge sums XᵀX in n·d² (dense) or Σ nnz²
 (sparse) steps and XᵀY in nnz(Y)·d, and factors d³/3: slopes are 1 in n, up to 2–3 in d, and below 1 in
 k, where the shared part dominates.

@@ -1,6 +1,6 @@
 """One table of ratios against peers from PyPI, each in its own environment and process.
 
-Run: python -m benchmarks peers [data …]
+Run: python -m benchmarks.peers [data …]
 Environments live in .bench/ (ignored by git) and are made on first use. A peer that does not install or
 run here gets a row that says so. Threads are fixed to 1; times are CPU seconds, so that a busy machine
 does not distort them, and medians of warm runs. Every

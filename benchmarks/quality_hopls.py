@@ -1,6 +1,6 @@
 """HOPLS and its rivals under ML-kNN: 70/30, ten partitions, λ and tradeoff by inner cross-validation.
 
-    OMP_NUM_THREADS=1 PYTHONPATH=src:. python -m benchmarks.quality_hopls [--splits 10] [--data emotions …]
+    OMP_NUM_THREADS=1 python -m benchmarks.quality_hopls [--splits 10] [--data emotions …]
 
 Every λ × tradeoff × scale of OPLS, CCA and HOPLS is read off one ridge path per fold, so the full
 grid of the paper (7 λ, 10 tradeoffs) is searched. n_components = number of labels; then a sweep

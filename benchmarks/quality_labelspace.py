@@ -4,7 +4,7 @@
 the paper's. Micro-F1 uses one cut for all labels, tuned on a fifth of the training rows. Prints mean
 ± standard error, the paper's figure, and whether the two lie within three combined standard errors.
 
-Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python benchmarks/quality_labelspace.py [name …] [--splits 20]
+Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_labelspace [name …] [--splits 20]
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import argparse
 from typing import Any
 
 import numpy as np
-from _timing import data_folder
 from scipy import sparse
 
+from benchmarks._timing import data_folder
 from hyperlabel import PLST, BinaryRelevance, CompressedSensing, PartialBinaryRelevance
 from hyperlabel.datasets import read_arff, stack
 from hyperlabel.metrics import f1_score, hamming_loss, ndcg_at_k, precision_at_k, propensities, psp_at_k

@@ -1,6 +1,6 @@
 """Every ranker under every decision rule on mediamill-real4k, with parameters chosen inside.
 
-    PYTHONPATH=src:. python benchmarks/quality_rank.py [--splits 10] [--save table.json]
+    python -m benchmarks.quality_rank [--splits 10] [--save table.json]
 
 Each split draws 3000 rows, half for training and half for testing, and keeps the labels with more
 than 30 positives among them: the sizes of CVPR'09, table 2. The paper compares its rankers under

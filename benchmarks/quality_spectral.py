@@ -1,6 +1,6 @@
 """Hypergraph spectral learning on the protocol of KDD'08: mean ROC AUC, and what cross-fitting is worth.
 
-    PYTHONPATH=src:. python -m benchmarks.quality_spectral [--splits 10] [--part scene yeast cross]
+    python -m benchmarks.quality_spectral [--splits 10] [--part scene yeast cross]
 
 Labels with fewer than 50 positives are left out; 900 training rows (scene, yeast) drawn at
 random, the rest tests; the projection is followed by a linear SVM per label; the score is the

@@ -2,7 +2,7 @@
 
 Power-law labels, ten to a row, sparse features; M = 256; predict_topk never forms n×K.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/scale_plst.py [--labels 100000] [--rows 100000]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.scale_plst [--labels 100000] [--rows 100000]
 """
 
 from __future__ import annotations

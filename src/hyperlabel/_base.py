@@ -38,6 +38,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     _inner: ClassVar[str | None] = None  # the parameter that takes the rows in its place, if given
     _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary
 
+    # What model files check: k label columns, c classes, d features, other letters alike within a class.
+    _fitted_shapes: ClassVar[dict[str, str]] = {"classes_": "c", "label_names_": "c", "_constant": "k"}
+
     # -- for subclasses -------------------------------------------------------------------------
 
     def _check_fit(self, X: Any, y: Any, *, min_samples: int = 1) -> tuple[Any, sparse.csr_array]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import hyperlabel
+import hyperlabel.persistence
+from hyperlabel._files import locked
 from hyperlabel.cli import main
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
@@ -202,3 +206,30 @@ def test_drift(folder):
     shown = run("drift", folder / "old.csv", folder / "new.csv", "--model", folder / "ridge.hyper")
     assert shown.exit_code == 0, shown.output
     assert "mean scores by label" in shown.output
+
+
+def test_two_updates_at_once_lose_neither(folder, tmp_path):
+    model = tmp_path / "m.hyper"
+    shutil.copy(folder / "ridge.hyper", model)
+    rows = [write(tmp_path / f"new{i}.csv", 10, 10 + i) for i in range(3)]
+    command = [sys.executable, "-m", "hyperlabel", "update", str(model)]
+    with locked(model, lambda: None):  # so that all of them meet
+        jobs = [
+            subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for path in rows
+        ]
+        for job in jobs:
+            assert "waiting until it is done" in job.stderr.readline()
+    for job in jobs:
+        _, error = job.communicate(timeout=120)
+        assert job.returncode == 0, error
+    assert hyperlabel.persistence.describe(model)["metadata"]["hyperlabel fit"]["rows"] == 90
+    together = tmp_path / "all.csv"
+    texts = [path.read_text().split("\n", 1) for path in rows]
+    together.write_text(texts[0][0] + "\n" + "".join(text for _, text in texts))
+    assert run("update", folder / "ridge.hyper", together, "-o", tmp_path / "once.hyper").exit_code == 0
+    asked = ["a red apple", "the green tram"]
+    scores = [hyperlabel.load(path).decision_function(asked) for path in (model, tmp_path / "once.hyper")]
+    np.testing.assert_allclose(*scores, atol=1e-10)
+    assert sorted(path.name for path in tmp_path.glob("*.hyper*")) == ["m.hyper", "once.hyper"]
+    assert not list(tmp_path.glob(".*"))

@@ -29,6 +29,7 @@ from hyperlabel import (
     PartialBinaryRelevance,
     outofcore,
 )
+from hyperlabel.outofcore._checkpoint import write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
 from hyperlabel.outofcore._progress import Progress
 
@@ -260,6 +261,73 @@ def _wait_for(path):
     while not path.exists():
         assert time.monotonic() < until, "the fit never wrote a checkpoint"
         time.sleep(0.05)
+
+
+class Interrupted:
+    """Chunks of 40 rows of which the fifth cannot be read."""
+
+    def __init__(self, *arrays, broken=True):
+        self.arrays, self.broken = arrays, broken
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, i):
+        if self.broken and i == 5:
+            raise OSError("the disk is gone")
+        return tuple(array[40 * i : 40 * i + 40] for array in self.arrays)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("changed", ["X", "y", "weights", "weights at all"])
+def test_a_checkpoint_is_refused_for_other_data_of_the_same_shape(changed, container, data, tmp_path):
+    X, Y = data
+    weights = np.ones(len(X))
+    options = {"checkpoint": tmp_path / "half.npz", "checkpoint_seconds": 0.0}
+    with pytest.raises(OSError, match="the disk is gone"):
+        outofcore.fit(BinaryRelevance(), Interrupted(container(X), Y, weights), **options)
+    other = {
+        "X": (container(X + 5), Y, weights),
+        "y": (container(X), 1 - Y, weights),
+        "weights": (container(X), Y, 2 * weights),
+        "weights at all": (container(X), Y),
+    }[changed]
+    with pytest.raises(ValueError, match="other data"):
+        outofcore.fit(BinaryRelevance(), Interrupted(*other, broken=False), **options)
+    again = Interrupted(container(X), Y, weights, broken=False)
+    _same(outofcore.fit(BinaryRelevance(), again, **options), BinaryRelevance().fit(X, Y), X)
+
+
+def test_a_checkpoint_is_refused_for_files_written_since_and_for_other_classes(data, tmp_path):
+    X, Y = data
+    for name, array in (("X", X), ("Y", Y)):
+        np.save(tmp_path / f"{name}.npy", array)
+    np.savez(tmp_path / "rows.npz", X=X, Y=Y)
+    paths = tmp_path / "X.npy", tmp_path / "Y.npy"
+    for make, touched in (
+        (lambda: outofcore.RowChunks(*paths, rows=50), tmp_path / "Y.npy"),
+        (lambda: outofcore.FileChunks(tmp_path / "rows.npz", rows=50), tmp_path / "rows.npz"),
+    ):
+        identity = make().identity()
+        assert make().identity() == identity
+        when = touched.stat().st_mtime_ns + 1_000_000
+        os.utime(touched, ns=(when, when))
+        assert make().identity() != identity
+    y = np.arange(len(X)) % 3
+    options = {"checkpoint": tmp_path / "half.npz", "checkpoint_seconds": 0.0}
+    with pytest.raises(OSError, match="the disk is gone"):
+        outofcore.fit(BinaryRelevance(), Interrupted(X, y), classes=[0, 1, 2], **options)
+    with pytest.raises(ValueError, match="other data"):
+        outofcore.fit(BinaryRelevance(), Interrupted(X, y, broken=False), classes=[0, 1, 2, 3], **options)
+
+
+def test_a_checkpoint_with_indices_out_of_range_or_odd_parts_is_refused(data, tmp_path):
+    path, rows = tmp_path / "half.npz", sparse.csr_array(np.eye(3))
+    rows.indices[0] = 10**6
+    for arrays in ({"sums:x": rows}, {"other:x": np.ones(3)}, {"state": np.asarray("[1]")}):
+        write_arrays(path, {"state": np.asarray('{"stage": "sum", "place": [0, 0], "rows": 0}')} | arrays)
+        with pytest.raises(ValueError, match="not a checkpoint"):
+            outofcore.fit(BinaryRelevance(), [data], checkpoint=path)
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(data, tmp_path):

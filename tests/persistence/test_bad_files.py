@@ -242,7 +242,7 @@ def test_indices_out_of_range_never_reach_compiled_code(good, tmp_path):
     indices[0] = 10**6
     refused(forge(good, tmp_path / "a", members={name: npy(indices)}), "damaged or tampered")
     table = array_name(good, "log_odds_")
-    refused(forge(good, tmp_path / "b", members={table: npy(np.zeros((1, 1)))}), "does not repeat")
+    refused(forge(good, tmp_path / "b", members={table: npy(np.zeros((1, 1)))}), "does not describe")
 
 
 class Bomb:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from hyperlabel._files import write_text
 from hyperlabel.cli._input import input_options
 
 READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
@@ -90,7 +91,7 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         html = comparison_report(comparison)
     out = Path(options["out_path"])
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(html, encoding="utf-8")
+    write_text(out, html)
     _say(comparison, out, as_json)
 
 

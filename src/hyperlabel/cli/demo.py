@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from hyperlabel._files import write_text
+
 _SCORING = "f1_micro"
 # What the table shows of `hyperlabel.metrics.evaluate`.
 _SHOWN = {
@@ -104,7 +106,7 @@ def _report(comparison: Any, out_path: str) -> str | None:
         return None
     out = Path(out_path)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(html, encoding="utf-8")
+    write_text(out, html)
     return str(out)
 
 

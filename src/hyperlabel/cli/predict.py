@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
+from hyperlabel._files import replacing
 from hyperlabel.cli._config import config_option
 
 _BLOCK = 4096  # rows scored at a time
@@ -113,16 +112,9 @@ def written(output: str) -> Iterator[Any]:
     if output == "-":
         yield sys.stdout
         return
-    target = Path(output)
-    if not target.resolve().parent.is_dir():
-        raise ValueError(f"There is no folder {target.parent} to write {target.name} to: make it first.")
-    with tempfile.NamedTemporaryFile(
-        "w", dir=target.resolve().parent, delete=False, encoding="utf-8", newline=""
-    ) as out:
+    with replacing(output) as file:
+        out = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
             yield out
-        except BaseException:
-            out.close()
-            os.unlink(out.name)
-            raise
-    os.replace(out.name, target)
+        finally:
+            out.detach()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from hyperlabel._files import write_text
+
 
 @click.command()
 @click.argument("store_path", metavar="STORE")
@@ -35,5 +37,5 @@ def report(
         html = comparison_report(Comparison(store, suite or comparisons[-1], scoring=scoring, rope=rope))
     out = Path(out_path)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(html, encoding="utf-8")
+    write_text(out, html)
     click.echo(f"Report: {out}")

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from hyperlabel._files import write_text
+
 
 @click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
@@ -123,7 +125,7 @@ def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) 
 
     out = Path(options["out_path"])
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(reproduction_report(results, record), encoding="utf-8")
+    write_text(out, reproduction_report(results, record))
     if options["markdown"]:
         _write_markdown(results, record, Path(options["markdown"]))
 
@@ -148,7 +150,7 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
             "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
         ]
         text = "\n\n".join([*head, *(r.markdown() for r in mine)])
-        (folder / f"{paper}{'-quick' if quick else ''}.md").write_text(text, encoding="utf-8")
+        write_text(folder / f"{paper}{'-quick' if quick else ''}.md", text)
 
 
 def _print(result: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
 
 
@@ -41,8 +42,8 @@ def update(
     """Merge the labelled rows of NEW into MODEL, forget rows, and add, drop or rename labels.
 
     Equal to a fit on all rows at once, with the words and λ of the first fit; cuts are kept. The file
-    changes only once everything has worked: the rows of every file are forgotten, or none. Labels change
-    first, so NEW uses the new names.
+    changes only once everything has worked: the rows of every file are forgotten, or none; a second update
+    of it waits for the first. Labels change first, so NEW uses the new names.
     """
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
@@ -53,6 +54,9 @@ def update(
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
+    if Path(model).is_file():  # until the command ends: another update would be lost
+        said = f"{model} is being updated by another process: waiting until it is done."
+        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
         file = open_model(model)
     names = [renames.get(name, name) for name in file.columns.label_names]

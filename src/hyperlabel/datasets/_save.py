@@ -1,17 +1,17 @@
-"""Writing data sets: npz, LIBSVM and XMC, to a temporary file that is then renamed."""
+"""Writing data sets: npz, LIBSVM and XMC."""
 
 from __future__ import annotations
 
 import gzip
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 from scipy import sparse
+
+from hyperlabel._files import replacing
 
 if TYPE_CHECKING:
     from hyperlabel.datasets._dataset import Dataset
@@ -27,29 +27,6 @@ FORMATS = {
 _DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
 
 
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a temporary file beside ``path`` that takes its place only once written in full."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent}: make it first.")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            if path.suffix.lower() == ".gz":
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-                    yield cast(BinaryIO, packed)
-            else:
-                yield raw
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files only the owner can read
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None) -> Path:
     """Write a data set; see `Dataset.save`."""
     path = Path(path)
@@ -61,7 +38,11 @@ def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None)
     if format not in _WRITERS:
         raise ValueError(f"format must be one of {', '.join(_WRITERS)}, not {format!r}.")
     with replacing(path) as file:
-        _WRITERS[format](data, file)
+        if path.suffix.lower() == ".gz":
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                _WRITERS[format](data, cast(BinaryIO, packed))
+        else:
+            _WRITERS[format](data, file)
     return path
 
 

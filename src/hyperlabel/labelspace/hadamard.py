@@ -55,6 +55,7 @@ class HadamardEncoder(Encoder):
     True
     """
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m l", "gram_": "l l", "vertex_": "l"}
     _rules: ClassVar = {
         "n_components": COMPONENTS,
         "decoder": one_of("cosamp", "omp"),

@@ -96,6 +96,13 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     (2, 5)
     """
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {
+        "vertices_": "v k",
+        "_dual_": "v m",
+        "codes_": "v m",
+        "_coef_": "n m",
+        "_offset_": "k",
+    }
     _rules: ClassVar = {
         "n_components": COMPONENTS,
         "label_kernel": one_of("rbf", "linear", "poly"),

@@ -68,6 +68,12 @@ class LabelPowerset(MultiLabelClassifier):
     (2, 5)
     """
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {
+        "vertices_": "v k",
+        "counts_": "v",
+        "coef_": "v d",
+        "intercept_": "v",
+    }
     _rules: ClassVar = {"min_count": whole(1), "alpha": number(0)}
     _inner = "estimator"
 

@@ -71,6 +71,7 @@ class LabelTopicModel(MultiLabelClassifier):
     (2, 5)
     """
 
+    _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "t k", "coef_": "t d", "intercept_": "t"}
     _rules: ClassVar = {"n_topics": whole(1), "alpha": number(0), "n_init": whole(1)}
     _inner = "classifier"
 

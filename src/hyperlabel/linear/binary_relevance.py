@@ -155,6 +155,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
 
     _accepts_unknown_labels = True
     _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
+    _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
 
     def __init__(
         self,

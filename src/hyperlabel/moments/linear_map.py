@@ -7,7 +7,7 @@ predicted. Models that go through a few directions (projections, label spaces) k
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class LinearMap:
     >>> half.scores(np.array([[1.0], [0.0]])).tolist()
     [[0.5], [-0.5]]
     """
+
+    _fitted_shapes: ClassVar[dict[str, str]] = {"product": "k d", "intercept": "k"}
 
     product: Any
     intercept: np.ndarray

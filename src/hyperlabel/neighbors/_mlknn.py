@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -83,6 +83,8 @@ class MLkNN(MultiLabelClassifier):
     log_odds_: np.ndarray
     _rows: Any  # the training rows, searched at prediction
     _labels: sparse.csr_array
+
+    _fitted_shapes: ClassVar[dict[str, str]] = {"_rows": "n d", "_labels": "n k", "log_odds_": "k j"}
 
     def __init__(
         self,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from hyperlabel._files import replacing
+
+# What reading a damaged file can raise.
+_DAMAGE = (ValueError, KeyError, TypeError, OSError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -24,16 +29,8 @@ def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
             flat[f"{name}.shape"] = np.asarray(value.shape)
         else:
             flat[name] = np.asarray(value)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **flat)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez(file, **flat)
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -44,6 +41,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
     for name in [key.removesuffix(".indptr") for key in flat if key.endswith(".indptr")]:
         parts = tuple(flat[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
         arrays[name] = sparse.csr_array(parts, shape=tuple(flat[f"{name}.shape"]))
+        arrays[name].check_format(full_check=True)  # compiled code trusts these indices
     return arrays
 
 
@@ -80,17 +78,17 @@ class Checkpoint:
         try:
             arrays = read_arrays(self.path)
             head = json.loads(str(arrays.pop("state")))
-        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+            state = State(head["stage"], tuple(head["place"]), head["rows"])
+            for name, value in arrays.items():
+                kind, key = name.split(":", 1)
+                {"sums": state.sums, "scan": state.scan}[kind][key] = value
+        except _DAMAGE as error:
             raise ValueError(f"{self.path} is not a checkpoint: delete it or name another file.") from error
-        if head["identity"] != self.identity:
+        if head.get("identity") != self.identity:
             raise ValueError(
                 f"The checkpoint {self.path} belongs to another model or other data: delete it or name "
                 "another file."
             )
-        state = State(head["stage"], tuple(head["place"]), head["rows"])
-        for name, value in arrays.items():
-            kind, key = name.split(":", 1)
-            getattr(state, kind)[key] = value
         return state
 
     def remove(self) -> None:

@@ -17,7 +17,7 @@ from hyperlabel.moments.blocks import (
 )
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
 from hyperlabel.outofcore._progress import Progress
-from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source
+from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source, digest
 from hyperlabel.solvers.moments import Moments
 
 
@@ -52,7 +52,8 @@ def fit(
         up in float64; "double" multiplies in float64 too. Float64 rows are always summed in float64.
     checkpoint : path, default=None
         File in which the sums are kept every `checkpoint_seconds`. If it exists, the fit goes on
-        from there; at the end it is deleted.
+        from there; at the end it is deleted. It is refused for another estimator and for other
+        data, told by size and time of the files and by the content of the first chunk.
     checkpoint_seconds : float, default=30.0
         Time between two checkpoints.
     progress : bool, default=None
@@ -80,11 +81,12 @@ def fit(
     if precision not in ("auto", "double"):
         raise ValueError(f"precision must be 'auto' or 'double', got {precision!r}.")
     source = as_source(chunks)
-    _open(estimator, source, classes, memory_limit)
+    first = _open(estimator, source, classes, memory_limit)
     saved = None
     if checkpoint is not None:
         params = sorted(estimator.get_params().items())
-        saved = Checkpoint(checkpoint, [type(estimator).__name__, params, precision, source.identity()])
+        data = [None if classes is None else list(classes), source.identity(), digest(first)]
+        saved = Checkpoint(checkpoint, [type(estimator).__name__, params, precision, *data])
     run = _Run(estimator, source, saved, checkpoint_seconds, progress)
     if estimator._scans():
         use_scan(estimator, run.scan())
@@ -156,7 +158,7 @@ class _Run:
             self.saved.save(self.state)
 
 
-def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) -> None:
+def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) -> Chunk:
     for _, chunk in source.read():
         if chunk.X.shape[0]:
             if chunk.y is None:
@@ -169,7 +171,7 @@ def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) 
                 label_names=chunk.label_names,
                 memory_limit=memory_limit,
             )
-            return
+            return chunk
     raise ValueError("There are no rows in the chunks.")
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy import sparse
 
@@ -101,14 +102,15 @@ class RowChunks(Source):
 
     def identity(self) -> list[Any]:
         """Return what tells this source from another, for checkpoints."""
-        return [type(self).__name__, *self.X.shape, getattr(self.X, "name", "")]
+        paths = [part.path for part in (self.X, self.y) if isinstance(part, _NpyRows)]
+        return [type(self).__name__, *self.X.shape, self.rows, *map(file_identity, paths)]
 
 
 class _NpyRows:
     """Row slices of a C-ordered 2-D (or 1-D) ``.npy`` file by plain reads."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.name = path, path.name
+        self.path = path
         with open(path, "rb") as file:
             shape, fortran, dtype = npy_header(file)
             self.offset = file.tell()
@@ -174,7 +176,7 @@ class FileChunks(Source):
 
     def identity(self) -> list[Any]:
         """Return what tells this source from another, for checkpoints."""
-        return [type(self).__name__, self.rows, *([path.name, path.stat().st_size] for path in self.paths)]
+        return [type(self).__name__, self.rows, *map(file_identity, self.paths)]
 
 
 class Items(Source):
@@ -197,6 +199,23 @@ class Items(Source):
     def identity(self) -> list[Any]:
         """Return what tells this source from another, for checkpoints."""
         return [type(self).__name__, self.n_items]
+
+
+def file_identity(path: Path) -> list[Any]:
+    """Return what changes when a file, or a file of a folder, does."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+
+
+def digest(chunk: Chunk) -> str:
+    """Return a number for the rows, labels, weights and names of a chunk: other data have another."""
+    parts = (
+        chunk.X,
+        chunk.y,
+        chunk.sample_weight,
+        None if chunk.label_names is None else list(chunk.label_names),
+    )
+    return str(joblib.hash([_plain(part) for part in parts], hash_name="sha1"))
 
 
 def as_source(chunks: Any) -> Source:
@@ -232,6 +251,16 @@ def _as_chunk(item: Any) -> Chunk:
     if isinstance(item, tuple) and len(item) in (2, 3):
         return Chunk(*item)
     return Chunk(item)
+
+
+def _plain(part: Any) -> Any:
+    """Return what a part holds without what it remembers about itself."""
+    if sparse.issparse(part):
+        rows = sparse.csr_array(part)
+        return [rows.shape, rows.data, rows.indices, rows.indptr]
+    if hasattr(part, "columns") and hasattr(part, "to_numpy"):
+        return [list(map(str, part.columns)), part.to_numpy()]
+    return part if part is None or isinstance(part, (list, tuple)) else np.ascontiguousarray(part)
 
 
 def _rows_of(values: Any) -> Any:

@@ -1,15 +1,12 @@
-"""The zip around a model: uncompressed members, each with its SHA-256; written whole or not at all."""
+"""The zip around a model: uncompressed members, each with its SHA-256."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-import os
-import tempfile
+import tokenize
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -65,7 +62,7 @@ class Reader:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except zipfile.BadZipFile as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise ModelFileError(
                 f"{path} is not a hyperlabel model file, or it was cut short: copy or save it again."
             ) from error
@@ -148,28 +145,6 @@ class Reader:
             raise ModelFileError(f"{name} in {self.path} is damaged: get the file again.") from error
 
 
-@contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path` that takes its place only when all went well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
-
-
 def _parse_npy(content: bytes, where: str) -> np.ndarray:
     """Read .npy bytes; the shape must account for every byte before anything is allocated."""
     stream = io.BytesIO(content)
@@ -180,7 +155,7 @@ def _parse_npy(content: bytes, where: str) -> np.ndarray:
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, fortran, dtype = read_header(stream)
-    except (ValueError, KeyError, SyntaxError) as error:
+    except (ValueError, KeyError, SyntaxError, TypeError, MemoryError, tokenize.TokenError) as error:
         raise ModelFileError(f"{where} is not a readable array: get the file again.") from error
     count = 1
     for size in shape:

@@ -14,8 +14,9 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 import hyperlabel
+from hyperlabel._files import replacing
 from hyperlabel.moments import Moments
-from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer, written_whole
+from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer
 from hyperlabel.persistence._errors import ModelFileError
 from hyperlabel.persistence._nodes import Decoder, Encoder
 from hyperlabel.persistence._probe import answers, probe_rows, same
@@ -71,7 +72,7 @@ def save(
         ) from error
     rows = probe_rows(model, X)
     told = {} if rows is None else answers(model, rows)
-    with written_whole(path) as file, Writer(file) as writer:
+    with replacing(path) as file, Writer(file) as writer:
         encoder = Encoder(writer.store)
         name = type(model).__name__
         manifest = {
@@ -134,6 +135,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
                 model.check_shapes()
             elif not hasattr(model, "get_params") or not isinstance(stored, dict):
                 raise TypeError("a model is an estimator, its answers are a dict")
+            decoder.check_parts()
         except ModelFileError:
             raise
         except _NONSENSE as error:

@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from hyperlabel.persistence import _registry
 from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._fitted import check_fitted
 
 _SPARSE = {
     name: getattr(sparse, name)
@@ -91,6 +92,9 @@ class Encoder:
         kind = type(value).__name__
         if kind not in _SPARSE:
             raise ModelFileError(f"{path} is a {kind}: convert it to csr_array before saving.")
+        if not kind.startswith("coo") and _has_duplicates(value):
+            value = value.copy()
+            value.sum_duplicates()
         if kind.startswith("coo"):
             fields = {"row": value.row, "col": value.col, "data": value.data}
         else:
@@ -204,10 +208,14 @@ class Decoder:
         arrays = tuple(self._read_array(node[name]) for name in ("data", "indices", "indptr"))
         found = cls(arrays, shape=shape)
         found.check_format(full_check=True)  # compiled code trusts these indices
+        if _has_duplicates(found):
+            raise ValueError("a sparse matrix holds an entry twice")
         return found
 
     def _read_random_state(self, node: dict[str, Any]) -> np.random.RandomState:
         name, keys, position, has_gauss, cached = node["state"]
+        if not 0 <= position <= 624 or has_gauss not in (0, 1):  # numpy reads there without looking
+            raise ValueError("no random state has such a position")
         found = np.random.RandomState()
         found.set_state((str(name), self._read_array(keys), int(position), int(has_gauss), float(cached)))
         return found
@@ -250,6 +258,11 @@ class Decoder:
         _registry.check_part(part, str(node["type"]))
         return part
 
+    def check_parts(self) -> None:
+        """Refuse parts whose attributes contradict each other, once all of them are there."""
+        for part in self._parts.values():
+            check_fitted(part)
+
     def _known(self, found: Any, name: Any) -> Any:
         if found is None:
             raise ModelFileError(
@@ -261,6 +274,11 @@ class Decoder:
 
 
 _KINDS = frozenset(name.removeprefix("_read_") for name in vars(Decoder) if name.startswith("_read_"))
+
+
+def _has_duplicates(value: Any) -> bool:
+    """Say whether a csr or csc matrix stores an entry twice; scikit-learn keeps some unsorted."""
+    return not (value.has_canonical_format or value.sorted_indices().has_canonical_format)
 
 
 def _is_frame(value: Any) -> bool:

@@ -40,6 +40,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     eigenvalues_: np.ndarray
     mean_: np.ndarray
     kernel_: KernelRows | None = None
+    _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m w", "eigenvalues_": "m", "mean_": "w"}
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows.

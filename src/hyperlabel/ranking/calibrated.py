@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -76,6 +76,12 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     >>> model.predict(X[:2]).shape
     (2, 5)
     """
+
+    _fitted_shapes: ClassVar[dict[str, str]] = {
+        "pairs_": "p two",
+        "pair_coef_": "p d",
+        "virtual_coef_": "k d",
+    }
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ the coefficients apply to X as the user gave it.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -127,6 +127,12 @@ class RankSVM(MultiLabelClassifier):
     >>> best.shape
     (3, 2)
     """
+
+    _fitted_shapes: ClassVar[dict[str, str]] = {
+        "coef_": "k d",
+        "intercept_": "k",
+        "dual_coef_": "k n",
+    }
 
     def __init__(
         self,

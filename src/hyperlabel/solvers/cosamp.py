@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
+from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.arrays import row_blocks
 
 GRAM_MAX = 16_384  # labels; G is then 2 GB, and past it decoding every row is out of reach anyway
@@ -129,7 +129,7 @@ def solve_sparse_codes(
     return SparseCodes(indices, values, residual, n_iter, K)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _largest(a, count, out):
     """Indices of the `count` largest entries of a ≥ 0, ties to the lowest index (unordered)."""
     best = np.full(count, -1.0)
@@ -148,7 +148,7 @@ def _largest(a, count, out):
                 filled += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar
+@compiled(fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar
 def _solve_support(G, c, support, m, z):
     """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky (LAPACK)."""
     A = np.empty((m, m))
@@ -172,7 +172,7 @@ def _solve_support(G, c, support, m, z):
             z[k] -= L[i, k] * z[i]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _correlate(G, c, support, m, z, proxy):
     """Proxy = c − G z: the correlations of what is still unexplained."""
     for j in range(len(c)):
@@ -184,7 +184,7 @@ def _correlate(G, c, support, m, z, proxy):
             proxy[j] -= v * row[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unexplained(c, support, m, z, proxy, square):
     """‖r − P z‖² = ‖r‖² − zᵀ(c + proxy) restricted to the support."""
     out = square
@@ -193,7 +193,7 @@ def _unexplained(c, support, m, z, proxy, square):
     return max(out, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _store(support, z, m, left, square, indices, values):
     order = np.argsort(support[:m])
     indices[:] = -1
@@ -204,7 +204,7 @@ def _store(support, z, m, left, square, indices, values):
     return np.sqrt(left / square) if square > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
     n, K = C.shape
     wide = min(3 * s, K)
@@ -252,7 +252,7 @@ def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_it
         residual[row] = _store(best_support, best_coefs, best_m, best, square[row], indices[row], values[row])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _omp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
     n, K = C.shape
     z, proxy, support = np.empty(s), np.empty(K), np.empty(s, np.int64)

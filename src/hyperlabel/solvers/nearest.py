@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from hyperlabel.solvers._compile import check_rows, compiled
 from hyperlabel.solvers.arrays import row_blocks
 
 
@@ -48,6 +48,8 @@ class Nearest:
     @classmethod
     def nothing_yet(cls, n_queries: int, k: int) -> Nearest:
         """Return room for k neighbours each, all infinitely far."""
+        if k < 1:  # compiled code looks at the last of them
+            raise ValueError(f"At least one neighbour must be looked for, got {k}.")
         return cls(np.full((n_queries, k), -1, dtype=np.int64), np.full((n_queries, k), np.inf))
 
 
@@ -74,9 +76,14 @@ def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> 
            [1, 2]])
     """
     skip = np.full(X.shape[0], -1) if skip is None else np.asarray(skip)
+    if X.ndim != 2 or T.ndim != 2 or X.shape[1] != T.shape[1]:  # compiled code trusts it
+        raise ValueError(f"X and T must have the same columns, got shapes {X.shape} and {T.shape}.")
     found = Nearest.nothing_yet(X.shape[0], k)
     if sparse.issparse(T):
-        _search_sparse(sparse.csr_array(X), sparse.csr_array(T), skip.astype(np.int64), found)
+        X, T = sparse.csr_array(X), sparse.csr_array(T)
+        check_rows(X)
+        check_rows(T)
+        _search_sparse(X, T, skip.astype(np.int64), found)
     else:
         _search_dense(X, T, skip.astype(np.int64), found)
     np.sqrt(np.maximum(found.distance, 0.0, out=found.distance), out=found.distance)
@@ -130,7 +137,7 @@ def _search_sparse(X: sparse.csr_array, T: sparse.csr_array, skip: np.ndarray, f
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _insert(distance, row, best_index, best_distance):
     """Put a row into the sorted list; an equal distance comes after the ones already there."""
     place = len(best_index) - 1
@@ -142,7 +149,7 @@ def _insert(distance, row, best_index, best_distance):
     best_index[place] = row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take_block(distances, first, skip, index, distance):
     k = index.shape[1]
     for i in range(distances.shape[0]):
@@ -151,7 +158,7 @@ def _take_block(distances, first, skip, index, distance):
                 _insert(distances[i, j], first + j, index[i], distance[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _center(X, center, moved):
     """Write X − center into `moved`; return the squared norms of its rows."""
     norms = np.empty(len(X))
@@ -165,7 +172,7 @@ def _center(X, center, moved):
     return norms
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _squared_distance(x, t):
     """Σ(x − t)² in a fixed order of four interleaved sums, so that equal rows tie exactly."""
     d = len(x)
@@ -180,7 +187,7 @@ def _squared_distance(x, t):
     return (a + b) + (c + e)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _refine_dense(X, T, product, x_norms, norms, skip, index, distance):
     """Keep rows whose lower bound is within the k-th smallest upper bound; measure those exactly."""
     n, d = T.shape
@@ -206,7 +213,7 @@ def _refine_dense(X, T, product, x_norms, norms, skip, index, distance):
                     _insert(exact, j, index[i], distance[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk_index(x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, n, skip, index, distance):
     k = index.shape[1]
     norms = np.zeros(n)

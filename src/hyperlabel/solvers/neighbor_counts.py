@@ -19,8 +19,9 @@ not O(m·K), except for writing dense scores.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from hyperlabel.solvers._compile import check_rows, compiled
 
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +52,12 @@ def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
     """Return table[l, count of l among the neighbours] for every row and label, m×K."""
     n_counts = neighbors.shape[1] + 1
-    if table.shape != (Y.shape[1], n_counts) or neighbors.max(initial=0) >= Y.shape[0]:
+    check_rows(Y)
+    if not Y.has_canonical_format:  # a label met twice in one row would be counted past the table's end
+        raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
+    if neighbors.min(initial=0) < 0 or neighbors.max(initial=0) >= Y.shape[0]:
+        raise ValueError(f"Neighbours must be rows of Y, 0 … {Y.shape[0] - 1}.")
+    if table.shape != (Y.shape[1], n_counts):
         raise ValueError(f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {table.shape}.")
     scores = np.empty((len(neighbors), Y.shape[1]))
     scores[:] = table[:, 0]
@@ -65,7 +71,7 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np
     return scores
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(neighbors, indptr, indices, counts, met):
     """Count the labels of the neighbours; return how many different ones were met."""
     n_met = 0
@@ -79,7 +85,7 @@ def _count(neighbors, indptr, indices, counts, met):
     return n_met
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _tables(neighbors, indptr, indices, n_labels):
     n, k = neighbors.shape
     all_rows = np.zeros((n_labels, k + 1))
@@ -97,7 +103,7 @@ def _tables(neighbors, indptr, indices, n_labels):
     return with_label, all_rows - with_label
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _look_up(neighbors, indptr, indices, table, scores):
     n_labels = len(table)
     counts, met = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)

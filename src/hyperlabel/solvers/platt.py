@@ -19,8 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from hyperlabel.solvers._compile import compiled
 
 BLOCK_ENTRIES = 2**22
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
@@ -126,7 +127,7 @@ def solve_platt(
     return PlattResult(slope, intercept, n_iter, gradient, bool((gradient <= tol).all()))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _loss(z, w, tz, t1, a, b):
     """Mean loss; t enters by Σwtz and Σwt alone."""
     loss = -a * tz - b * t1
@@ -136,7 +137,7 @@ def _loss(z, w, tz, t1, a, b):
     return loss
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _derivatives(z, w, tz, t1, a, b):
     """Gradient and Hessian at (a, b), one exponential for each row."""
     ga, gb, haa, hab, hbb = -tz, -t1, 0.0, 0.0, 0.0
@@ -151,7 +152,7 @@ def _derivatives(z, w, tz, t1, a, b):
     return ga, gb, haa, hab, hbb
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _step(a, ga, gb, haa, hab, hbb):
     """Return the Newton step and the largest component of the projected gradient (a ≥ 0)."""
     if a <= 0.0 and ga > 0.0:
@@ -163,7 +164,7 @@ def _step(a, ga, gb, haa, hab, hbb):
     return -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det, worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept, n_iter, gradient):
     k, n = scores.shape
     n_all = weights.sum()
@@ -206,7 +207,7 @@ def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept,
         n_iter[j], gradient[j] = steps, worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _plain_newton(z, w, tz, t1, a, b, tol, max_iter):
     """Full Newton steps while each at least halves the gradient: enough from a good start."""
     da, db, worst = _step(a, *_derivatives(z, w, tz, t1, a, b))
@@ -221,7 +222,7 @@ def _plain_newton(z, w, tz, t1, a, b, tol, max_iter):
     return a, b, done, worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _damped_newton(z, w, tz, t1, a, b, tol, max_iter):
     """Newton with a line search on the loss; a stays at 0 if the loss rises from there."""
     loss = _loss(z, w, tz, t1, a, b)

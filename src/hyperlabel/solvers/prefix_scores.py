@@ -27,7 +27,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
+
+from hyperlabel.solvers._compile import compiled
 
 Metric = Literal["ndcg", "precision", "f1_micro", "hamming_loss"]
 ROWS = 256  # a block of scores that stays in cache
@@ -146,7 +147,7 @@ def _score_callable(
     return values
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _top(scores, n_scores, values, best):
     """Put the places of the largest scores into `best`, largest first; of equals the first comes first."""
     filled, k = 0, len(best)
@@ -162,7 +163,7 @@ def _top(scores, n_scores, values, best):
             filled = min(filled + 1, k)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _still_top(scores, n_scores, best):
     """Whether the listed places still hold the largest scores, in the same order and without a tie."""
     for t in range(1, len(best)):
@@ -174,7 +175,7 @@ def _still_top(scores, n_scores, best):
     return reached == len(best)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _kth_largest(s, radius, reach, values):
     """Return the k-th largest of the lower bounds s − radius·reach: the bar of a place among the best."""
     k = len(values)
@@ -190,7 +191,7 @@ def _kth_largest(s, radius, reach, values):
     return values[k - 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bar(s, radius, reach, leaders):
     """Bound the k-th largest score of the leg from below, by the k labels that were best before it."""
     low = np.float32(np.inf)
@@ -199,7 +200,7 @@ def _bar(s, radius, reach, leaders):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _may_reach(s, radius, reach, bar, names):
     """Name the labels whose score may reach the bar; whole stretches are ruled out by a vectorised count."""
     found = 0
@@ -216,7 +217,7 @@ def _may_reach(s, radius, reach, bar, names):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gain(best, names, relevant, discount, ideal, size):
     """Return nDCG@k and the hits of one row."""
     gain, hits = 0.0, 0
@@ -227,7 +228,7 @@ def _gain(best, names, relevant, discount, ideal, size):
     return (gain / ideal[min(size, len(best))] if size > 0 else 0.0), hits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, counting, sums):
     """Score grid[0] (the components in S), then follow the labels that count up to grid[-1]."""
     n, K = S.shape

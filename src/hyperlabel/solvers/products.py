@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from hyperlabel.solvers._compile import compiled
 
 WIDE = 16
 
@@ -24,14 +25,14 @@ def sparse_times_dense(A: Any, B: np.ndarray) -> np.ndarray:
     >>> sparse_times_dense(sparse.csr_array(np.eye(2, 3)), np.ones((3, 20))).sum()
     np.float64(40.0)
     """
-    if B.ndim != 2 or B.shape[1] < WIDE or A.dtype != B.dtype:
+    if B.ndim != 2 or B.shape[1] < WIDE or A.dtype != B.dtype or A.shape[1] != B.shape[0]:
         return A @ B
     out = np.zeros((A.shape[0], B.shape[1]), dtype=B.dtype)
     _multiply(A.indptr, A.indices, A.data, np.ascontiguousarray(B), out)
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _multiply(indptr, indices, data, B, out):
     for i in range(len(indptr) - 1):
         row = out[i]

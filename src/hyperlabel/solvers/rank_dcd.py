@@ -27,9 +27,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.rank_problem import (
     FLOAT32_ROOM,
     RankProblem,
@@ -172,7 +172,7 @@ class _State:
         return gap / max(dual + gap, 1e-300), top, bottom, busy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _clip_to_box(alpha, start, indptr, indices, upper, cost, room):
     cell = np.empty(1, alpha.dtype)
     for i in range(start.shape[0] - 1):
@@ -186,7 +186,7 @@ def _clip_to_box(alpha, start, indptr, indices, upper, cost, room):
                 alpha[t] = min(max(alpha[t], 0.0), cell[0])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _pair_steps(
     f, on, n_on, off, n_off, alpha, t, norm, upper, cost, room, low, high, step, rival, moved, cell
 ):
@@ -232,7 +232,7 @@ def _pair_steps(
     return gap, top, bottom, change, stay, any_moved
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _epoch_dense(
     X, norms, order, indptr, indices, start, upper, cost, room, low, high, alpha, W, b, busy
 ):  # fmt: skip
@@ -269,7 +269,7 @@ def _epoch_dense(
     return gap, top, bottom, change
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _epoch_sparse(
     data, columns, rows, offsets, constant, norms, order, indptr, indices, start, upper, cost, room,
     low, high, alpha, V, c, g, busy,

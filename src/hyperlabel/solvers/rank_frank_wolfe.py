@@ -17,8 +17,8 @@ References
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.rank_problem import RankProblem, RankResult, relative_gap, split_labels
 
 
@@ -93,7 +93,7 @@ def _vertex(
     return C * loss, C * W_new, C * b_new, C * total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _short_margins(F, first, indptr, indices, unit, cost, beta):
     """Loss, Σs and β of the vertex s for a block of rows, all per unit of C."""
     k = F.shape[1]

@@ -32,9 +32,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
 
 # A float32 dual may round up past its box: the box is drawn in by more than that.
@@ -192,7 +192,7 @@ def rank_memory(n: int, d: int, k: int, n_pairs: int, dual_dtype: Any = np.float
     return n_pairs * np.dtype(dual_dtype).itemsize + 4 * 8 * d * k + 2 * block + 5 * 8 * n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_labels(i, indptr, indices, on, off):
     """List the relevant and irrelevant labels of row i; return how many of each."""
     k = off.shape[0]
@@ -208,7 +208,7 @@ def split_labels(i, indptr, indices, on, off):
     return n_on, n_off
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _hinge_sum(top, rivals, n_rivals):
     total = 0.0
     for j in range(n_rivals):
@@ -216,7 +216,7 @@ def _hinge_sum(top, rivals, n_rivals):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_loss(F, first, indptr, indices, unit, cost):
     """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at row `first`."""
     k = F.shape[1]
@@ -235,7 +235,7 @@ def pair_loss(F, first, indptr, indices, unit, cost):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def block_sums(first, indptr, indices, start, alpha, beta):
     """Fill β (15) of the rows from `first` on; return the sum of their α."""
     k = beta.shape[1]

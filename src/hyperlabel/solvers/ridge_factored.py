@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -42,6 +42,8 @@ class RidgeResult:
         XcᵀXc when λ = 0; sample route: the same with XcXcᵀ and Fc; Krylov: the largest such
         ratio over the columns.
     """
+
+    _fitted_shapes: ClassVar[dict[str, str]] = {"coef": "d m", "intercept": "m"}
 
     coef: np.ndarray
     intercept: np.ndarray

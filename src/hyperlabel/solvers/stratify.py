@@ -32,8 +32,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from hyperlabel.solvers._compile import compiled
 
 # Two wishes closer than this are equal: shares like 1/3 leave dust after subtraction.
 _DUST = 1e-12
@@ -118,7 +119,7 @@ def solve_stratify(
     return Stratification(fold, float(missed.mean()) if len(missed) else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _deal(
     indptr, indices, data, label_ptr, label_units, size, totals, wanted, room, rank, draws, shares, exact
 ):
@@ -160,7 +161,7 @@ def _deal(
     return fold
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _choose(wish, room, exact, draw):
     """Return the fold with the largest wish; ties to the most room, further ties by `draw` in [0, 1)."""
     best_wish, best_room, ties = -np.inf, -np.inf, 0
@@ -185,12 +186,12 @@ def _choose(wish, room, exact, draw):
 # -- a heap of labels by (positives left, rank), with decrease-key -----------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _before(left, rank, a, b):
     return left[a] < left[b] or (left[a] == left[b] and rank[a] < rank[b])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _build_heap(left, rank):
     heap = np.empty(len(left), np.int64)
     place = np.full(len(left), -1, np.int64)
@@ -204,7 +205,7 @@ def _build_heap(left, rank):
     return heap, place, length
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rise(heap, place, left, rank, i):
     label = heap[i]
     while i > 0 and _before(left, rank, label, heap[(i - 1) // 2]):
@@ -215,7 +216,7 @@ def _rise(heap, place, left, rank, i):
     place[label] = i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sink(heap, place, length, left, rank, i):
     label = heap[i]
     while 2 * i + 1 < length:
@@ -231,7 +232,7 @@ def _sink(heap, place, length, left, rank, i):
     place[label] = i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _remove(heap, place, length, left, rank, label):
     i = place[label]
     place[label] = -1
@@ -245,7 +246,7 @@ def _remove(heap, place, length, left, rank, label):
     return length
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _moved(heap, place, length, left, rank, label):
     """Restore the heap after `left[label]` fell; a label with none left leaves it."""
     if place[label] < 0:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from hyperlabel.solvers._compile import check_rows, compiled
 
 TINY = 1e-300  # tells a label of the best set, tied with another set, from one outside it
 
@@ -34,6 +35,7 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
     (array([[0.7, 0.7]]), array([[-inf,  0.2]]))
     """
     n, K = len(S), vertices.shape[1]
+    check_rows(vertices)
     if S.shape[1] != vertices.shape[0]:  # compiled code trusts it
         raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
     on, off = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
@@ -66,7 +68,7 @@ def label_margins(on: np.ndarray, off: np.ndarray, chosen: np.ndarray) -> np.nda
     return np.where(chosen, np.maximum(margin, TINY), np.minimum(margin, 0.0))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best(S, indptr, indices, on, off):
     n, C = S.shape
     K = on.shape[1]

@@ -1,0 +1,149 @@
+"""Files that are either old or new, never half written; and one writer of a file at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import BinaryIO
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # not on Windows: leftovers stay there, and nobody waits
+    fcntl = None
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file beside `path` that takes its place only once written in full and on disk.
+
+    The permissions are those of the file replaced, or the ones the umask leaves a new file. What a
+    killed writer of the same file left behind is removed. A device or pipe is written to as it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder, "notes.txt")
+    ...     with replacing(target) as file:
+    ...         _ = file.write(b"done")
+    ...         print(target.exists())
+    ...     target.read_text()
+    False
+    'done'
+    """
+    target = Path(os.path.realpath(path))  # through links, which stay
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {Path(path).parent}: make it first.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as device:
+            yield device
+        return
+    _remove_leftovers(target)
+    temporary: Path | None = None
+    try:
+        handle, temporary = _create_beside(target)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if fcntl is not None:  # while the lock keeps others from tidying it away
+                os.replace(temporary, target)
+        if fcntl is None:  # Windows renames closed files only
+            os.replace(temporary, target)
+        _sync_folder(target.parent)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and _is_about(error, temporary):
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replace a file by a text in UTF-8, whole or not at all."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], waiting: Callable[[], None]) -> Iterator[None]:
+    """Be the only one to read, change and replace a file; call `waiting` first if another does.
+
+    The lock is on the file itself, so nothing is left beside it. One who waited finds the file
+    replaced, and waits again for the new one.
+    """
+    while fcntl is not None:
+        with open(path, "r+b" if os.access(path, os.W_OK) else "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                yield
+                return
+    yield
+
+
+def _create_beside(target: Path) -> tuple[int, Path]:
+    """Make a new file for the owner of `target`, held by a lock for as long as it is open."""
+    try:
+        kept: int | None = os.stat(target).st_mode & 0o777
+    except FileNotFoundError:
+        kept = None
+    while True:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        try:
+            handle = os.open(temporary, flags, 0o666 if kept is None else kept)
+        except OSError as error:
+            error.filename = str(target)
+            raise
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks keeps its leftovers
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.fstat(handle).st_nlink:  # taken for a leftover just before the lock
+                os.close(handle)
+                continue
+        if kept is not None and hasattr(os, "fchmod"):
+            os.fchmod(handle, kept)
+        return handle, temporary
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Delete temporary files of this target that no living writer holds."""
+    if fcntl is None:
+        return
+    mine = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp")
+    with suppress(OSError):
+        for name in filter(mine.fullmatch, os.listdir(target.parent)):
+            with suppress(OSError), open(target.with_name(name), "rb") as leftover:
+                fcntl.flock(leftover, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(leftover.name)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the new name on disk, where folders can be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _is_about(error: OSError, temporary: Path | None) -> bool:
+    if error.filename is None:
+        return error.errno in _FULL
+    return temporary is not None and str(error.filename) == str(temporary)

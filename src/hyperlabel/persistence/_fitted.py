@@ -1,0 +1,123 @@
+"""What a loaded part may hold: fitted attributes that fit each other, indices that stay in range.
+
+Compiled code trusts its arrays (numba's, scipy's sparse products, scikit-learn's hashing), so a
+file must not be able to make one part say "column 7" to another that has five.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, PolynomialFeatures
+
+from hyperlabel._validation import TargetLayout
+
+
+def check_fitted(part: Any) -> None:
+    """Raise a ValueError or TypeError if the state of a part contradicts itself."""
+    cls = type(part)
+    if cls.__module__.startswith("sklearn.") and hasattr(cls, "_parameter_constraints"):
+        part._validate_params()  # a hash into 0 columns divides by zero
+    if cls.__module__.startswith("sklearn.feature_extraction") and hasattr(part, "vocabulary_"):
+        _check_columns(part.vocabulary_)
+    for known, check in _SKLEARN.items():
+        if cls is known:
+            check(part)
+    if hasattr(cls, "_fitted_shapes"):
+        _check_shapes(part)
+
+
+def _check_shapes(part: Any) -> None:
+    """Compare arrays with the shapes their classes declare; a letter stands for one length everywhere.
+
+    k is the number of label columns, c of classes, d of features; other letters are free.
+    """
+    state = vars(part)
+    lengths: dict[str, int] = {}
+    if (layout := state.get("_layout")) is not None:
+        if not isinstance(layout, TargetLayout) or layout.kind not in ("multilabel", "binary", "multiclass"):
+            raise TypeError("the layout of y is none")
+        lengths = {"k": layout.n_columns, "c": len(layout.classes)}
+        _match("label_names", layout.label_names, "c", lengths)
+    if (width := state.get("n_features_in_")) is not None:
+        if type(width) is not int or width < 0:
+            raise TypeError("n_features_in_ is not a number of features")
+        lengths["d"] = width
+    shapes: dict[str, str] = {}
+    for cls in reversed(type(part).__mro__):
+        shapes |= vars(cls).get("_fitted_shapes", {})
+    for name, wanted in shapes.items():
+        if state.get(name) is not None:
+            _match(name, state[name], wanted, lengths)
+
+
+def _match(name: str, value: Any, wanted: str, lengths: dict[str, int]) -> None:
+    shape, letters = tuple(value.shape), wanted.split()
+    if len(shape) != len(letters):
+        raise ValueError(f"{name} has {len(shape)} dimensions, not {len(letters)}")
+    for letter, length in zip(letters, shape, strict=True):
+        if lengths.setdefault(letter, length) != length:
+            raise ValueError(f"{name} has shape {shape}, which does not fit the other attributes")
+
+
+def _check_columns(vocabulary: Any) -> None:
+    """A vocabulary numbers its words 0, 1, …: the numbers become column indices unseen."""
+    if type(vocabulary) is not dict:
+        raise TypeError("a vocabulary is a dict")
+    if sorted(map(_whole, vocabulary.values())) != list(range(len(vocabulary))):
+        raise ValueError("the vocabulary does not number its words 0, 1, …")
+
+
+def _whole(number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise TypeError(f"{number!r:.40} is not an index")
+    return int(number)
+
+
+def _check_one_hot(part: OneHotEncoder) -> None:
+    """Follow every category to its column, as `transform` does without looking."""
+    if not hasattr(part, "categories_"):
+        return
+    n = len(part.categories_)
+    nothing: list[Any] = [None] * n
+    infrequent = part._infrequent_indices if part._infrequent_enabled else nothing
+    mappings = part._default_to_infrequent_mappings if part._infrequent_enabled else nothing
+    drops = nothing if part._drop_idx_after_grouping is None else part._drop_idx_after_grouping
+    widths = [_whole(width) for width in part._n_features_outs]
+    if not len(infrequent) == len(mappings) == len(drops) == len(widths) == n or part.n_features_in_ != n:
+        raise ValueError("the encoder does not have one of each for every feature")
+    for i, categories in enumerate(part.categories_):
+        if categories.dtype.kind not in "OUS" and not (np.diff(categories[~np.isnan(categories)]) > 0).all():
+            raise ValueError("numeric categories are not in order")
+        codes = np.arange(len(categories))
+        if infrequent[i] is not None:
+            codes = np.append(codes, infrequent[i][:1])
+        if mappings[i] is not None:
+            codes = np.take(mappings[i], codes)
+        if drops[i] is not None:
+            codes = codes[codes != drops[i]]
+            codes[codes > drops[i]] -= 1
+        if codes.dtype.kind != "i" or ((codes < 0) | (codes >= widths[i])).any():
+            raise ValueError("the columns of the encoder are not those of its categories")
+
+
+def _check_polynomial(part: PolynomialFeatures) -> None:
+    """The columns are allocated from a stored number, and filled by the powers there are."""
+    if not hasattr(part, "n_output_features_"):
+        return
+    fresh = PolynomialFeatures(**part.get_params()).fit(np.zeros((1, part.n_features_in_)))
+    for name in ("n_output_features_", "_n_out_full", "_min_degree", "_max_degree"):
+        if vars(part).get(name) != vars(fresh).get(name):
+            raise ValueError(f"{name} of PolynomialFeatures is not what its degree makes it")
+
+
+def _check_binarizer(part: MultiLabelBinarizer) -> None:
+    part._cached_dict = None  # made anew from the classes
+
+
+_SKLEARN = {
+    OneHotEncoder: _check_one_hot,
+    PolynomialFeatures: _check_polynomial,
+    MultiLabelBinarizer: _check_binarizer,
+}

@@ -1,0 +1,233 @@
+"""The one way files are written: whole or not at all, with the permissions the user chose."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hyperlabel
+from hyperlabel import outofcore
+from hyperlabel._files import locked, replacing, write_text
+from hyperlabel.datasets import make_multilabel
+
+SOURCE = Path(hyperlabel.__file__).parent
+
+
+def save_model(path):
+    hyperlabel.save(hyperlabel.BinaryRelevance().fit(np.eye(4), np.eye(4, 2, dtype=int)), path)
+
+
+def save_data(path):
+    make_multilabel(10, 3, 4, random_state=0).save(path)
+
+
+def save_predictions(path):
+    model = hyperlabel.BinaryRelevance().fit(np.eye(4), np.eye(4, 2, dtype=int))
+    outofcore.predict(model, [(np.eye(4), None)], path.parent / "parts")
+    os.link(path.parent / "parts" / "part-000000.npz", path)
+
+
+def save_report(path):
+    write_text(path, "<html></html>")
+
+
+WRITERS = [save_model, save_data, save_predictions, save_report]
+
+
+@pytest.fixture
+def strict_umask():
+    before = os.umask(0o027)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_the_kernel_applies_the_umask_and_nobody_changes_it(write, tmp_path, strict_umask, monkeypatch):
+    def forbidden(mask):
+        raise AssertionError("the umask belongs to the whole process")
+
+    monkeypatch.setattr(os, "umask", forbidden)
+    write(tmp_path / "x.npz")
+    monkeypatch.undo()
+    assert stat.S_IMODE((tmp_path / "x.npz").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_file_and_folder_are_on_disk_when_the_writer_returns(write, tmp_path, monkeypatch):
+    synced = []
+    really = os.fsync
+
+    def fsync(handle):
+        synced.append(stat.S_ISDIR(os.fstat(handle).st_mode))
+        really(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write(tmp_path / "x.npz")
+    assert synced == [False, True]
+
+
+@pytest.mark.parametrize("write", [save_model, save_data, save_report])
+def test_a_missing_folder_is_named_as_the_user_wrote_it(write, tmp_path):
+    with pytest.raises(FileNotFoundError, match=f"There is no folder {tmp_path / 'no'}: make it first"):
+        write(tmp_path / "no" / "x.npz")
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write(tmp_path / "folder.npz")
+
+
+def test_permissions_of_the_old_file_stay_and_so_do_links(tmp_path):
+    target = tmp_path / "real.txt"
+    write_text(target, "old")
+    target.chmod(0o600)
+    (tmp_path / "link.txt").symlink_to(target)
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_device_is_written_to_not_replaced():
+    write_text("/dev/null", "gone")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    write_text(tmp_path / "a", "old")
+
+    def half():
+        with replacing(tmp_path / "a") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        half()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_full_disk_names_the_target_and_leaves_the_old_file(tmp_path):
+    target = tmp_path / "big.html"
+    write_text(target, "old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="big.html") as caught:
+            write_text(target, "x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.errno == errno.EFBIG
+    assert ".tmp" not in str(caught.value)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+KILLED = """
+import os, signal, sys
+from hyperlabel._files import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(bytes(10**6))
+    file.flush()
+    print("half", flush=True)
+    signal.pause()
+"""
+
+
+def test_the_leftover_of_a_killed_writer_goes_with_the_next_one_and_a_living_writer_keeps_its_own(tmp_path):
+    target = tmp_path / "m.hyper"
+    other = tmp_path / ".m.hyper.notes.tmp"
+    other.write_text("not ours")
+    killed, living = (
+        subprocess.Popen([sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    )
+    try:
+        for process in (killed, living):
+            assert process.stdout.readline() == "half\n"
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert len(list(tmp_path.glob(".m.hyper.*.tmp"))) == 3
+        write_text(target, "whole")
+        left = sorted(tmp_path.glob(".m.hyper.*.tmp"))
+        assert len(left) == 2  # the living one's and the user's
+        assert other in left
+    finally:
+        for process in (killed, living):
+            process.kill()
+            process.wait()
+            process.stdout.close()
+    write_text(target, "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".m.hyper.notes.tmp", "m.hyper"]
+
+
+def test_many_writers_of_one_file_end_in_one_whole_file(tmp_path):
+    errors = []
+
+    def work(text):
+        try:
+            for _ in range(20):
+                write_text(tmp_path / "a", text)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(letter * 1000,)) for letter in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    (only,) = tmp_path.iterdir()
+    assert only.read_text() in {letter * 1000 for letter in "abcd"}
+
+
+def test_one_at_a_time_changes_a_file(tmp_path):
+    path, waited = tmp_path / "n", []
+    write_text(path, "0")
+
+    def add():
+        for _ in range(25):
+            with locked(path, lambda: waited.append(1)):
+                write_text(path, str(int(path.read_text()) + 1))
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() == "100"
+    assert [found.name for found in tmp_path.iterdir()] == ["n"]
+
+
+def test_nothing_in_the_library_writes_a_file_in_another_way():
+    """Only `_files` makes files; a temporary folder and a device of the kernel are not results."""
+    allowed = {("cli/_model.py", "write_bytes"), ("experiments/measure.py", "open")}
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        where = path.relative_to(SOURCE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            attribute = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if attribute in (
+                "write_text",
+                "write_bytes",
+                "mkstemp",
+                "NamedTemporaryFile",
+                "umask",
+                "replace",
+            ):
+                owner = getattr(node.func.value, "id", "")
+                if attribute != "replace" or owner == "os":
+                    found.add((where, attribute))
+            modes = [arg.value for arg in node.args[1:2] if isinstance(arg, ast.Constant)]
+            if getattr(node.func, "id", "") == "open" and modes and set(str(modes[0])) & set("wxa"):
+                found.add((where, "open"))
+    assert {one for one in found if one[0] != "_files.py"} == allowed
