@@ -177,23 +177,16 @@ def test_cross_fitting_projects_each_row_by_a_fit_that_did_not_see_it(kernel):
     assert_allclose(crossed, model.fit_transform(given, Y))  # and the folds are reproducible
 
 
-def test_cross_fitted_rows_speak_the_coordinates_of_transform():
-    X, Y = make_data(10, n=400, d=6)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_cross_fitted_rows_speak_the_coordinates_of_transform(seed):
+    """Three labels of equal strength: each fold finds its own rotation of the same three directions."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 6))
+    Y = (X[:, :3] + 0.3 * rng.normal(size=(200, 3)) > 0).astype(int)
     model = HypergraphSpectral(3, cross_fit=5, random_state=0)
     crossed, inside = model.fit_transform(X, Y), model.transform(X)
     for j in range(3):
-        assert np.corrcoef(crossed[:, j], inside[:, j])[0, 1] > 0.95
-
-
-def test_folds_are_turned_even_where_no_direction_stands_out():
-    """Three labels of equal strength: each fold has its own rotation of the same three directions."""
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(400, 6))
-    Y = (X[:, :3] + 0.3 * rng.normal(size=(400, 3)) > 0).astype(int)
-    model = HypergraphSpectral(3, cross_fit=5, random_state=0)
-    crossed, inside = model.fit_transform(X, Y), model.transform(X)
-    for j in range(3):
-        assert np.corrcoef(crossed[:, j], inside[:, j])[0, 1] > 0.95
+        assert np.corrcoef(crossed[:, j], inside[:, j])[0, 1] > 0.98
 
 
 def test_components_below_the_error_of_the_krylov_route_are_left_out():
