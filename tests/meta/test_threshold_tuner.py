@@ -13,7 +13,15 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from hyperlabel import PLST, BinaryRelevance, FreeSearchCV, ThresholdTuner, metrics, out_of_fold_scores
+from hyperlabel import (
+    PLST,
+    BinaryRelevance,
+    FreeSearchCV,
+    MultiLabelCalibrator,
+    ThresholdTuner,
+    metrics,
+    out_of_fold_scores,
+)
 from hyperlabel.decision import LabelSetSize, decide, global_cut, per_label_cuts
 from hyperlabel.meta.threshold import STRATEGIES
 from hyperlabel.model_selection import TimeOrderedSplit
@@ -208,3 +216,12 @@ def test_scores_of_a_free_search_are_taken_as_they_are(data):
     expected = per_label_cuts(search.fit(X, Y).oof_scores_, sparse.csr_array(Y * 1.0))
     np.testing.assert_allclose(tuned.thresholds_, expected.cuts)
     np.testing.assert_allclose(tuned.decision_function(X_new), search.decision_function(X_new))
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_the_wrapped_estimator_keeps_the_cv_of_the_user(cv):
+    X, y = make_multilabel_classification(n_samples=60, random_state=0)
+    for wrapper in (ThresholdTuner, MultiLabelCalibrator):
+        fitted = wrapper(BinaryRelevance(cv=cv)).fit(X, y).estimator_
+        assert fitted.cv == cv
+        assert hasattr(fitted, "oof_scores_") == (cv is not None)

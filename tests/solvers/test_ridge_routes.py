@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg, sparse
 
+from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
 from hyperlabel.solvers.operators import CenteredRows
 from hyperlabel.solvers.ridge import KrylovPath, choose_route, solve_ridge
@@ -81,6 +82,25 @@ def test_the_residual_of_the_krylov_route_is_the_true_one(shape):
         true = np.linalg.norm(image + alpha * Z - rhs, axis=0)[norms > 0] / norms[norms > 0]
         assert_allclose(claimed[norms > 0], true, rtol=1e-3, atol=1e-11)
         assert path.residual(alpha) <= 1e-5 or alpha < 0.5
+
+
+def test_rounding_is_no_new_direction_of_a_krylov_space():
+    rng = np.random.default_rng(0)
+    Q = linalg.qr(rng.normal(size=(60, 60)))[0]
+    A = (Q * np.repeat([1.0, 2.0], 30)) @ Q.T  # two eigenvalues: the space is full after two blocks
+    B = rng.normal(size=(60, 2))
+    space = block_lanczos(lambda V: A @ V, B, alpha=0.5, tol=0.0, max_iter=30)
+    assert space.converged
+    assert space.n_iter == 2
+    Z = space.expand(space.small_solution(0.5)[0])
+    assert_allclose(Z, linalg.solve(A + 0.5 * np.eye(60), B), atol=1e-12)
+
+
+@pytest.mark.parametrize("slack", [1e-10, -1e-10])
+def test_rounding_does_not_decide_the_sign_of_a_direction(slack):
+    W = np.array([[0.1], [-1.0], [1.0 + slack]])
+    assert_allclose(fix_signs(W), -W)
+    assert_allclose(fix_signs(-W), -W)
 
 
 def test_blocks_of_columns_give_the_same_coefficients():

@@ -164,7 +164,7 @@ def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:
     """Return (ZᵀZ + ρI)⁻¹ZᵀY; directions that the rows do not reach stay at 0."""
     s, Q = linalg.eigh(zz)
     s = np.maximum(s, 0.0)
-    floor = s[-1] * len(s) * np.finfo(np.float64).eps if len(s) else 0.0
+    floor = 10 * s[-1] * len(s) * np.finfo(np.float64).eps if len(s) else 0.0
     inverse = np.divide(1.0, s + alpha, out=np.zeros_like(s), where=s > floor)
     return Q @ (inverse[:, None] * (Q.T @ zy))
 

@@ -91,7 +91,7 @@ def fix_signs(W: np.ndarray) -> np.ndarray:
     """
     if not W.size:
         return W
-    rows = np.ascontiguousarray(W.T)
+    rows = np.array(W.T, order="C")  # a copy: the caller's W stays as it is
     size = np.abs(rows)
     first = (size >= (1 - 1e-6) * size.max(axis=1, keepdims=True)).argmax(axis=1)
     rows[rows[np.arange(len(rows)), first] < 0] *= -1.0

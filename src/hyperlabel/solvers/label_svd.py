@@ -145,7 +145,7 @@ def predictable_directions(
     """
     values, Q = linalg.eigh(moments.xx, driver="evd", check_finite=False)
     scale = np.maximum(values, 0.0) + alpha
-    floor = len(values) * np.finfo(np.float64).eps * float(scale[-1])
+    floor = 10 * len(values) * np.finfo(np.float64).eps * float(scale[-1])
     if alpha <= 0:
         refuse_ill_conditioned(scale[scale > floor])
     root = np.divide(1.0, np.sqrt(scale), out=np.zeros_like(scale), where=scale > floor)

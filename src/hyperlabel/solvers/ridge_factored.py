@@ -104,9 +104,12 @@ class FactoredPath:
 
     @property
     def rank_tolerance(self) -> float:
-        """Eigenvalues of A up to this count as zero: size·ε times the largest."""
+        """Eigenvalues of A up to this count as zero: 10·size·ε times the largest.
+
+        The rounding of a Gram and its eigenvalues exceeds size·ε once in a hundred times.
+        """
         s = self._eigen[0]
-        return float(s[-1] * len(s) * np.finfo(np.float64).eps) if len(s) else 0.0
+        return float(10 * s[-1] * len(s) * np.finfo(np.float64).eps) if len(s) else 0.0
 
     def _range(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_eigen` without the null space, largest eigenvalue first."""
