@@ -15,7 +15,15 @@ from scipy import sparse
 from hyperlabel.datasets._arff_columns import Columns
 from hyperlabel.datasets._arff_header import QUOTED, Attribute, split_values, unquote
 from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import BLANKS, WORD, find_words, read_digits, read_numbers, to_whole
+from hyperlabel.datasets._numbers import (
+    BLANKS,
+    MAX_PLAIN,
+    WORD,
+    find_words,
+    read_digits,
+    read_numbers,
+    to_whole,
+)
 
 _PAIR = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})\s*+|([^,\s'\"][^,]*))(?:,|$)", re.ASCII)
 
@@ -25,7 +33,7 @@ _PAIR = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})\s*+|([^,\s'\"][^,]*))(?:,|$)",
 def dense_block(block: bytes, first: int, columns: Columns, lines: LineReader) -> np.ndarray:
     """Rows × attributes as numbers."""
     width = len(columns.attributes)
-    if columns.is_plain:
+    if columns.is_plain and len(block) <= MAX_PLAIN:
         raw = _dense_plain(block, columns)
         if raw is not None:
             return raw
@@ -117,7 +125,7 @@ def _bad_value(
 def sparse_block(block: bytes, first: int, columns: Columns, lines: LineReader) -> sparse.csr_array:
     """Rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
     width = len(columns.attributes)
-    if columns.is_plain:
+    if columns.is_plain and len(block) <= MAX_PLAIN:
         raw = _sparse_plain(block, columns)
         if raw is not None:
             return raw
@@ -210,10 +218,8 @@ def _spaced_pairs(block: bytes) -> Pairs | None:
     expected = np.full(len(words.marks), 2)
     expected[opens] = 0
     expected[closes[pairs == 0]] = 0
-    if (words.before != expected).any() or not words.only_digits()[0::2].all():
-        return None
-    numbers = read_numbers(words)
-    if numbers is None:
+    numbers = None if (words.before != expected).any() else read_numbers(words)
+    if numbers is None or not words.only_digits()[0::2].all():
         return None
     return numbers[0::2], numbers[1::2].copy(), (words.finish - words.begin)[1::2], pairs
 

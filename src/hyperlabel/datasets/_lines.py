@@ -51,11 +51,13 @@ class DataError(ValueError):
 
 
 def decode(raw: bytes) -> str:
-    """Text of raw bytes: UTF-8 where it is valid, Latin-1 (which takes any byte) otherwise."""
+    """Text of raw bytes: lines that are valid UTF-8 as such, others as Latin-1 (which takes any byte)."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
-        return raw.decode("latin-1")
+        if b"\n" not in raw:
+            return raw.decode("latin-1")
+    return "\n".join(decode(line) for line in raw.split(b"\n"))
 
 
 class LineReader:
@@ -131,8 +133,11 @@ class LineReader:
             yield first, block.replace(b"\r\n", b"\n")
 
     def _fill(self) -> None:
+        held = len(self._rest) - self._at
+        # Within a long line as much again as there is, so that copying and searching stay linear in it.
+        wanted = max(self._block_bytes, min(held, MAX_LINE_BYTES + 1 - held))
         try:
-            chunk = self._file.read(self._block_bytes)
+            chunk = self._file.read(wanted)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.fail(
                 "the gzip data is damaged or cut short; get a complete copy of the file."
@@ -156,7 +161,7 @@ class LineReader:
         if self._rest.startswith(b"\xef\xbb\xbf"):
             self._rest = self._rest[3:]
         if not self._rest.strip():
-            while not self._ended and not self._rest.strip():
-                self._fill()
-            if not self._rest.strip():
+            self._fill()
+            if self._ended:
                 raise self.fail("the file is empty.")
+            raise self.fail(f"the first {len(self._rest)} bytes are blank; is it the right file?")

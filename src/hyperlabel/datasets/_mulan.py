@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.parsers import expat
 
 from hyperlabel.datasets._lines import DataError
+from hyperlabel.datasets._numbers import to_whole
 
 MAX_XML_BYTES = 64 << 20
+MAX_XML_DEPTH = 100  # labels may be nested in labels
 
 
 def read_mulan_xml(path: str | os.PathLike[str]) -> list[str]:
@@ -28,6 +30,8 @@ def read_mulan_xml(path: str | os.PathLike[str]) -> list[str]:
     ['sky', 'sea']
     """
     path = Path(path)
+    if path.is_dir():
+        raise DataError("this is a folder; name a label XML in it.", path)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}: check the path of the label XML.")
     if path.stat().st_size > MAX_XML_BYTES:
@@ -35,23 +39,48 @@ def read_mulan_xml(path: str | os.PathLike[str]) -> list[str]:
     raw = path.read_bytes()
     if not raw.strip():
         raise DataError("the XML file is empty.", path)
-    if b"<!ENTITY" in raw or b"<!DOCTYPE" in raw:
-        raise DataError("the XML declares a document type; label files need none, so it is refused.", path)
-    try:
-        root = ElementTree.fromstring(raw)
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
-        line, column = getattr(error, "position", (None, None))
-        raise DataError(
-            f"this is not well-formed XML ({str(error).split(':')[0]}).",
-            path,
-            line=line,
-            column=None if column is None else column + 1,
-        ) from error
-    names = [node.get("name") for node in root.iter() if node.tag.rpartition("}")[2] == "label"]
-    if not names or any(not name for name in names):
+    names = _label_names(raw, path)
+    if not names or not all(names):
         raise DataError('the XML must list its labels as <label name="…">.', path)
-    check_distinct(found := [str(name) for name in names], path)
-    return found
+    check_distinct(names, path)
+    return names
+
+
+def _label_names(raw: bytes, path: Path) -> list[str]:
+    """Collect names tag by tag, without a tree; a document type, which could hold entities, is refused."""
+    names: list[str] = []
+    depth = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_XML_DEPTH:
+            raise DataError(f"the XML is nested deeper than {MAX_XML_DEPTH} levels.", path)
+        if tag.rpartition("}")[2] == "label":
+            names.append(attributes.get("name", ""))
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def document_type(*_: object) -> None:
+        raise DataError("the XML declares a document type; label files need none, so it is refused.", path)
+
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.StartDoctypeDeclHandler = document_type
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(raw, True)
+    except DataError:
+        raise
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise DataError(
+            f"this is not well-formed XML ({reason}).", path, line=error.lineno, column=error.offset + 1
+        ) from error
+    except (ValueError, LookupError) as error:  # encodings that Python cannot offer to the parser
+        raise DataError(f"this is not well-formed XML ({error}).", path) from error
+    return names
 
 
 def check_distinct(names: Sequence[str], path: str | os.PathLike[str]) -> None:
@@ -90,11 +119,11 @@ def label_columns(
     source: str | os.PathLike[str] = path
     if labels is None:
         xml = find_xml(path)
-        meka = re.search(r"-C\s+(-?\d+)", relation)
+        meka = re.search(r"-C\s+(-?)([0-9]+)", relation)
         if xml is not None:
             labels = xml
         elif meka is not None:
-            labels = int(meka[1])
+            labels = to_whole(meka[2]) * (-1 if meka[1] else 1)
         else:
             raise DataError(
                 f"nothing says which attributes are labels: put {path.name.split('.')[0]}.xml beside the "
@@ -104,7 +133,7 @@ def label_columns(
     if isinstance(labels, int):
         if labels == 0 or abs(labels) > len(attributes):
             raise DataError(f"{labels} labels are asked for, of {len(attributes)} attributes.", path)
-        return list(range(labels)) if labels > 0 else list(range(len(attributes) + labels, len(attributes)))
+        labels = list(attributes[:labels] if labels > 0 else attributes[labels:])
     if isinstance(labels, str | os.PathLike):
         source = labels
         labels = read_mulan_xml(labels)

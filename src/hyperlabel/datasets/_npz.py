@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from scipy import sparse
 
 from hyperlabel.datasets._dataset import Dataset
 from hyperlabel.datasets._lines import DataError, decode
+from hyperlabel.datasets._row_blocks import MAX_FEATURES, MAX_LABELS
 
 _DEFLATE_RATIO = 1100  # deflate cannot shrink more than this: larger claims are forged
 _OPTIONAL = ("groups", "time")
@@ -51,22 +54,24 @@ def load_npz(
     Dataset('tiny', n=2, d=2, k=2, dense)
     """
     path = Path(path)
-    arrays = _arrays(path)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
-        X, Y = _matrix(arrays, "X"), _matrix(arrays, "Y")
+        arrays = _arrays(path)
         data = Dataset(
-            X,
-            Y,
+            _matrix(arrays, "X", MAX_FEATURES),
+            _matrix(arrays, "Y", MAX_LABELS),
             arrays.get("feature_names"),
             arrays.get("label_names"),
             name=path.stem if name is None else name,
             text=_texts(arrays),
             **{key: arrays.get(key) for key in _OPTIONAL},
         )
-    except (ValueError, IndexError, KeyError, TypeError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(str(error.args[0] if error.args else error), path) from error
+    except DataError:
+        raise
+    except Exception as error:  # zipfile, zlib, lzma and NumPy have no common name for damaged bytes
+        reason = error.args[0] if error.args else type(error).__name__
+        raise DataError(f"this is not a readable npz file ({reason}).", path) from error
     if part is None:
         return data
     rows = arrays.get(f"{part}_idx")
@@ -124,39 +129,41 @@ def _texts(arrays: dict[str, np.ndarray]) -> list[str] | None:
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     """Return every array of the file, after checking that its sizes can be true."""
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}: check the path.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                _check_member(archive, member, path)
-        with np.load(path, allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
-    except DataError:
-        raise
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError, KeyError, NotImplementedError) as error:
-        raise DataError(f"this is not a readable npz file ({error}).", path) from error
+    found: dict[str, np.ndarray] = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            key = member.filename.removesuffix(".npy")
+            if key in found:
+                raise DataError(f"the array {key!r} is stored twice.", path)
+            _check_member(archive, member, path)
+            with archive.open(member) as stream:
+                found[key] = np.lib.format.read_array(stream, allow_pickle=False)
+    return found
 
 
 def npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read shape, Fortran order and dtype of an array; the stream then stands at its values."""
     old = np.lib.format.read_magic(stream) == (1, 0)
     read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-    return read(stream)
+    try:
+        return read(stream)
+    except (TokenError, SyntaxError, MemoryError, RecursionError) as error:  # NumPy lets Python parse it
+        raise ValueError("the header of an array cannot be read") from error
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
-    if member.file_size > _DEFLATE_RATIO * max(member.compress_size, 1) + (1 << 16):
+    packed = member.compress_size
+    if packed > path.stat().st_size or member.file_size > _DEFLATE_RATIO * max(packed, 1) + (1 << 16):
         raise DataError(f"the array {member.filename!r} claims an impossible size.", path)
     with archive.open(member) as stream:
         shape, _, dtype = npy_header(stream)
     if dtype.hasobject:
         raise DataError(f"the array {member.filename!r} holds pickled objects, which are never loaded.", path)
-    if int(np.prod([int(size) for size in shape], dtype=object)) * dtype.itemsize > member.file_size:
+    if math.prod(shape) * dtype.itemsize > member.file_size:
         raise DataError(f"the array {member.filename!r} declares more values than it holds.", path)
 
 
-def _matrix(arrays: dict[str, np.ndarray], key: str) -> Any:
+def _matrix(arrays: dict[str, np.ndarray], key: str, most: int) -> Any:
     if key in arrays:
         return arrays[key]
     if f"{key}_indptr" not in arrays:
@@ -164,6 +171,8 @@ def _matrix(arrays: dict[str, np.ndarray], key: str) -> Any:
     indices, indptr = arrays[f"{key}_indices"], arrays[f"{key}_indptr"]
     data = arrays.get(f"{key}_data", np.ones(len(indices), dtype=np.int8))
     shape = tuple(int(size) for size in arrays[f"{key}_shape"])
+    if shape[1] > most:
+        raise ValueError(f"{key} would have {shape[1]} columns, more than {most}")
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     return matrix

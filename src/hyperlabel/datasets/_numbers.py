@@ -17,7 +17,8 @@ import numpy as np
 BLANKS = " \t\r\v\f"
 WORD = re.compile(f"[^{BLANKS}]+")
 _POWERS = 10.0 ** np.arange(23)  # exact up to 10^22
-_LONGEST = 15
+MAX_PLAIN = 8 << 20  # bytes; a longer block is one long line, and arrays take 30 times as much
+_LONGEST = 15  # digits of an integer that a double holds exactly
 
 
 def to_number(word: str) -> float:

@@ -14,7 +14,15 @@ from scipy import sparse
 
 from hyperlabel.datasets._dataset import small_indices
 from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import BLANKS, WORD, find_words, read_numbers, to_number, to_whole
+from hyperlabel.datasets._numbers import (
+    BLANKS,
+    MAX_PLAIN,
+    WORD,
+    find_words,
+    read_numbers,
+    to_number,
+    to_whole,
+)
 
 MAX_FEATURES = 2**31 - 2  # 32-bit indices, as scikit-learn's solvers want them
 MAX_LABELS = 20_000_000  # counts of labels are dense: a larger claim is a mistake or an attack
@@ -66,7 +74,7 @@ def read_blocks(
 ) -> Iterator[RowBlock]:
     """Parse the rest of the file; numbers must lie below ``n_features`` and ``n_labels``."""
     for first, block in lines.blocks():
-        parsed = _plain(block, keep_blank)
+        parsed = _plain(block, keep_blank) if len(block) <= MAX_PLAIN else None
         if parsed is None or (parsed.columns >= n_features).any() or (parsed.labels >= n_labels).any():
             parsed = _careful(block, first, lines, keep_blank, n_features, n_labels)
         yield parsed
@@ -154,7 +162,7 @@ def _careful(
 def _row(
     text: str, number: int, lines: LineReader, n_features: int, n_labels: int
 ) -> tuple[list[int], list[tuple[int, float]]]:
-    labels: list[int] = []
+    labels: set[int] = set()
     entries: dict[int, float] = {}
     for match in WORD.finditer(text):
         word, column = match[0], match.start() + 1
@@ -162,9 +170,11 @@ def _row(
         if not colon:
             if column > 1:
                 raise lines.fail(f"{word[:40]!r} is not index:value (labels come first).", number, column)
-            labels = [_whole(part, "label", n_labels, number, column, lines) for part in word.split(",")]
-            if len(set(labels)) < len(labels):
-                raise lines.fail("a label appears twice in the row.", number, column)
+            for part in word.split(","):
+                label = _whole(part, "label", n_labels, number, column, lines)
+                if label in labels:
+                    raise lines.fail("a label appears twice in the row.", number, column)
+                labels.add(label)
             continue
         if index == "qid":
             continue

@@ -106,10 +106,19 @@ def _save_npz(data: Dataset, file: BinaryIO) -> None:
         if values is not None:
             arrays[key] = values.astype(np.str_) if values.dtype.hasobject else values
     if data.text is not None:  # bytes and offsets: a fixed-width array would be as wide as the longest text
-        encoded = [text.encode() for text in data.text]
+        encoded = [_encoded(text, i) for i, text in enumerate(data.text)]
         arrays["text_bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         arrays["text_ends"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     np.savez_compressed(file, **arrays)
+
+
+def _encoded(text: str, row: int) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"The text of row {row} holds half a character (a lone surrogate), which no file can: repair it."
+        ) from None
 
 
 def _save_libsvm(data: Dataset, file: BinaryIO) -> None:

@@ -77,6 +77,8 @@ def number(cell: Any) -> float:
     if isinstance(cell, str):
         text = cell.strip()
         return float("nan") if text.lower() in _MISSING else to_number(text)
+    if isinstance(cell, bytes):  # which float would read by Python's grammar
+        raise TypeError(cell)
     return float("nan") if cell is None else float(cell)
 
 

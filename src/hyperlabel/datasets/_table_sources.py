@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from hyperlabel.datasets._lines import DataError, LineReader, decode
 from hyperlabel.datasets._numbers import BLANKS
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
+MAX_COLUMNS = 1_000_000
+_FIELD_LIMIT = threading.Lock()
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -74,7 +77,6 @@ def _split(text: str) -> Iterator[str]:
 def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
     if delimiter is not None and len(delimiter) != 1:
         raise ValueError(f"delimiter must be one character, not {delimiter!r}.")
-    csv.field_size_limit(max(MAX_FIELD, csv.field_size_limit()))
     with LineReader(path) as lines:
         stream = _text_lines(lines)
         first = next(stream)
@@ -83,13 +85,15 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
             delimiter = max(_SEPARATORS, key=outside.count)
         reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
         numbered = _numbered(reader, lines)
-        _, header = next(numbered)
+        [(_, header)] = _rows_with_long_fields(numbered, 1)
+        if len(header) > MAX_COLUMNS:
+            raise lines.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
         names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
         if (twice := _repeated(names)) is not None:
             column = names.index(twice, names.index(twice) + 1) + 1
             raise lines.fail(f"the column {twice!r} appears twice in the header.", 1, column)
         given = False
-        while chunk := list(itertools.islice(numbered, rows)):
+        while chunk := _rows_with_long_fields(numbered, rows):
             for line, row in chunk:
                 if len(row) != len(names):
                     raise lines.fail(
@@ -103,6 +107,16 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
             given = True
         if not given:
             yield Cells({name: [] for name in names}, [], lines.path)
+
+
+def _rows_with_long_fields(rows: Iterator[Any], count: int) -> list[Any]:
+    """Take some rows with room for long text; the limit is one for the whole process, so it is put back."""
+    with _FIELD_LIMIT:
+        before = csv.field_size_limit(MAX_FIELD)
+        try:
+            return list(itertools.islice(rows, count))
+        finally:
+            csv.field_size_limit(before)
 
 
 def _numbered(reader: Any, lines: LineReader) -> Iterator[tuple[int, list[str]]]:
@@ -140,6 +154,14 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _has_half_characters(row: Any) -> bool:
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def _repeated(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
@@ -160,6 +182,8 @@ def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
             raise lines.fail(
                 "this JSON cannot be read: too deep or too long a number.", lines.line
             ) from error
+        if "\\ud" in text.lower() and _has_half_characters(row):
+            raise lines.fail("a text holds half a character (a lone surrogate): repair it.", lines.line)
         if not isinstance(row, dict):
             raise lines.fail("each line must hold one JSON object: {…}.", lines.line, 1)
         yield lines.line, row
@@ -184,6 +208,8 @@ def _parquet(path: Path, rows: int) -> Iterator[Cells]:
                 yield Cells(batch.to_pydict(), places, path, "row")
             if not seen:
                 yield Cells({name: [] for name in file.schema_arrow.names}, [], path, "row")
-    except (pyarrow.ArrowException, OSError) as error:
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, TypeError) as error:
         detail = str(error).split("\n")[0]
         raise DataError(f"this is not a readable Parquet file ({detail}).", path) from error
