@@ -39,7 +39,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary
 
     # What model files check: k label columns, c classes, d features, other letters alike within a class.
-    _fitted_shapes: ClassVar[dict[str, str]] = {"classes_": "c", "label_names_": "c", "_constant": "k"}
+    _fitted_shapes: ClassVar[dict[str, str]] = {"classes_": "c", "label_names_": "k", "_constant": "k"}
 
     # -- for subclasses -------------------------------------------------------------------------
 

@@ -190,6 +190,7 @@ class Slow:
     def __len__(self): return 20
     def __getitem__(self, i):
         if i in (19, int(sys.argv[1])):
+            open("there", "w").close()
             time.sleep(60)
         return X[20 * i : 20 * i + 20], Y[20 * i : 20 * i + 20]
 outofcore.fit(BinaryRelevance(), Slow(), checkpoint="half.npz", checkpoint_seconds=0.0)
@@ -205,8 +206,8 @@ def test_a_killed_fit_resumes_and_reads_only_the_rest(data, tmp_path):
     env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
     job = subprocess.Popen([sys.executable, "fit.py", "12"], cwd=tmp_path, env=env)
     try:
+        _wait_for(tmp_path / "there")
         _wait_for(tmp_path / "half.npz")
-        time.sleep(0.3)
     finally:
         job.send_signal(signal.SIGKILL)
         job.wait()

@@ -39,7 +39,7 @@ def _check_shapes(part: Any) -> None:
         if not isinstance(layout, TargetLayout) or layout.kind not in ("multilabel", "binary", "multiclass"):
             raise TypeError("the layout of y is none")
         lengths = {"k": layout.n_columns, "c": len(layout.classes)}
-        _match("label_names", layout.label_names, "c", lengths)
+        _match("label_names", layout.label_names, "k", lengths)
     if (width := state.get("n_features_in_")) is not None:
         if type(width) is not int or width < 0:
             raise TypeError("n_features_in_ is not a number of features")
