@@ -85,7 +85,7 @@ class Folds:
     ) -> None:
         every = np.arange(X.shape[0])
         loo = isinstance(cv, str)  # in closed form, from the fit on all rows
-        splits = [(every, every)] if loo else resolve_cv(cv, Y, groups).split(every[:, None], Y, groups)
+        splits = [(every, every)] if loo else list(resolve_cv(cv, Y, groups).split(every[:, None], Y, groups))
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
         if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation
