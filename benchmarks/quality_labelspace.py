@@ -90,7 +90,7 @@ def one_split(name: str, X: Any, Y: sparse.csr_array, seed: int) -> dict[str, di
         "PLST": PLST(M, alpha=ALPHA),
         "PBR": PartialBinaryRelevance(M, alpha=ALPHA),
         "CS": CompressedSensing(M, alpha=ALPHA, random_state=seed),
-        "PLST auto": PLST(alpha=ALPHA, random_state=seed),
+        "PLST auto": PLST(alpha=ALPHA),
     }
     for label, model in models.items():
         cut = tuned_cut(model, A, B)

@@ -34,6 +34,7 @@ from hyperlabel import (
     RankSVM,
     ThresholdTuner,
 )
+from hyperlabel.labelspace import PrincipalEncoder
 
 CLASSIFIERS: list[Any] = [
     BinaryRelevance(),
@@ -42,6 +43,8 @@ CLASSIFIERS: list[Any] = [
     LabelSpaceClassifier(),
     LabelSpaceClassifier(regressor=LinearRegression()),
     PLST(),
+    PLST(3),
+    LabelSpaceClassifier(PrincipalEncoder(2)),
     PLST(None, reference="origin"),
     CPLST(None),
     PartialBinaryRelevance(reference="mean"),

@@ -19,10 +19,12 @@ from hyperlabel import (
     BinaryRelevance,
     FreeSearchCV,
     HypergraphSpectral,
+    LabelSpaceClassifier,
     PartialBinaryRelevance,
     ProjectionClassifier,
     RankSVM,
 )
+from hyperlabel.labelspace import PrincipalEncoder
 from hyperlabel.meta.free_search import set_free_params
 from hyperlabel.metrics import label_ranking_average_precision
 
@@ -36,11 +38,15 @@ REFITTED = [
 ]
 MEMBERS = [
     (BinaryRelevance(), {"alpha": ALPHAS}),
+    (BinaryRelevance(max_weights=3), {"alpha": ALPHAS}),
     (PLST(), {"alpha": ALPHAS, "n_components": [2, 5]}),
     (PLST(reference="origin"), {"n_components": [1, 3]}),
     (CPLST(), {"alpha": ALPHAS, "n_components": [2, 4]}),
     (PartialBinaryRelevance(reference="mean"), {"alpha": ALPHAS, "n_components": [2, 6]}),
     (PartialBinaryRelevance(3), {"alpha": ALPHAS}),
+    (LabelSpaceClassifier(PrincipalEncoder()), {"alpha": ALPHAS, "n_components": [2, 5]}),
+    (LabelSpaceClassifier(), {"alpha": ALPHAS}),
+    (PLST(), {"alpha": ALPHAS}),  # its dimension is chosen anew in every fold
     (ProjectionClassifier(OPLS()), {"alpha": ALPHAS, "n_components": [2, 4]}),
     (ProjectionClassifier(HOPLS(tradeoff=0.5)), {"alpha": ALPHAS, "n_components": [2, None]}),
     *[

@@ -52,6 +52,15 @@ class ErrorDecomposition:
         Their sum, eq. (3); without orthonormal rows (4/K)‖ỹ − y‖² of Lemma 1.
     hamming_loss : float
         Observed, of the rounded ỹ; never above `bound`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel import PLST
+    >>> X, Y = np.eye(4), np.array([[1, 1], [0, 0], [1, 1], [0, 0]])
+    >>> found = PLST(1, alpha=0.0).fit(X, Y).error_decomposition(X, Y)
+    >>> round(found.encoding_error, 9), found.hamming_loss
+    (0.0, 0.0)
     """
 
     prediction_error: float | None

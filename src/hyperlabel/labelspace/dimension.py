@@ -61,7 +61,7 @@ def choose_dimension(
         largest = clone(encoder).set_params(n_components=int(grid[-1]))
         with_ff = encoder._needs_pairs
         folds = Folds(
-            X, Y, cv, groups=groups, with_ff=with_ff, summed=model.regressor is None and sums_fit(X, Y)
+            X, Y, cv, groups=groups, with_ff=with_ff, summed=None if model.regressor is None else False
         )
         total, sums = folds.total, folds.sums or repeat(None)
         found = []

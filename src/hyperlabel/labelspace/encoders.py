@@ -49,7 +49,14 @@ REFERENCE = one_of("mean", "origin")
 
 
 class Encoder(BaseEstimator, ABC):
-    """Base of the encoders: transformers of y that `LabelSpaceClassifier` can hold."""
+    """Base of the encoders: transformers of y that `LabelSpaceClassifier` can hold.
+
+    Examples
+    --------
+    >>> from hyperlabel.labelspace import Encoder, HadamardEncoder
+    >>> issubclass(HadamardEncoder, Encoder)
+    True
+    """
 
     n_components: Any
     offset_: np.ndarray
@@ -127,6 +134,19 @@ class FlatEncoder(Encoder):
 
     A subclass sets `offset_` and `components_` in `fit_sums`. With a parameter `n_components` the
     rows of P come best first: those of a smaller number are the first of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import FlatEncoder, LabelSpaceClassifier
+    >>> class AnyLabel(FlatEncoder):
+    ...     def fit_sums(self, moments):
+    ...         self.offset_ = moments.f_sum / moments.weight
+    ...         self.components_ = np.ones((1, len(moments.f_sum)))
+    ...         return self
+    >>> X, Y = np.eye(4), np.array([[1, 1], [0, 0], [1, 0], [0, 0]])
+    >>> LabelSpaceClassifier(AnyLabel()).partial_fit(X[:2], Y[:2]).partial_fit(X[2:], Y[2:]).coef_.shape
+    (2, 4)
     """
 
     _needs_pairs: ClassVar[bool] = True  # whether `fit_sums` reads label co-occurrence, moments.ff

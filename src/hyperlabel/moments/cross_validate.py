@@ -51,8 +51,8 @@ class Folds:
     sample_weight : ndarray of shape (n,), default=None
     with_ff : bool, default=False
         Keep YᵀY as well.
-    summed : bool, default=True
-        Whether the model follows from sums; they are taken where XᵀX, XᵀY and YᵀY fit.
+    summed : bool or None, default=True
+        Whether to sum at all; None: where XᵀX is the route to a solution and the sums fit.
 
     Attributes
     ----------
@@ -81,13 +81,15 @@ class Folds:
         groups: Any = None,
         sample_weight: np.ndarray | None = None,
         with_ff: bool = False,
-        summed: bool = True,
+        summed: bool | None = True,
     ) -> None:
         every = np.arange(X.shape[0])
         loo = isinstance(cv, str)  # in closed form, from the fit on all rows
-        splits = [(every, every)] if loo else resolve_cv(cv, Y, groups).split(every[:, None], Y, groups)
+        splits = [(every, every)] if loo else list(resolve_cv(cv, Y, groups).split(every[:, None], Y, groups))
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
+        if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation
+            summed = choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
         self.sums = (
             FoldMoments(X, Y, trains, sample_weight=sample_weight, with_ff=with_ff) if summed else None
         )
@@ -99,11 +101,6 @@ class Folds:
     def __iter__(self) -> Iterator[Fold]:
         trains, tests = [train for train, _ in self.splits], [test for _, test in self.splits]
         return map(Fold, trains, tests, repeat(None) if self.sums is None else self.sums)
-
-
-def sums_fit(X: Any, Y: sparse.csr_array) -> bool:
-    """Whether sums of all rows, of a fold and of the rest, and a factorisation fit side by side."""
-    return choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
 
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.
