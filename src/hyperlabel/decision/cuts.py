@@ -19,7 +19,7 @@ from hyperlabel.decision.candidates import (
     search_rows,
     sort_columns,
 )
-from hyperlabel.metrics._inputs import Truth
+from hyperlabel.metrics.inputs import Truth
 from hyperlabel.metrics.ranking import ranked_blocks
 
 GRID = 256
