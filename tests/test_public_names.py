@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
-from tests.estimators import CLASSIFIERS, TRANSFORMERS, UNSUPERVISED
+from tests.estimators import CLASSIFIERS, NOT_FIT_ON_ROWS_AND_LABELS, TRANSFORMERS, UNSUPERVISED
 
 import hyperlabel
 
@@ -51,3 +51,19 @@ def test_import_stays_light():
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         hyperlabel.Nonsense  # noqa: B018
+
+
+def test_every_public_estimator_is_in_the_table_of_the_batteries():
+    tabled = {type(model).__name__ for model in [*CLASSIFIERS, *TRANSFORMERS, *UNSUPERVISED]}
+    public = {
+        name
+        for home, name in NAMES
+        if isinstance(thing := getattr(home, name), type) and issubclass(thing, BaseEstimator)
+    }
+    assert public == tabled | NOT_FIT_ON_ROWS_AND_LABELS.keys()
+    assert not tabled & NOT_FIT_ON_ROWS_AND_LABELS.keys()
+
+
+def test_the_table_holds_every_expansion_of_the_hypergraph():
+    expansions = {model.expansion for model in TRANSFORMERS if hasattr(model, "expansion")}
+    assert expansions >= {"clique", "star", "zhou", "cca"}
