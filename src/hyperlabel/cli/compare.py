@@ -110,8 +110,7 @@ def _list_methods(as_json: bool) -> None:
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
     from hyperlabel.cli._progress import cell_progress
     from hyperlabel.experiments import Protocol, Splits, run
-    from hyperlabel.experiments.contenders import build, curves
-    from hyperlabel.experiments.portrait import portrait
+    from hyperlabel.experiments.contenders import build
 
     scoring = options["scoring"]
     _check_scoring(scoring)
@@ -152,11 +151,19 @@ def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -
     if summary.other_code and summary.resumed:
         click.echo("Some results were computed by other code: --fresh computes everything again.", err=True)
     for data in datasets:
-        if store.artifact(suite, f"portrait:{data.name}") is None or options["fresh"]:
-            store.put_artifact(suite, f"portrait:{data.name}", portrait(data))
-        if options["curves"] and (store.artifact(suite, f"curve:{data.name}") is None or options["fresh"]):
-            shown = [m for m in build(options["methods"], data, tune=False) if m.name != "prior"][:6]
-            store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, scoring[0]))
+        _add_pictures(store, suite, data, options)
+
+
+def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) -> None:
+    """Store what a report shows of the data itself, unless an earlier run has."""
+    from hyperlabel.experiments.contenders import build, curves
+    from hyperlabel.experiments.portrait import portrait
+
+    if store.artifact(suite, f"portrait:{data.name}") is None or options["fresh"]:
+        store.put_artifact(suite, f"portrait:{data.name}", portrait(data))
+    if options["curves"] and (store.artifact(suite, f"curve:{data.name}") is None or options["fresh"]):
+        shown = [m for m in build(options["methods"], data, tune=False) if m.name != "prior"][:6]
+        store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, options["scoring"][0]))
 
 
 def _kind(datasets: list[Any]) -> str:
@@ -173,11 +180,6 @@ def _thresholds(options: dict[str, Any]) -> str | None:
             options["scoring"][0]
         )
     return None if options["thresholds"] == "none" else options["thresholds"]
-
-
-def _cut_for(scoring: str) -> str:
-    """What cuts are tuned for: the measure itself where cuts know it."""
-    return scoring if scoring in ("f1_macro", "f1_micro", "f1_samples", "hamming_loss") else "f1_macro"
 
 
 def _check_scoring(names: list[str]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -259,24 +260,25 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
                 "only data sets with the same columns can be stacked."
             )
 
-    def column(field: str) -> np.ndarray | None:
+    def joined(field: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
         values = [getattr(part, field) for part in parts]
-        return None if any(value is None for value in values) else np.concatenate(values)
+        return None if any(value is None for value in values) else join(values)
 
-    dense = not any(sparse.issparse(part.X) for part in parts)
     return replace(
         first,
-        X=np.vstack([part.X for part in parts])
-        if dense
-        else sparse.vstack([sparse.csr_array(part.X) for part in parts], format="csr"),
-        Y=sparse.vstack([part.Y for part in parts], format="csr"),
+        X=joined("X", _stack_rows),
+        Y=joined("Y", _stack_rows),
         name=first.name if name is None else name,
-        groups=column("groups"),
-        time=column("time"),
-        text=None
-        if any(part.text is None for part in parts)
-        else [text for part in parts for text in part.text],
+        groups=joined("groups"),
+        time=joined("time"),
+        text=joined("text", lambda texts: list(chain.from_iterable(texts))),
     )
+
+
+def _stack_rows(blocks: list[Any]) -> Any:
+    if not any(sparse.issparse(block) for block in blocks):
+        return np.vstack(blocks)
+    return sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
 
 
 def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
@@ -319,10 +321,8 @@ def _check_numbers(values: np.ndarray) -> None:
 
 
 def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
-    if isinstance(Y, list | tuple) and all(isinstance(row, list | tuple | set | frozenset) for row in Y):
-        flat = [value for row in Y for value in row]
-        if len(Y) and all(isinstance(value, str) for value in flat) and (flat or not any(map(len, Y))):
-            return indicator_from_sets(Y, names)
+    if _are_label_sets(Y):
+        return indicator_from_sets(Y, names)
     if hasattr(Y, "columns") and names is None:  # a DataFrame brings its names
         names = [str(column) for column in Y.columns]
     Y = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
@@ -336,6 +336,14 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     Y.eliminate_zeros()
     Y = sparse.csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
     return small_indices(Y), names
+
+
+def _are_label_sets(Y: Any) -> bool:
+    if not isinstance(Y, list | tuple) or not len(Y):
+        return False
+    if not all(isinstance(row, list | tuple | set | frozenset) for row in Y):
+        return False
+    return all(isinstance(value, str) for row in Y for value in row)
 
 
 def indicator_from_sets(
