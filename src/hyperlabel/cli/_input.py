@@ -29,6 +29,7 @@ _OPTIONS = [
         "--nominal", type=click.Choice(["drop", "onehot"]), help="ARFF: what to do with word columns."
     ),
 ]
+READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 _KNOWN = {
     "arff": {"labels", "nominal"},
     "table": {"labels", "label_column", "label_separator", "features", "text", "group", "time"},

@@ -11,9 +11,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import input_options
+from hyperlabel.cli._input import READING, input_options
 
-READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 DEFAULT_METRICS = (
     "f1_macro",
     "f1_micro",

@@ -55,7 +55,7 @@ class Dataset:
         Label indicator of zeros and ones; or, for each row, the names of its labels. Kept as a
         ``csr_array`` of integer ones.
     feature_names, label_names : sequence of str, optional
-        Names of the columns; ``x0, x1, …`` and ``y0, y1, …`` when not given (label sets bring
+        Names of the columns; ``x0, x1, …`` and ``label0, label1, …`` when not given (label sets bring
         their own names, sorted).
     name : str, optional
         What to call the data in tables.
@@ -103,7 +103,7 @@ class Dataset:
         if self.Y.shape[0] != self.X.shape[0]:
             raise ValueError(f"X has {self.X.shape[0]} rows but Y has {self.Y.shape[0]}.")
         put("feature_names", _as_names(self.feature_names, self.X.shape[1], "x", "feature"))
-        put("label_names", _as_names(names, self.Y.shape[1], "y", "label"))
+        put("label_names", _as_names(names, self.Y.shape[1], "label", "label"))
         for field in ("groups", "time"):
             value = getattr(self, field)
             if value is not None:

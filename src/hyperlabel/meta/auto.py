@@ -18,9 +18,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 
-from hyperlabel._base import SCORE_BLOCK_BYTES, KnownScores, MultiLabelClassifier, decode, score_rows
+from hyperlabel._base import KnownScores, MultiLabelClassifier, decode, score_batches, score_rows
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, OutOfTime, Task, Tried
 from hyperlabel.metrics import get_scorer
@@ -290,8 +289,7 @@ class AutoMultiLabel(MultiLabelClassifier):
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         # members place constant labels themselves
-        rows = max(1, SCORE_BLOCK_BYTES // (8 * self._layout.n_columns))
-        for batch in gen_batches(X.shape[0], rows):
+        for batch in score_batches(X.shape[0], self._layout.n_columns):
             yield batch, self._scores(X[batch])
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import linalg
 
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import solve_shifted
@@ -105,8 +105,7 @@ class FactoredPath:
     @property
     def rank_tolerance(self) -> float:
         """Eigenvalues of A up to this count as zero: size·ε times the largest."""
-        s = self._eigen[0]
-        return float(s[-1] * len(s) * np.finfo(np.float64).eps) if len(s) else 0.0
+        return rank_floor(self._eigen[0])
 
     def _range(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_eigen` without the null space, largest eigenvalue first."""
