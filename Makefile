@@ -37,6 +37,7 @@ types: setup ## mypy
 
 contract: setup ## imports go down only, lazy ones too; the drawing of the house is up to date
 	@$(BIN)/lint-imports
+	@$(BIN)/python tools/house.py
 	@$(BIN)/python tools/walk.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs

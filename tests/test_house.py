@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -101,3 +102,31 @@ def test_the_drawing_has_every_room_and_fits_the_page():
     rooms = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert set(House().rooms) <= set(rooms)
     assert int(drawing.attrib["width"]) <= 900
+
+
+def decisions(function):
+    """Ways through a function: branches, loops, and-or, comprehensions and their conditions."""
+    count = 1
+    for node in ast.walk(function):
+        match node:
+            case (
+                ast.If() | ast.IfExp() | ast.ExceptHandler() | ast.Assert() | ast.match_case() | ast.Lambda()
+            ):
+                count += 1
+            case ast.For() | ast.While():
+                count += 1 + bool(node.orelse)
+            case ast.BoolOp():
+                count += len(node.values) - 1
+            case ast.comprehension():
+                count += 1 + len(node.ifs)
+    return count
+
+
+def test_no_function_takes_more_than_fifteen_decisions():
+    found = {
+        f"{path.name}: {node.name}": decisions(node)
+        for path in sorted(House().package.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name: count for name, count in found.items() if count > 15} == {}

@@ -107,27 +107,21 @@ def draw(house: House) -> str:
     An import that also follows from a chain of others is drawn faintly: all are there, and the
     strong arrows alone say who can reach whom.
     """
-    floors: dict[int, list[str]] = {}
-    for room in (room for layer in house.layers for room in layer if room in house.rooms):
-        floors.setdefault(house.floor[room], []).append(room)
-    height = STEP * len(floors) + 10
-    place = {
-        room: (_across(column, len(row), depth), 20 + STEP * depth)
-        for depth, row in enumerate(floors[floor] for floor in sorted(floors, reverse=True))
-        for column, room in enumerate(row)
-    }
+    place = _places(house)
     below = {
         room: {use.target for use in house.uses if use.source == room and house.floor[use.target] < floor}
-        for room, floor in ((room, house.floor[room]) for room in place)
+        for room, floor in house.floor.items()
+        if room in place
     }
     strong = {room: {t for t in below[room] if not _follows(below, room, t)} for room in place}
     faint = {room: below[room] - strong[room] for room in place}
-    lines = [_floor_line(floor, place[row[0]][1]) for floor, row in floors.items()]
-    lines += [
+    height = max(y for _, y in place.values()) + STEP - 10
+    lines = [
+        *sorted({_floor_line(house.floor[room], y) for room, (_, y) in place.items()}),
         *_arrows(place, faint, 'class="implied"'),
         *_arrows(place, strong, 'class="way" marker-end="url(#tip)"'),
+        *(_box(room, *at, below[room]) for room, at in place.items()),
     ]
-    lines += [_box(room, *at, below[room]) for room, at in place.items()]
     body = "\n".join(lines)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
@@ -137,6 +131,18 @@ def draw(house: House) -> str:
         'orient="auto"><path d="M0 0 8 4 0 8z"/></marker></defs>\n'
         f'<rect class="paper" width="{WIDTH}" height="{height}" rx="8"/>\n{body}\n</svg>\n'
     )
+
+
+def _places(house: House) -> dict[str, tuple[int, int]]:
+    """Where the box of each room stands: middle and top."""
+    floors: dict[int, list[str]] = {}
+    for room in (room for layer in house.layers for room in layer if room in house.rooms):
+        floors.setdefault(house.floor[room], []).append(room)
+    return {
+        room: (_across(column, len(floors[floor]), depth), 20 + STEP * depth)
+        for depth, floor in enumerate(sorted(floors, reverse=True))
+        for column, room in enumerate(floors[floor])
+    }
 
 
 def _follows(below: dict[str, set[str]], room: str, target: str) -> bool:
