@@ -38,6 +38,13 @@ from hyperlabel import (
     RankSVM,
     ThresholdTuner,
 )
+from hyperlabel.labelspace import (
+    ConditionalPrincipalEncoder,
+    FrequentLabelsEncoder,
+    HadamardEncoder,
+    IdentityEncoder,
+    PrincipalEncoder,
+)
 
 EXCUSES: dict[int, dict[str, str]] = {}
 TOLERANCES: dict[int, float] = {}
@@ -71,8 +78,14 @@ CLASSIFIERS: list[Any] = [
         label_order="the chains' orders are drawn over the columns",
     ),
     LabelSpaceClassifier(),
+    LabelSpaceClassifier(IdentityEncoder()),
+    LabelSpaceClassifier(PrincipalEncoder(2)),
+    LabelSpaceClassifier(ConditionalPrincipalEncoder(2)),
+    LabelSpaceClassifier(FrequentLabelsEncoder(3)),
+    but(LabelSpaceClassifier(HadamardEncoder()), label_order="each label gets a random code"),
     LabelSpaceClassifier(regressor=LinearRegression()),
     but(PLST(), row_order=CHOSEN_ON_FOLDS),
+    PLST(3),
     PLST(None, reference="origin"),
     CPLST(None),
     PartialBinaryRelevance(reference="mean"),

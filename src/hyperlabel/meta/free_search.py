@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +22,10 @@ from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation, sums_fit
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
+
+
+def _projects(search: Any) -> bool:
+    return isinstance(search.estimator, (Projection, ProjectionClassifier))
 
 
 class FreeSearchCV(MultiLabelClassifier):
@@ -158,7 +163,13 @@ class FreeSearchCV(MultiLabelClassifier):
         check_is_fitted(self, "estimator_")
         return super()._check_predict(X)
 
-    @available_if(lambda self: isinstance(self.estimator, (Projection, ProjectionClassifier)))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if hasattr(self, "transform"):
+            tags.transformer_tags = TransformerTags()
+        return tags
+
+    @available_if(_projects)
     def transform(self, X: Any) -> np.ndarray:
         """Project rows by the projection with the best setting.
 
@@ -172,6 +183,11 @@ class FreeSearchCV(MultiLabelClassifier):
         Z : ndarray of shape (n_samples, n_components)
         """
         return self.estimator_.projection_.transform(self._check_predict(X))
+
+    @available_if(_projects)
+    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
+        """Search on the rows, then project them: ``fit(X, y).transform(X)``."""
+        return self.fit(X, y).transform(X)
 
 
 def _as_classifier(estimator: Any) -> Any:
