@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from house import House
-from walk import DRAWING, draw
+from walk import DRAWING, draw, journeys, walk
 
 LAYERS = """
 [tool.importlinter]
@@ -130,3 +130,11 @@ def test_no_function_takes_more_than_fifteen_decisions():
         if isinstance(node, ast.FunctionDef)
     }
     assert {name: count for name, count in found.items() if count > 15} == {}
+
+
+@pytest.mark.parametrize(("name", "most"), [("HypergraphSpectral", 8), ("PLST", 15)])
+def test_data_walks_one_way(name, most):
+    """Steps between rooms that go back on the step before, in every fit of this kind that we follow."""
+    turns = {title: walk(fit).turns for title, fit in journeys().items() if title.startswith(name)}
+    assert turns
+    assert {title: count for title, count in turns.items() if count > most} == {}
