@@ -35,8 +35,10 @@ lint: setup ## ruff: style and formatting
 types: setup ## mypy
 	@$(BIN)/mypy
 
-contract: setup ## import-linter: imports go down only
+contract: setup ## imports go down only, lazy ones too; the drawing of the house is up to date
 	@$(BIN)/lint-imports
+	@$(BIN)/python tools/house.py
+	@$(BIN)/python tools/walk.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src README.md docs

@@ -134,8 +134,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of validated rows, a bounded block at a time, constant labels in their place."""
-        rows = max(1, SCORE_BLOCK_BYTES // (8 * self._layout.n_columns))
-        for batch in gen_batches(X.shape[0], rows):
+        for batch in score_batches(X.shape[0], self._layout.n_columns):
             scores = np.asarray(self._scores(X[batch]), dtype=np.float64)
             yield batch, place_constant_labels(scores, self._constant)
 
@@ -230,6 +229,11 @@ def label_probabilities(estimator: Any, X: Any, *, binary: bool = False, unseen:
         return np.column_stack(columns)
     p = np.asarray(p, dtype=np.float64)
     return p[:, [1]] if binary else p
+
+
+def score_batches(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut rows into batches whose scores take at most `SCORE_BLOCK_BYTES`."""
+    return gen_batches(n_rows, max(1, SCORE_BLOCK_BYTES // (8 * n_columns)))
 
 
 def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarray:

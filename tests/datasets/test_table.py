@@ -204,7 +204,7 @@ def test_bad_options(tmp_path):
 def test_unclosed_quote_does_not_swallow_a_large_file(tmp_path, monkeypatch):
     import csv
 
-    monkeypatch.setattr("hyperlabel.datasets._table_sources.MAX_FIELD", 1 << 17)
+    monkeypatch.setattr("hyperlabel.datasets.table_sources.MAX_FIELD", 1 << 17)
     before = csv.field_size_limit(1 << 17)
     try:
         path = write(tmp_path, COLUMNS + '"' + "1,1,1,1\n" * 50_000)

@@ -121,7 +121,7 @@ def test_a_column_that_starts_empty_reads_as_in_one_chunk(tmp_path, kind):
 
 def test_only_as_much_is_read_twice_as_needed(tmp_path, monkeypatch):
     """A CSV table whose columns are clear from the first rows is read once (and its first chunk again)."""
-    from hyperlabel.datasets import _table
+    from hyperlabel.datasets import table
 
     seen = []
 
@@ -130,8 +130,8 @@ def test_only_as_much_is_read_twice_as_needed(tmp_path, monkeypatch):
             seen.append(len(cells.places))
             yield cells
 
-    real = _table.read_cells
-    monkeypatch.setattr(_table, "read_cells", counting)
+    real = table.read_cells
+    monkeypatch.setattr(table, "read_cells", counting)
     path = column_table(tmp_path, "z", [1] * 100, "csv")
     assert sum(len(part) for part in iter_table(path, labels=["y"], chunk_rows=10)) == 100
     assert sum(seen) == 110

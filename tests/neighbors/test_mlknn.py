@@ -88,7 +88,7 @@ def test_precomputed_callable_and_metric_params(small):
 def test_blocks_do_not_change_the_neighbours(small, monkeypatch):
     X, Y, X_new = small
     whole = MLkNN(metric="chebyshev").fit(sparse.csr_array(X), Y).log_odds_
-    for room in ("hyperlabel.solvers.moments.BLOCK_BYTES", "hyperlabel.neighbors._search.BLOCK_BYTES"):
+    for room in ("hyperlabel.solvers.arrays.BLOCK_BYTES", "hyperlabel.neighbors._search.BLOCK_BYTES"):
         monkeypatch.setattr(room, 800)
     np.testing.assert_array_equal(MLkNN(metric="chebyshev").fit(sparse.csr_array(X), Y).log_odds_, whole)
     agree(MLkNN().fit(X, Y), X_new, direct(X, Y, X_new))

@@ -85,4 +85,4 @@ def test_equal_constant_and_empty_labels_do_no_harm():
 def test_too_many_pairs_are_refused():
     X, Y, _ = make(4)
     with pytest.raises(ValueError, match="10 label pairs"):
-        CalibratedLabelRanking(max_memory=100).fit(X, Y)
+        CalibratedLabelRanking(memory_limit=100).fit(X, Y)

@@ -227,11 +227,11 @@ def test_memory_estimate_is_within_half_of_the_measured(model, shape):
 def test_too_large_fits_are_refused_with_advice():
     X, Y = make(12)
     for model, advice in (
-        (RankSVM(max_memory=1000), "dual_dtype='float32'"),
-        (HypergraphRankSVM(max_memory=1000), "hypergraph_weight=0"),
-        (RankSVM(kernel="rbf", max_memory=1000), "kernel='linear'"),
+        (RankSVM(memory_limit=1000), "dual_dtype='float32'"),
+        (HypergraphRankSVM(memory_limit=1000), "hypergraph_weight=0"),
+        (RankSVM(kernel="rbf", memory_limit=1000), "kernel='linear'"),
     ):
-        with pytest.raises(ValueError, match="more than max_memory") as refusal:
+        with pytest.raises(ValueError, match="more than memory_limit") as refusal:
             model.fit(X, Y)
         assert advice in str(refusal.value)
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._input import names
-from hyperlabel.datasets._label_cells import MARKS
+from hyperlabel.datasets.label_cells import MARKS
 
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
@@ -20,34 +20,50 @@ _WORDS = 3.0  # a text column has at least so many words on average
 def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
     columns = _first_rows(path)
-    shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     found = dict(options)
-    if found.get("labels") is None and found.get("label_column") is None:
+    labels = _labels(path, columns, found)
+    if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
+        found["labels"], found["label_column"] = None, labels[0]
+    taken = [*labels, *names(found.get("text") or "")]
+    taken += [str(found[key]) for key in ("label_column", "group", "time") if found.get(key)]
+    others = _without(columns, taken)
+    if found.get("text") is None and not found.get("features"):
+        texts = _texts(others)
+        found["text"] = ",".join(texts) or None
+        others = _without(others, texts)
+    ids = [name for name, cells in others.items() if _is_id(name, cells)]
+    if ids and found.get("features") is None:
+        features = _without(others, ids)
+        found["features"] = ",".join(name for name, cells in features.items() if _is_number(cells))
+    return found
+
+
+def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:
+    return {name: cells for name, cells in columns.items() if name not in taken}
+
+
+def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | None]) -> list[str]:
+    """Return the columns named by --labels; refuse names the file does not have, and none at all."""
+    shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
+    if options.get("labels") is None and options.get("label_column") is None:
         raise ValueError(
             f"Say which column of {Path(path).name} holds the labels: --labels NAME (a column that lists "
             f"them, or several 0/1 columns separated by commas); the columns are {shown}."
         )
-    labels = names(found.get("labels") or "")
+    labels = names(options.get("labels") or "")
     missing = [name for name in labels if name not in columns]
     if missing:
         raise ValueError(f"{Path(path).name} has no column {missing[0]!r}; the columns are {shown}.")
-    if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
-        found["labels"], found["label_column"] = None, labels[0]
-    taken = {*labels, *names(found.get("text") or "")}
-    taken |= {str(found[key]) for key in ("label_column", "group", "time") if found.get(key)}
-    others = [name for name in columns if name not in taken]
-    if found.get("text") is None and not found.get("features"):
-        texts = [name for name in others if _words(columns[name]) >= _WORDS]
-        if not texts and not any(_is_number(columns[name]) for name in others):
-            texts = sorted(others, key=lambda name: -_words(columns[name]))[:1]  # short texts, then
-        found["text"] = ",".join(texts) or None
-        others = [name for name in others if name not in texts]
-    if found.get("features") is None:
-        ids = [name for name in others if _is_id(name, columns[name])]
-        if ids:
-            numbers = [n for n in others if n not in ids and _is_number(columns[n])]
-            found["features"] = ",".join(numbers)
-    return found
+    return labels
+
+
+def _texts(columns: dict[str, list[Any]]) -> list[str]:
+    """Columns of several words to a cell; where no column is a number either, the wordiest one."""
+    words = {name: _words(cells) for name, cells in columns.items()}
+    texts = [name for name in columns if words[name] >= _WORDS]
+    if not texts and not any(_is_number(cells) for cells in columns.values()):
+        texts = sorted(columns, key=lambda name: -words[name])[:1]
+    return texts
 
 
 def listing(column: str | None, separator: str | None) -> str:
@@ -95,7 +111,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def _first_rows(path: str) -> dict[str, list[Any]]:
-    from hyperlabel.datasets._table_sources import read_cells
+    from hyperlabel.datasets.table_sources import read_cells
 
     return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
 
@@ -116,7 +132,7 @@ def _words(cells: list[Any]) -> float:
 
 
 def _is_number(cells: list[Any]) -> bool:
-    from hyperlabel.datasets._table_columns import first_is_number
+    from hyperlabel.datasets.table_columns import first_is_number
 
     return first_is_number(cells) is not False
 

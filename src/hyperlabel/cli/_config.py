@@ -12,14 +12,8 @@ import click
 def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     if path is None:
         return
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}.") from error
     command = ctx.command.name or ""
-    given = content.get(command, {k: v for k, v in content.items() if not isinstance(v, dict)})
-    if not isinstance(given, dict):
-        raise ValueError(f"{path}: [{command}] must be a table of options.")
+    given = _table(path, command)
     by_spelling = {spelling: p for p in ctx.command.params for spelling in _spellings(p)}
     defaults: dict[str, Any] = {}
     for key, value in given.items():
@@ -32,6 +26,18 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
         joined = isinstance(value, list) and not parameter.multiple and parameter.nargs == 1
         defaults[parameter.name] = ",".join(map(str, value)) if joined else value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
+
+
+def _table(path: str, command: str) -> dict[str, Any]:
+    """Return the command's table of a file, or its plain keys where it has none."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}.") from error
+    given = content.get(command, {k: v for k, v in content.items() if not isinstance(v, dict)})
+    if not isinstance(given, dict):
+        raise ValueError(f"{path}: [{command}] must be a table of options.")
+    return given
 
 
 def _spellings(parameter: click.Parameter) -> list[str]:

@@ -29,6 +29,7 @@ _OPTIONS = [
         "--nominal", type=click.Choice(["drop", "onehot"]), help="ARFF: what to do with word columns."
     ),
 ]
+READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 _KNOWN = {
     "arff": {"labels", "nominal"},
     "table": {"labels", "label_column", "label_separator", "features", "text", "group", "time"},
@@ -48,7 +49,7 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
     What the user left open about a table is found from it: its columns, and what separates labels.
     """
     from hyperlabel.datasets import load_debtags, read_data
-    from hyperlabel.datasets._table import TablePlan
+    from hyperlabel.datasets.table import TablePlan
 
     if path == "debtags" and not Path(path).exists():
         return load_debtags(), options
@@ -76,7 +77,7 @@ def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> I
     """Read a data set in chunks."""
     from hyperlabel.cli._columns import listing
     from hyperlabel.datasets import iter_data
-    from hyperlabel.datasets._table import scan_labels
+    from hyperlabel.datasets.table import scan_labels
 
     given = reader_options(path, settled(path, options))
     with plain_warnings():

@@ -11,9 +11,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import input_options
+from hyperlabel.cli._input import READING, input_options
 
-READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 DEFAULT_METRICS = (
     "f1_macro",
     "f1_micro",
@@ -110,8 +109,7 @@ def _list_methods(as_json: bool) -> None:
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
     from hyperlabel.cli._progress import cell_progress
     from hyperlabel.experiments import Protocol, Splits, run
-    from hyperlabel.experiments.contenders import build, curves
-    from hyperlabel.experiments.portrait import portrait
+    from hyperlabel.experiments.contenders import build
 
     scoring = options["scoring"]
     _check_scoring(scoring)
@@ -152,11 +150,19 @@ def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -
     if summary.other_code and summary.resumed:
         click.echo("Some results were computed by other code: --fresh computes everything again.", err=True)
     for data in datasets:
-        if store.artifact(suite, f"portrait:{data.name}") is None or options["fresh"]:
-            store.put_artifact(suite, f"portrait:{data.name}", portrait(data))
-        if options["curves"] and (store.artifact(suite, f"curve:{data.name}") is None or options["fresh"]):
-            shown = [m for m in build(options["methods"], data, tune=False) if m.name != "prior"][:6]
-            store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, scoring[0]))
+        _add_pictures(store, suite, data, options)
+
+
+def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) -> None:
+    """Store what a report shows of the data itself, unless an earlier run has."""
+    from hyperlabel.experiments.contenders import build, curves
+    from hyperlabel.experiments.portrait import portrait
+
+    if store.artifact(suite, f"portrait:{data.name}") is None or options["fresh"]:
+        store.put_artifact(suite, f"portrait:{data.name}", portrait(data))
+    if options["curves"] and (store.artifact(suite, f"curve:{data.name}") is None or options["fresh"]):
+        shown = [m for m in build(options["methods"], data, tune=False) if m.name != "prior"][:6]
+        store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, options["scoring"][0]))
 
 
 def _kind(datasets: list[Any]) -> str:
@@ -173,11 +179,6 @@ def _thresholds(options: dict[str, Any]) -> str | None:
             options["scoring"][0]
         )
     return None if options["thresholds"] == "none" else options["thresholds"]
-
-
-def _cut_for(scoring: str) -> str:
-    """What cuts are tuned for: the measure itself where cuts know it."""
-    return scoring if scoring in ("f1_macro", "f1_micro", "f1_samples", "hamming_loss") else "f1_macro"
 
 
 def _check_scoring(names: list[str]) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import input_options
+from hyperlabel.cli._input import READING, input_options
 
-_READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
@@ -31,7 +30,7 @@ def drift(old: str, new: str, model: str | None, top: int, as_json: bool, **opti
     Label rates with z = (difference)/(its standard error), words of NEW that OLD never used, shifts of
     numbers in standard deviations of OLD, and, with --model, shifts of mean scores likewise.
     """
-    before, after, columns, file = _read(old, new, model, {key: options.pop(key) for key in _READING})
+    before, after, columns, file = _read(old, new, model, {key: options.pop(key) for key in READING})
     found: dict[str, Any] = {
         "old": {"file": old, "rows": len(before), "labels_per_row": before.Y.nnz / len(before)},
         "new": {"file": new, "rows": len(after), "labels_per_row": after.Y.nnz / len(after)},

@@ -11,9 +11,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import input_options, names, read_file
-
-_READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
+from hyperlabel.cli._input import READING, input_options, names, read_file
 
 
 @click.command()
@@ -77,7 +75,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
 
     start = time.perf_counter()
     _check_target(output)
-    reading = {key: options.pop(key) for key in _READING}
+    reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), training_file(data) as path:
         table, columns = read_training(path, reading)
         table = _frequent(table, min_rows)

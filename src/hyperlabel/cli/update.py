@@ -50,10 +50,10 @@ def update(
     from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
-    if new is None and not leaving and not (added or dropped or renames):
-        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
+    if not any((new, leaving, added, dropped, renames)):
+        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if Path(model).is_file():  # until the command ends: another update would be lost
         said = f"{model} is being updated by another process: waiting until it is done."
         click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
@@ -74,15 +74,17 @@ def update(
             drop_labels=dropped,
             rename_labels=renames,
         )
-    merged, taken = (0 if part is None else part[1].shape[0] for part in (entering, forgotten))
-    rows = file.columns.rows + merged - taken
-    labels = file.columns.labels and names
-    updated = with_columns(ModelFile(changed, file.columns, output or model), label_names=names, rows=rows)
-    updated = with_columns(updated, labels=list(labels or []))
-    save_model(updated, None if entering is None else entering[0])
+    merged, taken = _count(entering), _count(forgotten)
+    updated = with_columns(
+        ModelFile(changed, file.columns, output or model),
+        label_names=names,
+        rows=file.columns.rows + merged - taken,
+        labels=names if file.columns.labels else [],
+    )
+    save_model(updated, entering and entering[0])
     found = {
         "model": updated.path,
-        "rows": rows,
+        "rows": updated.columns.rows,
         "labels": len(names),
         "merged": merged,
         "forgotten": taken,
@@ -91,6 +93,10 @@ def update(
         "renamed": renames,
     }
     click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _sentence(found))
+
+
+def _count(rows: tuple[Any, Any] | None) -> int:
+    return 0 if rows is None else rows[1].shape[0]
 
 
 def _sentence(found: dict[str, Any]) -> str:

@@ -6,12 +6,12 @@ from hyperlabel.datasets._debtags import debtags_vectorizer, load_debtags
 from hyperlabel.datasets._generate import make_multilabel
 from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets._mulan import read_mulan_xml
-from hyperlabel.datasets._npz import iter_npz, load_npz
 from hyperlabel.datasets._open import data_format, iter_data, read_data
 from hyperlabel.datasets._openml import fetch_openml
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, read_svmlight, read_xmc
 from hyperlabel.datasets._save import save_shards
-from hyperlabel.datasets._table import iter_table, read_table
+from hyperlabel.datasets.npz import iter_npz, load_npz
+from hyperlabel.datasets.table import iter_table, read_table
 
 __all__ = [
     "Dataset",

@@ -47,13 +47,7 @@ class Columns:
                 wanted = attribute.is_number or (attribute.kind == "nominal" and nominal == "onehot")
                 (kept if wanted else dropped).append(j)
         if dropped:
-            shown = ", ".join(repr(attributes[j].name) for j in dropped[:8])
-            more = f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
-            warnings.warn(
-                f"{lines.path.name}: left out text or id columns {shown}{more}"
-                f"{'' if nominal == 'onehot' else ' (nominal=onehot keeps nominal ones)'}.",
-                stacklevel=4,
-            )
+            _warn_of_dropped([attributes[j].name for j in dropped], nominal, lines)
         zero_one = np.array([attribute.is_zero_one for attribute in attributes])
         numeric = np.array([attribute.kind == "numeric" for attribute in attributes])
         is_plain = not dropped and bool((zero_one | numeric).all())
@@ -120,6 +114,13 @@ class Columns:
             parts.append(sparse.csr_array(hot) if sparse.issparse(X) else hot)
             names += [f"{attribute.name}={value}" for value in attribute.values]
         return (sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)), names
+
+
+def _warn_of_dropped(names: list[str], nominal: str, lines: LineReader) -> None:
+    shown = ", ".join(map(repr, names[:8]))
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    hint = "" if nominal == "onehot" else " (nominal=onehot keeps nominal ones)"
+    warnings.warn(f"{lines.path.name}: left out text or id columns {shown}{more}{hint}.", stacklevel=5)
 
 
 def _span(columns: np.ndarray) -> Any:

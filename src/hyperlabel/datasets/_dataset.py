@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Dataset:
         Label indicator of zeros and ones; or, for each row, the names of its labels. Kept as a
         ``csr_array`` of integer ones.
     feature_names, label_names : sequence of str, optional
-        Names of the columns; ``x0, x1, …`` and ``y0, y1, …`` when not given (label sets bring
+        Names of the columns; ``x0, x1, …`` and ``label0, label1, …`` when not given (label sets bring
         their own names, sorted).
     name : str, optional
         What to call the data in tables.
@@ -102,7 +103,7 @@ class Dataset:
         if self.Y.shape[0] != self.X.shape[0]:
             raise ValueError(f"X has {self.X.shape[0]} rows but Y has {self.Y.shape[0]}.")
         put("feature_names", _as_names(self.feature_names, self.X.shape[1], "x", "feature"))
-        put("label_names", _as_names(names, self.Y.shape[1], "y", "label"))
+        put("label_names", _as_names(names, self.Y.shape[1], "label", "label"))
         for field in ("groups", "time"):
             value = getattr(self, field)
             if value is not None:
@@ -259,24 +260,25 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
                 "only data sets with the same columns can be stacked."
             )
 
-    def column(field: str) -> np.ndarray | None:
+    def joined(field: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
         values = [getattr(part, field) for part in parts]
-        return None if any(value is None for value in values) else np.concatenate(values)
+        return None if any(value is None for value in values) else join(values)
 
-    dense = not any(sparse.issparse(part.X) for part in parts)
     return replace(
         first,
-        X=np.vstack([part.X for part in parts])
-        if dense
-        else sparse.vstack([sparse.csr_array(part.X) for part in parts], format="csr"),
-        Y=sparse.vstack([part.Y for part in parts], format="csr"),
+        X=joined("X", _stack_rows),
+        Y=joined("Y", _stack_rows),
         name=first.name if name is None else name,
-        groups=column("groups"),
-        time=column("time"),
-        text=None
-        if any(part.text is None for part in parts)
-        else [text for part in parts for text in part.text],
+        groups=joined("groups"),
+        time=joined("time"),
+        text=joined("text", lambda texts: list(chain.from_iterable(texts))),
     )
+
+
+def _stack_rows(blocks: list[Any]) -> Any:
+    if not any(sparse.issparse(block) for block in blocks):
+        return np.vstack(blocks)
+    return sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
 
 
 def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
@@ -319,10 +321,8 @@ def _check_numbers(values: np.ndarray) -> None:
 
 
 def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
-    if isinstance(Y, list | tuple) and all(isinstance(row, list | tuple | set | frozenset) for row in Y):
-        flat = [value for row in Y for value in row]
-        if len(Y) and all(isinstance(value, str) for value in flat) and (flat or not any(map(len, Y))):
-            return indicator_from_sets(Y, names)
+    if _are_label_sets(Y):
+        return indicator_from_sets(Y, names)
     if hasattr(Y, "columns") and names is None:  # a DataFrame brings its names
         names = [str(column) for column in Y.columns]
     Y = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
@@ -336,6 +336,14 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     Y.eliminate_zeros()
     Y = sparse.csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
     return small_indices(Y), names
+
+
+def _are_label_sets(Y: Any) -> bool:
+    if not isinstance(Y, list | tuple) or not len(Y):
+        return False
+    if not all(isinstance(row, list | tuple | set | frozenset) for row in Y):
+        return False
+    return all(isinstance(value, str) for row in Y for value in row)
 
 
 def indicator_from_sets(

@@ -9,9 +9,9 @@ from typing import Any
 
 from hyperlabel.datasets._arff import iter_arff, read_arff
 from hyperlabel.datasets._dataset import Dataset, rebatch, stack
-from hyperlabel.datasets._npz import iter_npz, load_npz
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, looks_like_xmc, read_svmlight, read_xmc
-from hyperlabel.datasets._table import iter_table, read_table
+from hyperlabel.datasets.npz import iter_npz, load_npz
+from hyperlabel.datasets.table import iter_table, read_table
 
 _ENDINGS = {
     ".arff": "arff",

@@ -24,8 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.arrays import row_blocks
+
 # Columns are sorted in blocks of about this many entries.
-BLOCK_ENTRIES = 2**20
+SORTED_BYTES = 32  # of a score while its column is sorted: value, order, tail, count
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +109,9 @@ def find_candidates(
     n, k = scores.shape
     columns = Y.tocsc()
     grid = _grid(scores, columns, n_grid)
-    width = max(1, BLOCK_ENTRIES // max(1, n))
     parts = [
-        _block(scores, columns, start, min(start + width, k), sample_weight, grid)
-        for start in range(0, k, width)
+        _block(scores, columns, block.start, block.stop, sample_weight, grid)
+        for block in row_blocks(k, SORTED_BYTES * n)
     ]
     label, cut, right, found, above, grid_right, grid_found = (
         np.concatenate(part) for part in zip(*parts, strict=True)

@@ -13,14 +13,15 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.decision.candidates import (
-    BLOCK_ENTRIES,
+    SORTED_BYTES,
     Candidates,
     find_candidates,
     search_rows,
     sort_columns,
 )
-from hyperlabel.metrics._inputs import Truth
+from hyperlabel.metrics.inputs import Truth
 from hyperlabel.metrics.ranking import ranked_blocks
+from hyperlabel.solvers.arrays import row_blocks
 
 GRID = 256
 PER_LABEL = ("f1_macro", "f1_micro", "hamming_loss")
@@ -198,9 +199,7 @@ def proportional_cuts(
     n, k = scores.shape
     wanted = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
     cuts = np.empty(k)
-    width = max(1, BLOCK_ENTRIES // max(1, n))
-    for start in range(0, k, width):
-        columns = slice(start, start + width)
+    for columns in row_blocks(k, SORTED_BYTES * n):
         ranked, tail, spread = sort_columns(scores[:, columns], sample_weight)
         here = np.arange(len(ranked))
         if tail is None:

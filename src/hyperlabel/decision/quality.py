@@ -10,8 +10,7 @@ import numpy as np
 
 from hyperlabel._validation import check_targets
 from hyperlabel.decision.calibration import Sigmoid
-
-BLOCK_ENTRIES = 2**20
+from hyperlabel.solvers.arrays import row_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +112,13 @@ def label_quality(
     prior = np.log(rate / (1 - rate)) if noise == "proportional" else np.zeros(k)
     limit = n * k if n_entries is None else min(n_entries, n * k)
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
-    width = max(1, BLOCK_ENTRIES // max(1, k))
-    for start in range(0, n, width):
-        p = scores[start : start + width]
+    for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
+        p = scores[rows]
         p = np.clip(p if proba else sigmoid.probabilities(p), 1e-12, 1 - 1e-12)
-        is_set = Y[start : start + width].toarray() > 0
+        is_set = Y[rows].toarray() > 0
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
-        place = np.arange(evidence.size) + start * k
+        place = np.arange(evidence.size) + rows.start * k
         best = [
             np.concatenate(pair)
             for pair in zip(best, (place, evidence, p.ravel(), is_set.ravel()), strict=True)

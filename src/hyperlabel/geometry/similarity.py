@@ -29,6 +29,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from hyperlabel.geometry.edges import Edges
+from hyperlabel.solvers.arrays import rank_floor
 
 POWER = {"clique": 0, "zhou": 1, "star": 2}
 EXPANSIONS = ("clique", "star", "zhou", "cca")
@@ -100,14 +101,8 @@ def normalise_rows(Y: sparse.csr_array, along: np.ndarray) -> sparse.csr_array:
 def whitening(gram: np.ndarray) -> np.ndarray:
     """Return the pseudo-inverse square root of a small Gram, null directions dropped (k×rank)."""
     s, V = linalg.eigh(gram)
-    kept = s > null_tolerance(s)
+    kept = s > rank_floor(s)
     return (V[:, kept] / np.sqrt(s[kept])) @ V[:, kept].T
-
-
-def null_tolerance(eigenvalues: np.ndarray) -> float:
-    """Eigenvalues of a small Gram up to this are zeros blurred by rounding."""
-    size = len(eigenvalues)
-    return 10 * size * float(np.finfo(np.float64).eps) * float(eigenvalues.max(initial=0.0))
 
 
 def centered_gram(base: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import _safe_indexing, gen_batches, indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
-from hyperlabel._base import SCORE_BLOCK_BYTES, MultiLabelClassifier, place_constant_labels, score_rows
+from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
 from hyperlabel._params import check_params, forget_fit
 from hyperlabel._validation import TargetLayout, check_targets, check_weights
 from hyperlabel.linear import BinaryRelevance
@@ -229,9 +229,9 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         n = _num_samples(X)
-        size = max(1, SCORE_BLOCK_BYTES // (8 * self._layout.n_columns))
-        if n <= size:  # one block: also the way in for rows the estimator will refuse
+        batches = list(score_batches(n, self._layout.n_columns))
+        if len(batches) < 2:  # one block: also the way in for rows the estimator will refuse
             yield slice(0, n), place_constant_labels(self._scores(X), self._constant)
             return
-        for batch in gen_batches(n, size):
+        for batch in batches:
             yield batch, place_constant_labels(self._scores(_safe_indexing(X, batch)), self._constant)

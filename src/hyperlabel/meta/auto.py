@@ -18,11 +18,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 
-from hyperlabel._base import SCORE_BLOCK_BYTES, KnownScores, MultiLabelClassifier, decode, score_rows
+from hyperlabel._base import KnownScores, MultiLabelClassifier, decode, score_batches, score_rows
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
-from hyperlabel.meta.portfolio import PORTFOLIO, OutOfTime, Task, Tried
+from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, OutOfTime, Task, Tried
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.statistics import corrected_resampled_t
 from hyperlabel.model_selection import resolve_cv
@@ -175,18 +174,11 @@ class AutoMultiLabel(MultiLabelClassifier):
     def _try_all(
         self, task: Task, judge: _Judge, deadline: float
     ) -> tuple[list[Tried], list[_Judged], dict[str, str]]:
-        chosen = [c for c in PORTFOLIO if self.methods is None or c.name in self.methods]
-        unknown = set(self.methods or ()) - {c.name for c in PORTFOLIO}
-        if unknown or not chosen:
-            names = ", ".join(c.name for c in PORTFOLIO)
-            raise ValueError(f"methods must name some of: {names}; got {self.methods}.")
-        if self._constant.all():  # nothing varies: any model says the same
-            chosen = chosen[:1]
         tried: list[Tried] = []
         judged: list[_Judged] = []
         left_out: dict[str, str] = {}
         failure: Exception | None = None
-        for candidate in chosen:
+        for candidate in self._candidates():
             # judging it, and the refit and cuts of what is best so far, must still fit in
             reserve = max((t.refit_seconds for t in tried), default=0.0) + 2 * judge.seconds
             needed = 1.5 * tried[0].seconds if tried and candidate.like_ridge else 0.0
@@ -204,6 +196,15 @@ class AutoMultiLabel(MultiLabelClassifier):
             name, reason = next(iter(left_out.items()))
             raise ValueError(f"No method of AutoMultiLabel could be fitted; {name}: {reason}") from failure
         return tried, judged, left_out
+
+    def _candidates(self) -> list[Candidate]:
+        chosen = [c for c in PORTFOLIO if self.methods is None or c.name in self.methods]
+        unknown = set(self.methods or ()) - {c.name for c in PORTFOLIO}
+        if unknown or not chosen:
+            names = ", ".join(c.name for c in PORTFOLIO)
+            raise ValueError(f"methods must name some of: {names}; got {self.methods}.")
+        # Where no label varies any model says the same.
+        return chosen[:1] if self._constant.all() else chosen
 
     def _splits(self, X: Any, Y: sparse.csr_array, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         cv = self.cv
@@ -288,8 +289,7 @@ class AutoMultiLabel(MultiLabelClassifier):
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         # members place constant labels themselves
-        rows = max(1, SCORE_BLOCK_BYTES // (8 * self._layout.n_columns))
-        for batch in gen_batches(X.shape[0], rows):
+        for batch in score_batches(X.shape[0], self._layout.n_columns):
             yield batch, self._scores(X[batch])
 
 

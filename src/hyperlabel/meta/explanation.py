@@ -169,33 +169,35 @@ def explain(
     check_is_fitted(model)
     label_names = _label_names(model)
     scores = None if X is None else _scores(model, X)
-    if labels is None and scores is None:
-        raise ValueError("Name the labels to explain, or give rows.")
-    if labels is not None:
-        columns = [_column(label, label_names) for label in labels]
-        asked = [columns] * (1 if scores is None else len(scores))
-    else:
-        assert scores is not None
-        asked = [[int(np.argmax(row))] for row in scores]
-        columns = sorted({j for row in asked for j in row})
+    asked = _asked(scores, labels, label_names)
+    columns = sorted({j for _, j in asked})
     found = _through(model, X, feature_names, columns)
     cuts = _cuts(model)
     constant = _constants(model, len(label_names))
     explanations = []
-    for i, wanted in enumerate(asked):
-        for j in wanted:
-            score = None if scores is None else float(scores[i, j])
-            cut = None if cuts is None else float(cuts[j])
-            if constant[j]:
-                note = "never seen in training" if constant[j] < 0 else "on in every training row"
-                base = 0.0 if score is None else score
-                row = None if scores is None else i
-                explanations.append(Explanation(row, label_names[j], score, cut, base, (), 0.0, note=note))
-                continue
-            place = columns.index(j)
-            row = None if scores is None else i
-            explanations.append(_one(found, row, place, j, label_names, score, cut, top))
+    for row, j in asked:
+        score = None if scores is None else float(scores[row, j])
+        cut = None if cuts is None else float(cuts[j])
+        if constant[j]:
+            note = "never seen in training" if constant[j] < 0 else "on in every training row"
+            base = 0.0 if score is None else score
+            explanations.append(Explanation(row, label_names[j], score, cut, base, (), 0.0, note=note))
+        else:
+            explanations.append(_one(found, row, columns.index(j), j, label_names, score, cut, top))
     return explanations
+
+
+def _asked(
+    scores: np.ndarray | None, labels: Sequence[str | int] | None, label_names: list[str]
+) -> list[tuple[int | None, int]]:
+    """Pairs of row (None: the labels as such) and label to explain."""
+    if labels is not None:
+        rows = [None] if scores is None else range(len(scores))
+        columns = [_column(label, label_names) for label in labels]
+        return [(row, j) for row in rows for j in columns]
+    if scores is None:
+        raise ValueError("Name the labels to explain, or give rows.")
+    return [(row, int(best)) for row, best in enumerate(np.argmax(scores, axis=1))]
 
 
 def _one(

@@ -13,14 +13,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
-from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation, sums_fit
+from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
+
+
+def _projects(search: Any) -> bool:
+    return isinstance(search.estimator, (Projection, ProjectionClassifier))
 
 
 class FreeSearchCV(MultiLabelClassifier):
@@ -110,7 +115,7 @@ class FreeSearchCV(MultiLabelClassifier):
         return self
 
     def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:
-        free = sums_fit(X, Y) and all(
+        free = all(
             is_free(set_free_params(_as_classifier(self.estimator), setting))
             and setting.keys() <= {"alpha", "n_components"}
             for setting in settings
@@ -125,7 +130,7 @@ class FreeSearchCV(MultiLabelClassifier):
             maps = _as_classifier(self.estimator)._fold_maps(sums, rows, labels, alphas)
             return lambda rows, setting: place_constant_labels(maps(setting).scores(rows), constant)
 
-        folds = Folds(X, Y, self.cv, groups=groups, with_ff=True, summed=free)
+        folds = Folds(X, Y, self.cv, groups=groups, with_ff=True, summed=None if free else False)
         scorer = get_scorer(self.scoring)
         return free_cross_validation(X, Y, self._layout, folds, settings, fold_model, scorer)
 
@@ -158,7 +163,13 @@ class FreeSearchCV(MultiLabelClassifier):
         check_is_fitted(self, "estimator_")
         return super()._check_predict(X)
 
-    @available_if(lambda self: isinstance(self.estimator, (Projection, ProjectionClassifier)))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if hasattr(self, "transform"):
+            tags.transformer_tags = TransformerTags()
+        return tags
+
+    @available_if(_projects)
     def transform(self, X: Any) -> np.ndarray:
         """Project rows by the projection with the best setting.
 
@@ -172,6 +183,11 @@ class FreeSearchCV(MultiLabelClassifier):
         Z : ndarray of shape (n_samples, n_components)
         """
         return self.estimator_.projection_.transform(self._check_predict(X))
+
+    @available_if(_projects)
+    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
+        """Search on the rows, then project them: ``fit(X, y).transform(X)``."""
+        return self.fit(X, y).transform(X)
 
 
 def _as_classifier(estimator: Any) -> Any:

@@ -117,15 +117,8 @@ def update(
     tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
     if rename_labels or drop_labels or add_labels:
         _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
-    leaving = None if forget is None else (_rows(model, forget[0]), forget[1])
     entering = None if new is None else (_rows(model, new[0]), new[1])
-    if leaving is not None and entering is not None:
-        core.slide(*entering, *leaving)
-    elif leaving is not None:
-        core.forget(*leaving)
-    elif entering is not None:
-        check_targets(entering[1], n_rows=entering[0].shape[0], name="update")
-        core.partial_fit(*entering)
+    _change_rows(core, entering, None if forget is None else (_rows(model, forget[0]), forget[1]))
     for part in parts[:-1]:
         if isinstance(part, MultiLabelClassifier):
             part._layout, part.classes_ = core._layout, core.classes_
@@ -133,6 +126,16 @@ def update(
     for tuner in tuners:
         _settle_cuts(tuner, core, entering)
     return model
+
+
+def _change_rows(core: Any, entering: tuple[Any, Any] | None, leaving: tuple[Any, Any] | None) -> None:
+    if leaving is not None and entering is not None:
+        core.slide(*entering, *leaving)
+    elif leaving is not None:
+        core.forget(*leaving)
+    elif entering is not None:
+        check_targets(entering[1], n_rows=entering[0].shape[0], name="update")
+        core.partial_fit(*entering)
 
 
 def _edit_labels(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hyperlabel._validation import check_targets
-from hyperlabel.metrics._inputs import Truth, read_scores, read_truth, read_weights, weighted_mean
+from hyperlabel.metrics.inputs import Truth, read_scores, read_truth, read_weights, weighted_mean
 from hyperlabel.metrics.ranking import RankedRows, mean_where_defined, ranked_blocks
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import metrics as sk
 
-from hyperlabel.metrics._inputs import Truth, read_label_sets, read_truth, read_weights, weighted_mean
+from hyperlabel.metrics.inputs import Truth, read_label_sets, read_truth, read_weights, weighted_mean
 
 Average = Literal["micro", "macro", "weighted", "samples"] | None
 MEASURES = ("precision", "recall", "f1")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.metrics._inputs import TopK, blocks, read_truth, read_weights
+from hyperlabel.metrics.inputs import TopK, blocks, read_truth, read_weights
 from hyperlabel.metrics.probability import read_probabilities
 
 

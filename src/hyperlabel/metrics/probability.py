@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.metrics._inputs import TopK, Truth, blocks, contains, read_scores, read_truth, read_weights
+from hyperlabel.metrics.inputs import TopK, Truth, blocks, contains, read_scores, read_truth, read_weights
 from hyperlabel.metrics.ranking import mean_where_defined
 
 

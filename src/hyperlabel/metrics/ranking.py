@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hyperlabel._topk import top_k
-from hyperlabel.metrics._inputs import (
+from hyperlabel.metrics.inputs import (
     TopK,
     Truth,
     blocks,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.metrics import at_k
-from hyperlabel.metrics._inputs import (
+from hyperlabel.metrics.bipartition import bipartition_table
+from hyperlabel.metrics.inputs import (
     TopK,
     Truth,
     read_label_sets,
@@ -17,7 +18,6 @@ from hyperlabel.metrics._inputs import (
     read_weights,
     weighted_mean,
 )
-from hyperlabel.metrics.bipartition import bipartition_table
 from hyperlabel.metrics.probability import probability_table, read_probabilities
 from hyperlabel.metrics.ranking import auc_by_label, mean_where_defined, rank_measures, ranked_blocks
 

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from hyperlabel.datasets import data_format
-from hyperlabel.datasets._npz import npy_header
+from hyperlabel.datasets.npz import npy_header
 
 HEAD = 2**20  # bytes of text that tell the length of a line
 

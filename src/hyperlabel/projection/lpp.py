@@ -25,7 +25,7 @@ from sklearn.neighbors import NearestNeighbors
 from hyperlabel._params import NONE, Rule, number, whole
 from hyperlabel._validation import check_features
 from hyperlabel.projection._base import Projection
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.operators import CenteredRows
 
 
@@ -157,5 +157,5 @@ def solve_lpp(X: Any, A: sparse.csr_array, rows: CenteredRows, alpha: float) -> 
 def _range(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs of a Gram without its null space: rows do not vary there."""
     s, Q = linalg.eigh(gram)
-    kept = s > len(s) * np.finfo(np.float64).eps * max(float(s[-1]), 0.0)
+    kept = s > rank_floor(s)
     return s[kept], Q[:, kept]

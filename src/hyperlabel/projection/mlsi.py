@@ -37,6 +37,7 @@ from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import LabelFactor, PlainFactor
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection._posed import Posed
+from hyperlabel.solvers.arrays import rank_floor
 
 
 class MLSI(LabelProjection):
@@ -154,12 +155,12 @@ def solve_latent(
     # (N + γI)^(1/2)-free form: the reciprocal problem S⁻¹(N + γI)S⁻¹ u = λ⁻¹u, m = S⁻¹u·√λ.
     root = 1.0 / np.sqrt(s)
     reciprocal, U = linalg.eigh(root[:, None] * ((N + N.T) / 2) * root)
-    found = reciprocal > 10 * len(s) * np.finfo(np.float64).eps * reciprocal.max(initial=0.0)
+    found = reciprocal > rank_floor(reciprocal)
     values = 1.0 / reciprocal[found]
     # mᵀ(N + γI)m = 1 fixes m = √λ S⁻¹u; the features carry another √λ.
     return values, (root[:, None] * U[:, found]) * values
 
 
 def _positive(values: np.ndarray, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    kept = values > 10 * len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    kept = values > rank_floor(values)
     return values[kept], M[:, kept]

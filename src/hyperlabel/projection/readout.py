@@ -27,6 +27,7 @@ from hyperlabel._params import Rule, number
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
+from hyperlabel.solvers.arrays import rank_floor
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 
 
@@ -164,8 +165,7 @@ def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:
     """Return (ZᵀZ + ρI)⁻¹ZᵀY; directions that the rows do not reach stay at 0."""
     s, Q = linalg.eigh(zz)
     s = np.maximum(s, 0.0)
-    floor = 10 * s[-1] * len(s) * np.finfo(np.float64).eps if len(s) else 0.0
-    inverse = np.divide(1.0, s + alpha, out=np.zeros_like(s), where=s > floor)
+    inverse = np.divide(1.0, s + alpha, out=np.zeros_like(s), where=s > rank_floor(s))
     return Q @ (inverse[:, None] * (Q.T @ zy))
 
 

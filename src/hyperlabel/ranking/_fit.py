@@ -188,7 +188,7 @@ def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
 def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> None:
     """Say before the fit, in one sentence, that it would not fit and what would."""
     need = estimate(model, X, Y, weight)
-    if need <= model.max_memory:
+    if need <= model.memory_limit:
         return
     if model.kernel != "linear":
         advice = "use fewer rows or kernel='linear'"
@@ -198,8 +198,8 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
         advice = "use dual_dtype='float32' or solver='frank-wolfe' (which keeps no duals)"
     raise ValueError(
         f"{type(model).__name__} would need about {need / 2**30:.2f} GiB for {X.shape[0]} rows, "
-        f"{X.shape[1]} features and {Y.shape[1]} labels, more than max_memory allows "
-        f"({model.max_memory / 2**30:.2f} GiB): {advice}, or raise max_memory."
+        f"{X.shape[1]} features and {Y.shape[1]} labels, more than memory_limit allows "
+        f"({model.memory_limit / 2**30:.2f} GiB): {advice}, or raise memory_limit."
     )
 
 

@@ -45,7 +45,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         The ridge λ.
     n_jobs : int, default=None
         Pairs fitted in parallel when `estimator` is given.
-    max_memory : int, default=4 GiB
+    memory_limit : int, default=4 GiB
         Refuse, before allocating, a ridge whose k Gram matrices and k(k−1)/2 weight vectors
         need more bytes than this.
 
@@ -89,12 +89,12 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         *,
         alpha: float = 1.0,
         n_jobs: int | None = None,
-        max_memory: float = 4 * 2**30,
+        memory_limit: float = 4 * 2**30,
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
         self.n_jobs = n_jobs
-        self.max_memory = max_memory
+        self.memory_limit = memory_limit
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedLabelRanking:
         """Fit a model for every pair of labels and for every label.
@@ -143,11 +143,11 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
     def _refuse_if_too_large(self, d: int, k: int) -> None:
         need = 8 * ((k * d * d if d <= GRAM_FEATURES else 0) + len(self.pairs_) * d)
-        if need > self.max_memory:
+        if need > self.memory_limit:
             raise ValueError(
                 f"CalibratedLabelRanking would need about {need / 2**30:.1f} GiB for {len(self.pairs_)} "
-                f"label pairs and {d} features, more than max_memory: drop rare labels, reduce the features, "
-                "or raise max_memory."
+                f"label pairs and {d} features, more than memory_limit: drop rare labels, "
+                "reduce the features, or raise memory_limit."
             )
 
     def _fit_each(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:

@@ -81,7 +81,7 @@ class RankSVM(MultiLabelClassifier):
         Start from the duals of the last fit when their number is the same (they are kept then).
     trace : bool, default=False
         Record the primal and dual objective after every iteration in `trace_`.
-    max_memory : int, default=4 GiB
+    memory_limit : int, default=4 GiB
         Refuse, before allocating, a fit that `estimate_memory` puts above this many bytes.
     random_state : int, RandomState or None, default=None
         For the order in which rows are visited.
@@ -150,7 +150,7 @@ class RankSVM(MultiLabelClassifier):
         dual_dtype: str = "float64",
         warm_start: bool = False,
         trace: bool = False,
-        max_memory: float = DEFAULT_MEMORY,
+        memory_limit: float = DEFAULT_MEMORY,
         random_state: Any = None,
     ) -> None:
         self.C = C
@@ -166,7 +166,7 @@ class RankSVM(MultiLabelClassifier):
         self.dual_dtype = dual_dtype
         self.warm_start = warm_start
         self.trace = trace
-        self.max_memory = max_memory
+        self.memory_limit = memory_limit
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankSVM:
@@ -306,7 +306,7 @@ class HypergraphRankSVM(RankSVM):
 
     XᵀLX is formed without an n×n matrix. With fewer features than rows the d×d matrix I + λXᵀLX
     is factored; otherwise the n×n kernel form (27) is used, in which the rows themselves carry the
-    weights. Beyond `max_memory` the fit is refused.
+    weights. Beyond `memory_limit` the fit is refused.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class HypergraphRankSVM(RankSVM):
         plain penalty whatever n is; ``"literal"`` takes it as printed, where it grows with n².
     solver, kernel, gamma, degree, coef0, tol, max_iter, scaling
         As in `RankSVM`.
-    label_cost, dual_dtype, warm_start, trace, max_memory, random_state
+    label_cost, dual_dtype, warm_start, trace, memory_limit, random_state
         As in `RankSVM`.
 
     Attributes
@@ -371,13 +371,13 @@ class HypergraphRankSVM(RankSVM):
         dual_dtype: str = "float64",
         warm_start: bool = False,
         trace: bool = False,
-        max_memory: float = DEFAULT_MEMORY,
+        memory_limit: float = DEFAULT_MEMORY,
         random_state: Any = None,
     ) -> None:
         super().__init__(
             C, solver=solver, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, tol=tol,
             max_iter=max_iter, scaling=scaling, label_cost=label_cost, dual_dtype=dual_dtype,
-            warm_start=warm_start, trace=trace, max_memory=max_memory, random_state=random_state,
+            warm_start=warm_start, trace=trace, memory_limit=memory_limit, random_state=random_state,
         )  # fmt: skip
         self.hypergraph_weight = hypergraph_weight
         self.edge_weights = edge_weights

@@ -259,26 +259,27 @@ def labels_section(c: Comparison) -> Section:
             key=f"labels-{n}",
             size=(5.2, 0.23 * shown + 0.9),
         )
-        table = Table(
-            f"{data}: every label under {method}, worst first",
-            [
-                Column("label"),
-                *(Column(x, True) for x in ("F1", "precision", "recall", "rows", "predicted", "found")),
-            ],
-            [
-                [
-                    words(x.name),
-                    number(x.f1),
-                    number(x.precision),
-                    number(x.recall),
-                    *(number(v, text=str(v)) for v in (x.actual, x.predicted, x.hits)),
-                ]
-                for x in sorted(labels, key=lambda x: (x.f1, -x.actual))
-            ],
-            folded=f"All {len(labels)} labels of {data}" if len(labels) > 12 else "",
-        )
-        section.blocks += [Figures([chart]), table]
+        section.blocks += [Figures([chart]), _labels_table(data, method, labels)]
     return section
+
+
+def _labels_table(data: str, method: str, labels: list[Any]) -> Table:
+    columns = ("F1", "precision", "recall", "rows", "predicted", "found")
+    return Table(
+        f"{data}: every label under {method}, worst first",
+        [Column("label"), *(Column(x, True) for x in columns)],
+        [
+            [
+                words(x.name),
+                number(x.f1),
+                number(x.precision),
+                number(x.recall),
+                *(number(v, text=str(v)) for v in (x.actual, x.predicted, x.hits)),
+            ]
+            for x in sorted(labels, key=lambda x: (x.f1, -x.actual))
+        ],
+        folded=f"All {len(labels)} labels of {data}" if len(labels) > 12 else "",
+    )
 
 
 def curves_section(c: Comparison) -> Section:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-EPS = float(np.finfo(np.float64).eps)
+from hyperlabel.solvers.arrays import rank_floor
 
 
 @dataclass(frozen=True)
@@ -101,5 +101,5 @@ def fix_signs(W: np.ndarray) -> np.ndarray:
 def _kept(A: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs of a small positive semi-definite A above rounding (and noise), largest first."""
     s, V = np.linalg.eigh((A + A.T) / 2)
-    kept = s > max(10 * len(s) * EPS, noise) * max(float(s[-1]), 0.0) if len(s) else np.zeros(0, bool)
+    kept = s > max(rank_floor(s), noise * max(float(s.max(initial=0.0)), 0.0))
     return s[kept][::-1], V[:, kept][:, ::-1]

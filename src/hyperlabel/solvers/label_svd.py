@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.moments import CenteredMoments
 from hyperlabel.solvers.ridge_factored import refuse_ill_conditioned
 
@@ -126,7 +126,7 @@ def directions_of_gram(
     top = max(float(values[0]), 0.0)
     rank = int(np.count_nonzero(values > K * np.finfo(np.float64).eps * max(top, 1e-300)))
     rank = max(rank, 1)  # labels that never vary still get one (null) direction
-    components = fix_signs(np.ascontiguousarray(vectors[:, :rank].T))
+    components = settle_directions(np.ascontiguousarray(vectors[:, :rank].T))
     values = np.maximum(values[:rank], 0.0)
     residual = float("nan")
     if certify:
@@ -145,7 +145,7 @@ def predictable_directions(
     """
     values, Q = linalg.eigh(moments.xx, driver="evd", check_finite=False)
     scale = np.maximum(values, 0.0) + alpha
-    floor = 10 * len(values) * np.finfo(np.float64).eps * float(scale[-1])
+    floor = rank_floor(scale)
     if alpha <= 0:
         refuse_ill_conditioned(scale[scale > floor])
     root = np.divide(1.0, np.sqrt(scale), out=np.zeros_like(scale), where=scale > floor)
@@ -154,14 +154,14 @@ def predictable_directions(
         return directions_of_gram(A.T @ A, n_components)
     left = directions_of_gram(A @ A.T, n_components)
     V = linalg.qr((left.components @ A).T, mode="economic")[0]
-    components = fix_signs(np.ascontiguousarray(V.T))
+    components = settle_directions(np.ascontiguousarray(V.T))
     gap = (components @ A.T) @ A - left.singular_values[:, None] ** 2 * components
     residual = float(np.linalg.norm(gap, axis=1).max() / max(left.singular_values[0] ** 2, 1e-300))
     return PrincipalDirections(components, left.singular_values, residual, True)
 
 
-def fix_signs(components: np.ndarray) -> np.ndarray:
-    """Make the entry of largest magnitude of each row positive (first one on ties).
+def settle_directions(components: np.ndarray) -> np.ndarray:
+    """Round each row, and make its entry of largest magnitude positive (first one on ties).
 
     Entries are rounded at the thirteenth decimal: labels that the data cannot tell apart then get
     the very same entry, and their scores tie instead of differing by rounding.
@@ -209,7 +209,7 @@ def _from_operator(Y: Any, offset: np.ndarray, wanted: int, *, tol: float, seed:
 def _certified(
     Y: Any, offset: np.ndarray, components: np.ndarray, sigma: np.ndarray, *, converged: bool
 ) -> PrincipalDirections:
-    components = fix_signs(components)
+    components = settle_directions(components)
     Z = dense(Y @ components.T) - components @ offset
     gap = dense(Y.T @ Z) - np.outer(offset, Z.sum(axis=0)) - components.T * sigma**2
     residual = float(np.linalg.norm(gap, axis=0).max() / max(sigma[0] ** 2, 1e-300))

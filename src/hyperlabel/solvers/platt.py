@@ -22,8 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers.arrays import row_blocks
 
-BLOCK_ENTRIES = 2**22
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
 REACH = 8.0
 BINS_TOL = 1e-7  # binning errs by more than this
@@ -107,14 +107,12 @@ def solve_platt(
     weights = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
     slope, intercept, gradient = np.zeros(k), np.zeros(k), np.zeros(k)
     n_iter = np.zeros(k, dtype=np.int64)
-    width = max(1, BLOCK_ENTRIES // max(1, n))
     columns = Y.tocsc()
-    for start in range(0, k, width):
-        block = slice(start, start + width)
+    for block in row_blocks(k, 8 * n):
         s = np.ascontiguousarray(scores[:, block].T, dtype=np.float64)
         _fit_rows(
             s,
-            columns.indptr[start : start + len(s) + 1],
+            columns.indptr[block.start : block.stop + 1],
             columns.indices,
             weights,
             tol,

@@ -229,6 +229,48 @@ def _gain(best, names, relevant, discount, ideal, size):
 
 
 @compiled
+def _radius(r):
+    """Length of a row's part of the leg: no score can move further than this times its reach."""
+    square = np.float32(0)
+    for m in range(len(r)):
+        square += r[m] * r[m]
+    return np.sqrt(square)
+
+
+@compiled
+def _undecided(s, radius, reach, relevant, names):
+    """Name the labels whose score may change its sign; count those on for sure, and the true ones of them."""
+    found, sure, sure_hits = 0, 0, 0
+    for j in range(len(s)):
+        if abs(s[j]) <= radius * reach[j]:
+            names[found] = j
+            found += 1
+        elif s[j] > 0:
+            sure += 1
+            sure_hits += relevant[j]
+    return found, sure, sure_hits
+
+
+@compiled
+def _advance(scores, followed, r, P, names, start, stop):
+    """Add the components from start to stop to the scores that are followed."""
+    for m in range(start, stop):
+        for c in range(followed):
+            scores[c] += r[m] * P[m, names[c]]
+
+
+@compiled
+def _positive(scores, followed, names, relevant):
+    """Count the positive scores, and the true ones of them."""
+    positive, hits = 0, 0
+    for c in range(followed):
+        if scores[c] > 0:
+            positive += 1
+            hits += relevant[names[c]]
+    return positive, hits
+
+
+@compiled
 def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, counting, sums):
     """Score grid[0] (the components in S), then follow the labels that count up to grid[-1]."""
     n, K = S.shape
@@ -238,21 +280,11 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
     relevant = np.zeros(K, np.bool_)
     for i in range(n):
         s, size = S[i], indptr[i + 1] - indptr[i]
-        for t in range(indptr[i], indptr[i + 1]):
-            relevant[indices[t]] = True
-        radius = np.float32(0)
-        for m in range(grid[0], grid[-1]):
-            radius += R[i, m] * R[i, m]
-        radius = np.sqrt(radius)
-        followed, sure, sure_hits = 0, 0, 0
+        relevant[indices[indptr[i] : indptr[i + 1]]] = True
+        radius = _radius(R[i, grid[0] : grid[-1]])
+        sure, sure_hits = 0, 0
         if counting:
-            for j in range(K):
-                if abs(s[j]) <= radius * reach[j]:
-                    names[followed] = j
-                    followed += 1
-                elif s[j] > 0:
-                    sure += 1
-                    sure_hits += relevant[j]
+            followed, sure, sure_hits = _undecided(s, radius, reach, relevant, names)
         else:
             known = leaders[i, 0] >= 0
             bar = _bar(s, radius, reach, leaders[i]) if known else _kth_largest(s, radius, reach, values)
@@ -261,17 +293,12 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
             scores[c] = s[names[c]]
         done, gain, hits = grid[0], 0.0, 0
         for g in range(len(grid)):
-            for m in range(done, grid[g]):
-                for c in range(followed):
-                    scores[c] += R[i, m] * P[m, names[c]]
+            _advance(scores, followed, R[i], P, names, done, grid[g])
             done = grid[g]
             if counting:
-                sums[2, g] += sure
-                sums[3, g] += sure_hits
-                for c in range(followed):
-                    if scores[c] > 0:
-                        sums[2, g] += 1
-                        sums[3, g] += relevant[names[c]]
+                positive, found = _positive(scores, followed, names, relevant)
+                sums[2, g] += sure + positive
+                sums[3, g] += sure_hits + found
                 continue
             if g == 0 or not _still_top(scores, followed, best):
                 _top(scores, followed, values, best)
@@ -280,5 +307,4 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
             sums[1, g] += hits
         if not counting:
             leaders[i] = names[best]
-        for t in range(indptr[i], indptr[i + 1]):
-            relevant[indices[t]] = False
+        relevant[indices[indptr[i] : indptr[i + 1]]] = False

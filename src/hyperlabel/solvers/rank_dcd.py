@@ -83,10 +83,9 @@ def solve_rank_dcd(
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
     rng = seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
     state = _State(problem, C, alpha, np.dtype(dual_dtype))
-    everything = problem.trained_rows
-    active, low, high = everything, -np.inf, np.inf
+    visits = _Visits(problem.trained_rows, rng if permute else None, shrinking)
     records: list[tuple[float, float, float]] = []
-    previous, epoch = np.inf, 0
+    epoch = 0
     if alpha is None and problem.n_pairs:
         gap = 1.0  # at α = 0 the dual is 0
     else:
@@ -94,23 +93,40 @@ def solve_rank_dcd(
         gap = relative_gap(primal, dual)
     while gap > tol and epoch < max_iter:
         epoch += 1
-        order = rng.permutation(active) if permute else active
-        guess, top, bottom, busy = state.epoch(order, low, high)
-        if shrinking:
-            active = order[busy] if permute else active[busy]
-            high, low = (top if top > 0 else np.inf), (bottom if bottom < 0 else -np.inf)
-        # The guess lags by an epoch: its own rate of fall says where the gap is by now.
-        ahead = guess * min(1.0, guess / previous) if 0 < previous < np.inf else guess
-        previous = guess
-        if trace or ahead <= tol or len(active) == 0 or epoch == max_iter:
+        looks_done = visits.epoch(state) <= tol or len(visits.active) == 0
+        if trace or looks_done or epoch == max_iter:
             W, b, primal, dual = problem.certify(state.alpha, C)
             gap = relative_gap(primal, dual)
             records.append((epoch, primal, dual))
             state.restart_from(W, b)
-            if gap > tol and (ahead <= tol or len(active) == 0):
-                active, low, high, previous = everything, -np.inf, np.inf, np.inf
+            if looks_done and gap > tol:
+                visits.start_over()
     kept = np.array(records).reshape(-1, 3)
     return RankResult(W, b, state.alpha, primal, dual, gap, epoch, gap <= tol, kept)
+
+
+class _Visits:
+    """Which rows the next epoch visits, in which order, and the gradients at which a row is set aside."""
+
+    def __init__(self, everything: np.ndarray, rng: np.random.RandomState | None, shrinking: bool) -> None:
+        self.everything, self.rng, self.shrinking = everything, rng, shrinking
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Take every row back."""
+        self.active, self.low, self.high = self.everything, -np.inf, np.inf
+        self.guess = np.inf
+
+    def epoch(self, state: _State) -> float:
+        """Visit the active rows once and return the gap to be expected after it."""
+        order = self.active if self.rng is None else self.rng.permutation(self.active)
+        guess, top, bottom, busy = state.epoch(order, self.low, self.high)
+        if self.shrinking:
+            self.active = order[busy]
+            self.high, self.low = (top if top > 0 else np.inf), (bottom if bottom < 0 else -np.inf)
+        # The guess lags by an epoch: its own rate of fall says where the gap is by now.
+        previous, self.guess = self.guess, guess
+        return guess * min(1.0, guess / previous) if 0 < previous < np.inf else guess
 
 
 class _State:

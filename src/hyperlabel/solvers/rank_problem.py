@@ -139,10 +139,6 @@ class RankProblem:
         W, b, total = self.weights_of(alpha)
         return W, b, self.primal(W, b, C), float(total - 0.5 * (np.vdot(W, W) + b @ b))
 
-    def memory(self, dual_dtype: Any = np.float64) -> int:
-        """Bytes a coordinate-descent solve adds to what the caller already holds."""
-        return rank_memory(self.X.shape[0], self.X.shape[1], self.n_labels, self.n_pairs, dual_dtype)
-
 
 @dataclass(frozen=True, eq=False)
 class RankResult:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import linalg
 
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import solve_shifted
@@ -104,12 +104,8 @@ class FactoredPath:
 
     @property
     def rank_tolerance(self) -> float:
-        """Eigenvalues of A up to this count as zero: 10·size·ε times the largest.
-
-        The rounding of a Gram and its eigenvalues exceeds size·ε once in a hundred times.
-        """
-        s = self._eigen[0]
-        return float(10 * s[-1] * len(s) * np.finfo(np.float64).eps) if len(s) else 0.0
+        """Eigenvalues of A up to this count as zero."""
+        return rank_floor(self._eigen[0])
 
     def _range(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_eigen` without the null space, largest eigenvalue first."""

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from hyperlabel.solvers.arrays import rank_floor
+
 
 @dataclass(frozen=True, eq=False)
 class RowSpace:
@@ -37,7 +39,7 @@ def kernel_space(K: np.ndarray) -> RowSpace:
         raise ValueError(
             f"The kernel matrix has the eigenvalue {s[0]:.3g}: use a positive semi-definite kernel."
         )
-    kept = s > len(s) * np.finfo(np.float64).eps * max(s[-1], 0.0)
+    kept = s > rank_floor(s)
     root = np.sqrt(s[kept])
     U = U[:, kept]
     return RowSpace(np.ascontiguousarray(U * root), np.zeros(len(root)), U / root)

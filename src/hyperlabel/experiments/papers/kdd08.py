@@ -129,16 +129,24 @@ def _spectral(
     if lambdas:
         outer |= along(train, test, list(lambdas))
     values = [Value(name, "roc_auc", score, a) for (name, a), score in outer.items()]
-    details: dict[str, Any] = {}
+    details: dict[str, float] = {}
     if folds and lambdas:
         cv = IterativeStratifiedKFold(folds, shuffle=True, random_state=split)
         inner = [along(train[a], train[b], list(lambdas)) for a, b in cv.split(data.X[train], Y[train])]
-        for name in {name for name, _ in outer}:
-            best = max(lambdas, key=lambda a: np.mean([fold[name, a] for fold in inner]))
-            details[name] = best
-            values.append(Value(name, "nested", outer[name, best]))
+        details = _chosen(inner)
+        values += [Value(name, "nested", outer[name, best]) for name, best in details.items()]
     values.sort(key=lambda v: (v.series, v.metric, v.x or 0.0))
     return Outcome(values, details={"lambda": details, "alphas": alphas})
+
+
+def _chosen(folds: list[dict[tuple[str, float], float]]) -> dict[str, float]:
+    """λ of each method with the best mean over the folds; of equals the first."""
+    best: dict[str, tuple[float, float]] = {}
+    for name, alpha in folds[0]:
+        mean = float(np.mean([fold[name, alpha] for fold in folds]))
+        if name not in best or mean > best[name][0]:
+            best[name] = (mean, alpha)
+    return {name: alpha for name, (_, alpha) in best.items()}
 
 
 def _ranker(data: Dataset, n_train: int, split: int, grid: tuple[float, ...], folds: int) -> Outcome:

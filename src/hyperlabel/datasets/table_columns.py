@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.datasets._numbers import to_number
-from hyperlabel.datasets._table_sources import Cells
+from hyperlabel.datasets.table_sources import Cells
 
 MAX_WORD = 10_000  # characters of a group or time: NumPy makes every entry as wide as the widest
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.datasets._dataset import Dataset, indicator_from_sets, stack
-from hyperlabel.datasets._label_cells import find_separator, label_sets, warn_of_empty
 from hyperlabel.datasets._lines import DataError
-from hyperlabel.datasets._table_columns import TableColumns, convert, groups, number, zero_one
-from hyperlabel.datasets._table_sources import Cells, read_cells, table_kind
+from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
+from hyperlabel.datasets.table_columns import TableColumns, convert, groups, number, zero_one
+from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
 
 
 def read_table(
