@@ -13,14 +13,13 @@ from hyperlabel.cli import main
 from hyperlabel.cli._chosen import Chosen
 from hyperlabel.datasets import load_debtags
 from hyperlabel.decision import per_label_cuts
-from hyperlabel.model_selection import IterativeStratifiedKFold
+from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
 
 
 def test_demo_prints_a_table_and_a_report(monkeypatch, tmp_path):
     few = load_debtags()[:500]
     monkeypatch.setattr(datasets, "load_debtags", lambda: few)
-    wanted = [row for row in demo_module._methods() if "LinearSVC" not in row[0]]
-    monkeypatch.setattr(demo_module, "_methods", lambda: wanted)
+    monkeypatch.setattr(demo_module, "_METHODS", demo_module._METHODS[1:])
     page = tmp_path / "demo.html"
     table = CliRunner().invoke(main, ["demo", "--out", str(page)])
     assert table.exit_code == 0, table.output
@@ -33,13 +32,13 @@ def test_demo_prints_a_table_and_a_report(monkeypatch, tmp_path):
 
 def test_every_method_of_the_demo_chooses_its_setting_and_its_cuts():
     data = load_debtags()[:300]
-    rows = demo_module._methods()
+    rows = demo_module._methods(data)
     assert len(rows) >= 6
     for _, model, grid in rows:
         assert all(len(values) > 1 for values in grid.values())
         assert set(grid) <= set(model.get_params())
         assert isinstance(demo_module._tuned(model, grid), ThresholdTuner)
-    svc = {name: (model, grid) for name, model, grid in rows}["one-vs-rest LinearSVC (scikit-learn)"]
+    svc = {name: (model, grid) for name, model, grid in rows}["LinearSVC per label (scikit-learn)"]
     tuned = demo_module._tuned(*svc).fit(data.X, data.Y[:, :6].toarray())
     assert len(set(tuned.thresholds_)) > 1
     assert tuned.estimator_.best_params_["estimator__C"] in svc[1]["estimator__C"]
@@ -64,9 +63,18 @@ def test_the_setting_is_chosen_on_rows_held_out_and_scores_are_out_of_fold():
     np.testing.assert_allclose(chosen.decision_function(X), scores(alpha, everything, everything))
 
 
+def test_groups_stay_together_where_the_setting_is_chosen():
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.repeat(np.arange(30), 4))
+    X, y = rng.normal(size=(30, 20))[groups], (rng.random((30, 3)) < 0.4).astype(int)[groups]
+    chosen = Chosen(BinaryRelevance(), {"alpha": [1.0]}, random_state=0).fit(X, y, groups=groups)
+    for train, test in IterativeStratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, groups):
+        fresh = BinaryRelevance().fit(X[train], y[train])
+        np.testing.assert_allclose(chosen.oof_scores_[test], fresh.decision_function(X[test]))
+
+
 def test_demo_beats_guessing(monkeypatch, tmp_path):
-    wanted = [row for row in demo_module._methods() if "shared ridge" in row[0]]
-    monkeypatch.setattr(demo_module, "_methods", lambda: wanted)
+    monkeypatch.setattr(demo_module, "_METHODS", ["ridge"])
     numbers = CliRunner().invoke(main, ["demo", "--json", "--out", str(tmp_path / "demo.html")])
     for row in json.loads(numbers.stdout)["results"]:
         assert row["precision_at_1"] > 0.7  # the most frequent tag alone reaches .43

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hyperlabel import (
+    PLST,
     AutoMultiLabel,
     BinaryRelevance,
     FreeSearchCV,
+    HypergraphSpectral,
     MultiLabelCalibrator,
     ThresholdTuner,
     out_of_fold_scores,
@@ -109,6 +111,25 @@ def test_groups_go_to_the_last_step_of_a_pipeline(marked):
     out_of_fold_scores(model, X, Y, cv=3, groups=groups)
     ThresholdTuner(model, cv=3).fit(X, Y, groups=groups)
     cross_val_scores(model, X, Y, cv=3, groups=groups, scoring=lambda model, X, y: 0.0)
+
+
+def test_groups_reach_the_cross_fitting_inside_a_pipeline(data):
+    X, Y, groups = data
+    model = make_pipeline(HypergraphSpectral(alpha=10.0, cross_fit=4), BinaryRelevance())
+    fitted = ThresholdTuner(model, cv=3).fit(X, Y, groups=groups).estimator_
+    Z = clone(model[0]).fit_transform(X, Y, groups=groups)
+    np.testing.assert_allclose(fitted[-1].coef_, BinaryRelevance().fit(Z, Y).coef_, atol=1e-8)
+    leaking = clone(model).fit(X, Y)
+    assert np.abs(leaking[-1].coef_ - fitted[-1].coef_).max() > 1e-3
+
+
+def test_groups_reach_the_choice_of_a_label_dimension(data):
+    X, Y, groups = data
+    tuned = ThresholdTuner(PLST(candidates="all", cv=3), cv=3).fit(X, Y, groups=groups)
+    want = PLST(candidates="all", cv=3).fit(X, Y, groups=groups)
+    got = tuned.estimator_.dimension_path_["fold_scores"]
+    np.testing.assert_allclose(got, want.dimension_path_["fold_scores"])
+    assert np.abs(got - PLST(candidates="all", cv=3).fit(X, Y).dimension_path_["fold_scores"]).max() > 0.01
 
 
 def test_groups_reach_a_search_of_scikit_learn(data):

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 
 from hyperlabel.decision import per_label_cuts
-from hyperlabel.model_selection import IterativeStratifiedKFold
+from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
+from hyperlabel.model_selection.groups import groups_for_fit
 
 
 class Chosen(ClassifierMixin, BaseEstimator):
@@ -35,12 +36,13 @@ class Chosen(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Chosen:
-        """Choose the setting and fit it on all rows."""
-        folds = IterativeStratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
-        first, *others = folds.split(X, y)
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Chosen:
+        """Choose the setting and fit it on all rows; rows of one group stay in one fold."""
+        kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
+        folds = kind(self.cv, shuffle=True, random_state=self.random_state)
+        first, *others = folds.split(X, y, groups)
         settings = list(ParameterGrid(self.grid))
-        held_out = [self._scores(X, y, *first, setting) for setting in settings]
+        held_out = [self._scores(X, y, groups, *first, setting) for setting in settings]
         truth = sparse.csr_array(y[first[1]])
         values = [per_label_cuts(scores, truth, scoring=self.scoring).value for scores in held_out]
         best = int(np.argmax(values))
@@ -48,14 +50,18 @@ class Chosen(ClassifierMixin, BaseEstimator):
         self.oof_scores_ = np.empty(y.shape)
         self.oof_scores_[first[1]] = held_out[best]
         for train, test in others:
-            self.oof_scores_[test] = self._scores(X, y, train, test, self.best_params_)
-        self.estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
+            self.oof_scores_[test] = self._scores(X, y, groups, train, test, self.best_params_)
+        best = clone(self.estimator).set_params(**self.best_params_)
+        self.estimator_ = best.fit(X, y, **groups_for_fit(best, groups))
         self.classes_ = self.estimator_.classes_
         return self
 
-    def _scores(self, X: Any, y: Any, train: Any, test: Any, setting: dict[str, Any]) -> np.ndarray:
-        model = clone(self.estimator).set_params(**setting).fit(X[train], y[train])
-        return np.asarray(model.decision_function(X[test]))
+    def _scores(
+        self, X: Any, y: Any, groups: Any, train: Any, test: Any, setting: dict[str, Any]
+    ) -> np.ndarray:
+        model = clone(self.estimator).set_params(**setting)
+        inside = groups_for_fit(model, None if groups is None else np.asarray(groups)[train])
+        return np.asarray(model.fit(X[train], y[train], **inside).decision_function(X[test]))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the chosen model."""

@@ -10,6 +10,8 @@ import click
 
 from hyperlabel._files import write_text
 
+_METHODS = ("linear-svm", "ridge", "spectral", "plst", "mlknn", "rank-svm")  # of the catalogue
+_PLST_DIMENSIONS = 60
 _SCORING = "f1_micro"
 # What the table shows of `hyperlabel.metrics.evaluate`.
 _SHOWN = {
@@ -21,28 +23,18 @@ _SHOWN = {
 }
 
 
-def _methods() -> list[tuple[str, Any, dict[str, list[Any]]]]:
-    """Return the rows of the table: a name, a model and what to choose from; a method joins by one line."""
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.svm import LinearSVC
+def _methods(data: Any) -> list[tuple[str, Any, dict[str, list[Any]]]]:
+    """Return the rows of the table: a name, a model and what to choose from."""
+    from hyperlabel.meta.catalogue import Rows, known
 
-    import hyperlabel as hl
-
-    alphas = [1.0, 3.0, 10.0]
-    spectral = hl.ProjectionClassifier(hl.HypergraphSpectral())
-    rank_svm = hl.RankSVM(label_cost="balanced", tol=1e-2)
-    return [
-        (
-            "one-vs-rest LinearSVC (scikit-learn)",
-            OneVsRestClassifier(LinearSVC()),
-            {"estimator__C": [0.1, 0.3, 1.0]},
-        ),
-        ("BinaryRelevance (shared ridge)", hl.BinaryRelevance(), {"alpha": alphas}),
-        ("HypergraphSpectral + ridge (KDD'08)", spectral, {"projection__alpha": alphas}),
-        ("PLST, 60 of 111 dimensions", hl.PLST(60), {"alpha": alphas}),
-        ("MLkNN, cosine", hl.MLkNN(metric="cosine"), {"n_neighbors": [10, 20, 40]}),
-        ("RankSVM, costs balanced", rank_svm, {"C": [3.0, 10.0, 30.0]}),
-    ]
+    rows = Rows.of(data.X)
+    listed = []
+    for method in map(known, _METHODS):
+        # one dimension for all settings, so that the demo stays under a minute
+        fixed = {"n_components": _PLST_DIMENSIONS} if method.name == "plst" else {}
+        title = f"PLST, {_PLST_DIMENSIONS} of {data.n_labels} dimensions" if fixed else method.title
+        listed.append((title, method.make(rows).set_params(**fixed), method.grid(rows)))
+    return listed
 
 
 def _tuned(model: Any, grid: dict[str, list[Any]]) -> Any:
@@ -66,7 +58,7 @@ def demo(as_json: bool, seed: int, out_path: str) -> None:
     from hyperlabel.experiments.portrait import portrait
 
     data = load_debtags()
-    methods = [Method(name, _tuned(model, grid)) for name, model, grid in _methods()]
+    methods = [Method(name, _tuned(model, grid)) for name, model, grid in _methods(data)]
     protocol = Protocol("demo", [data], methods, Splits("groups", 3, seed=seed), _SCORING, seed=seed)
     cells = protocol.cells()
     with Store(":memory:") as store, cell_progress("training", len(cells)) as progress:

@@ -109,6 +109,10 @@ def _logistic(rows: Rows) -> Any:
     return BinaryRelevance(LogisticRegression(max_iter=1000))
 
 
+def _neighbours(rows: Rows) -> Any:
+    return MLkNN(metric="cosine" if rows.is_sparse else "euclidean")  # texts differ in length
+
+
 def _chains(rows: Rows) -> Any:
     return ChainEnsemble(LogisticRegression(max_iter=1000), n_chains=3)
 
@@ -132,7 +136,7 @@ CATALOGUE: tuple[Known, ...] = (
         _ridge("hopls__alpha"),
         default=False,
     ),
-    Known("mlknn", "ML-kNN", lambda rows: MLkNN(), _values("n_neighbors", 10, 5, 20)),
+    Known("mlknn", "ML-kNN", _neighbours, _values("n_neighbors", 10, 5, 20)),
     Known(
         "rank-svm", "Rank-SVM", lambda rows: RankSVM(tol=1e-2), _values("C", 1.0, 0.1, 10.0), pairwise=True
     ),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 
 def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
     """Return the parameters of `fit` that take groups to the folds an estimator makes itself.
 
-    Without metadata routing, that is: the estimator (or the last step of a Pipeline) gets them if
-    its `fit` takes `groups`; scikit-learn's searches take them without saying so.
+    Without metadata routing, that is: the estimator gets them if its `fit` takes `groups` (scikit-learn's
+    searches take them without saying so), and so do the steps of a Pipeline (`fit_transform` of those
+    before the last: cross-fitted projections).
 
     Examples
     --------
@@ -26,7 +27,13 @@ def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
     if groups is None:
         return {}
     if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        return {f"{name}__{key}": value for key, value in groups_for_fit(last, groups).items()}
-    takes = isinstance(estimator, BaseSearchCV) or has_fit_parameter(estimator, "groups")
-    return {"groups": groups} if takes else {}
+        *before, (name, last) = estimator.steps
+        inside = {name: groups_for_fit(last, groups)}
+        inside |= {name: {"groups": groups} for name, step in before if _takes(step, "fit_transform")}
+        return {f"{name}__{key}": value for name, params in inside.items() for key, value in params.items()}
+    return {"groups": groups} if isinstance(estimator, BaseSearchCV) or _takes(estimator, "fit") else {}
+
+
+def _takes(estimator: Any, method: str) -> bool:
+    known = getattr(estimator, method, None)
+    return known is not None and "groups" in signature(known).parameters
