@@ -18,7 +18,7 @@ from sklearn.base import clone
 from hyperlabel._base import KnownScores, constant_labels
 from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics import get_scorer
-from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator, sums_fit
+from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import GRAM_MAX
 from hyperlabel.solvers.moments import Moments

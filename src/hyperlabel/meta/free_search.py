@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
-from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation, sums_fit
+from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
 
 
@@ -110,7 +110,7 @@ class FreeSearchCV(MultiLabelClassifier):
         return self
 
     def _search(self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any) -> FreeCV:
-        free = sums_fit(X, Y) and all(
+        free = all(
             is_free(set_free_params(_as_classifier(self.estimator), setting))
             and setting.keys() <= {"alpha", "n_components"}
             for setting in settings
@@ -125,7 +125,7 @@ class FreeSearchCV(MultiLabelClassifier):
             maps = _as_classifier(self.estimator)._fold_maps(sums, rows, labels, alphas)
             return lambda rows, setting: place_constant_labels(maps(setting).scores(rows), constant)
 
-        folds = Folds(X, Y, self.cv, groups=groups, with_ff=True, summed=free)
+        folds = Folds(X, Y, self.cv, groups=groups, with_ff=True, summed=None if free else False)
         scorer = get_scorer(self.scoring)
         return free_cross_validation(X, Y, self._layout, folds, settings, fold_model, scorer)
 
