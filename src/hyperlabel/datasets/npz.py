@@ -33,8 +33,9 @@ def load_npz(
     path : path
         The file, with the keys ``X`` or ``X_data, X_indices, X_indptr, X_shape``; ``Y`` or
         ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
-        ``label_names``, ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with
-        ``text_ends`` (UTF-8 text of all rows, and where each ends).
+        ``label_names`` (or ``…_names_numbered``: what stands before the numbers, and the first number),
+        ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with ``text_ends`` (UTF-8 text
+        of all rows, and where each ends).
     part : {"train", "test"}, optional
         Only the rows of the published split.
     name : str, optional
