@@ -265,3 +265,16 @@ def test_complex_features_in_npz_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", X=np.array([[1 + 2j]]), Y=np.array([[1]]))
     with pytest.raises(DataError, match="X holds complex numbers"):
         load_npz(tmp_path / "a.npz")
+
+
+def test_labels_numbered_from_one_keep_their_names_in_npz(tmp_path):
+    """Label 1 of a LIBSVM file came back as y0."""
+    path = tmp_path / "a.svm"
+    path.write_text("1,3 1:1\n2 1:2\n")
+    data = read_svmlight(path)
+    data.save(tmp_path / "a.npz")
+    assert list(load_npz(tmp_path / "a.npz").label_names) == list(data.label_names) == ["1", "2", "3"]
+
+
+def test_no_rows_with_text_survive_npz(data, tmp_path):
+    assert load_npz(data[:0].save(tmp_path / "a.npz")).text == []

@@ -302,3 +302,20 @@ def test_a_header_of_many_columns_is_refused(tmp_path):
     path = write(tmp_path / "d.csv", "," * 1_000_001 + "\n")
     with pytest.raises(DataError, match="more than 1000000 columns"):
         read_table(path, labels=["y"])
+
+
+@pytest.mark.parametrize("what", ["left out", "one-hot"])
+def test_a_short_arff_file_does_not_unfold_to_all_memory(tmp_path, what):
+    if what == "left out":
+        columns, row = "".join(f"@attribute a{j} {{1,0}}\n" for j in range(6000)), "{}\n"
+    else:
+        columns, row = f"@attribute a {{{','.join(f'w{j}' for j in range(6000))}}}\n", "{0 1}\n"
+    text = f"@relation 'r: -C 1'\n@attribute y {{0,1}}\n{columns}@data\n" + row * 90_000
+    with pytest.raises(DataError, match="there would be 540000000 values"):
+        read_arff(write(tmp_path / "d.arff", text), nominal="onehot")
+
+
+def test_json_rows_with_names_of_their_own_do_not_unfold_to_all_memory(tmp_path):
+    text = "".join(f'{{"y": 1, "n{i}": 1}}\n' for i in range(15_000))
+    with pytest.raises(DataError, match="most of them empty"):
+        read_table(write(tmp_path / "d.jsonl", text), labels=["y"])

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from scipy import sparse
 
 from hyperlabel.datasets._arff_header import Attribute, Header
 from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import LineReader
+from hyperlabel.datasets._lines import DataError, LineReader
 from hyperlabel.datasets._numbers import to_number
+
+MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
 
 
 @dataclass(eq=False)
@@ -28,6 +31,7 @@ class Columns:
     zero_one: np.ndarray  # attributes whose values must be 0 or 1
     one_digit: np.ndarray  # and, declared {0,1}, so written
     is_plain: bool  # nothing but numbers and {0,1}: blocks may take the fast way
+    path: Path
 
     @classmethod
     def choose(cls, header: Header, places: list[int], nominal: str, lines: LineReader) -> Columns:
@@ -59,6 +63,7 @@ class Columns:
             zero_one | is_label,
             zero_one,
             is_plain,
+            lines.path,
         )
 
     @cached_property
@@ -92,6 +97,7 @@ class Columns:
         omitted = self._omitted
         special = np.flatnonzero(omitted)
         if special.size:
+            self._check_entries(raw.shape[0] * special.size, "values left out of sparse rows that are not 0")
             written = sparse.csr_array((np.ones(raw.nnz), raw.indices, raw.indptr), shape=raw.shape)
             fill = np.where(written[:, special].toarray() > 0, 0.0, omitted[special])
             rows, columns = np.nonzero(fill)
@@ -100,7 +106,14 @@ class Columns:
             raw.eliminate_zeros()
         return raw
 
+    def _check_entries(self, count: int, what: str) -> None:
+        """Refuse what a short file may unfold to, before memory is asked for."""
+        if count > MAX_ENTRIES:
+            raise DataError(f"there would be {count} {what}, more than {MAX_ENTRIES}.", self.path)
+
     def _one_hot(self, X: Any) -> tuple[Any, list[str]]:
+        width = sum(max(len(self.attributes[j].values), 1) for j in self.features)
+        self._check_entries(X.shape[0] * width, "values of one-hot columns")
         parts, names = [], []
         for i, j in enumerate(self.features):
             attribute = self.attributes[j]

@@ -99,8 +99,11 @@ def _save_npz(data: Dataset, file: BinaryIO) -> None:
             "Y_shape": np.array(data.Y.shape, dtype=np.int64),
         }
     for key in ("feature_names", "label_names"):
-        if isinstance(getattr(data, key), list):  # numbered names are made up again when read
-            arrays[key] = np.array(getattr(data, key), dtype=np.str_)
+        names = getattr(data, key)
+        if isinstance(names, list):
+            arrays[key] = np.array(names, dtype=np.str_)
+        else:  # there may be 10⁹ of them
+            arrays[f"{key}_numbered"] = np.array([names.prefix, str(names.start)])
     for key in ("groups", "time"):
         values = getattr(data, key)
         if values is not None:

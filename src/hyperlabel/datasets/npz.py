@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import zipfile
@@ -13,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._dataset import Dataset
+from hyperlabel.datasets._dataset import Dataset, NumberedNames
 from hyperlabel.datasets._lines import DataError, decode
+from hyperlabel.datasets._numbers import to_whole
 from hyperlabel.datasets._row_blocks import MAX_FEATURES, MAX_LABELS
 
 _DEFLATE_RATIO = 1100  # deflate cannot shrink more than this: larger claims are forged
@@ -31,8 +33,9 @@ def load_npz(
     path : path
         The file, with the keys ``X`` or ``X_data, X_indices, X_indptr, X_shape``; ``Y`` or
         ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
-        ``label_names``, ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with
-        ``text_ends`` (UTF-8 text of all rows, and where each ends).
+        ``label_names`` (or ``…_names_numbered``: what stands before the numbers, and the first number),
+        ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with ``text_ends`` (UTF-8 text
+        of all rows, and where each ends).
     part : {"train", "test"}, optional
         Only the rows of the published split.
     name : str, optional
@@ -58,11 +61,12 @@ def load_npz(
         raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
         arrays = _arrays(path)
+        X, Y = _matrix(arrays, "X", MAX_FEATURES), _matrix(arrays, "Y", MAX_LABELS)
         data = Dataset(
-            _matrix(arrays, "X", MAX_FEATURES),
-            _matrix(arrays, "Y", MAX_LABELS),
-            arrays.get("feature_names"),
-            arrays.get("label_names"),
+            X,
+            Y,
+            _names(arrays, "feature_names", X.shape[-1]),
+            _names(arrays, "label_names", Y.shape[-1]),
             name=path.stem if name is None else name,
             text=_texts(arrays),
             **{key: arrays.get(key) for key in _OPTIONAL},
@@ -118,13 +122,20 @@ def iter_npz(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) 
         yield load_npz(file)
 
 
+def _names(arrays: dict[str, np.ndarray], key: str, count: int) -> Any:
+    if f"{key}_numbered" not in arrays:
+        return arrays.get(key)
+    prefix, start = arrays[f"{key}_numbered"].tolist()
+    return NumberedNames(prefix, count, to_whole(start))
+
+
 def _texts(arrays: dict[str, np.ndarray]) -> list[str] | None:
     if "text_ends" not in arrays:
         return None
     raw, ends = arrays["text_bytes"].tobytes(), arrays["text_ends"].tolist()
     if ends != sorted(ends) or (ends and (ends[0] < 0 or ends[-1] != len(raw))):
         raise ValueError("the ends of the texts do not fit their bytes.")
-    return [decode(raw[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    return [decode(raw[a:b]) for a, b in itertools.pairwise([0, *ends])]
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:

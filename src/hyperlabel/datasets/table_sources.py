@@ -18,6 +18,7 @@ from hyperlabel.datasets._numbers import BLANKS
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
 MAX_COLUMNS = 1_000_000
+MAX_CELLS = 1 << 27  # of some rows of JSON, where every row may bring names of its own
 _FIELD_LIMIT = threading.Lock()
 _SEPARATORS = (",", ";", "\t", "|")
 
@@ -139,6 +140,12 @@ def _json_lines(path: str | os.PathLike[str], rows: int) -> Iterator[Cells]:
         numbered = _objects(lines)
         while chunk := list(itertools.islice(numbered, rows)):
             names |= {name: None for _, row in chunk for name in row}
+            if len(names) * len(chunk) > MAX_CELLS:
+                raise lines.fail(
+                    f"{len(names)} names in {len(chunk)} rows make more than {MAX_CELLS} cells, most of "
+                    "them empty; give rows the same names.",
+                    chunk[-1][0],
+                )
             columns = {name: [row.get(name) for _, row in chunk] for name in names}
             yield Cells(columns, [line for line, _ in chunk], lines.path)
 
