@@ -54,9 +54,7 @@ def update(
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
     if not any((new, leaving, added, dropped, renames)):
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
-    if Path(model).is_file():  # until the command ends: another update would be lost
-        said = f"{model} is being updated by another process: waiting until it is done."
-        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
+    _lock(model)
     with step(f"loading {model}"):
         file = open_model(model)
     names = [renames.get(name, name) for name in file.columns.label_names]
@@ -93,6 +91,13 @@ def update(
         "renamed": renames,
     }
     click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _sentence(found))
+
+
+def _lock(model: str) -> None:
+    """Keep others from updating the file until the command ends: their change would be lost."""
+    if Path(model).is_file():
+        said = f"{model} is being updated by another process: waiting until it is done."
+        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
 
 
 def _count(rows: tuple[Any, Any] | None) -> int:

@@ -86,13 +86,7 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
             delimiter = max(_SEPARATORS, key=outside.count)
         reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
         numbered = _numbered(reader, lines)
-        [(_, header)] = _rows_with_long_fields(numbered, 1)
-        if len(header) > MAX_COLUMNS:
-            raise lines.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
-        names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
-        if (twice := _repeated(names)) is not None:
-            column = names.index(twice, names.index(twice) + 1) + 1
-            raise lines.fail(f"the column {twice!r} appears twice in the header.", 1, column)
+        names = _header(numbered, lines)
         given = False
         while chunk := _rows_with_long_fields(numbered, rows):
             for line, row in chunk:
@@ -108,6 +102,17 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
             given = True
         if not given:
             yield Cells({name: [] for name in names}, [], lines.path)
+
+
+def _header(numbered: Iterator[Any], lines: LineReader) -> list[str]:
+    [(_, header)] = _rows_with_long_fields(numbered, 1)
+    if len(header) > MAX_COLUMNS:
+        raise lines.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
+    names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
+    if (twice := _repeated(names)) is not None:
+        column = names.index(twice, names.index(twice) + 1) + 1
+        raise lines.fail(f"the column {twice!r} appears twice in the header.", 1, column)
+    return names
 
 
 def _rows_with_long_fields(rows: Iterator[Any], count: int) -> list[Any]:

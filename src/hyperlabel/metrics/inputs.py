@@ -161,14 +161,13 @@ def _by_name(y: Any, truth: Truth, name: str) -> Any:
     names = _given_names(y)
     if names is None or truth.names is None or names == truth.names:
         return y
-    for found, of in ((names, name), (truth.names, "y_true")):
-        if len(set(found)) < len(found):
+    for given, of in ((names, name), (truth.names, "y_true")):
+        if len(set(given)) < len(given):
             raise ValueError(f"Two columns of {of} have the same name: rename one of them.")
-    missing = [label for label in truth.names if label not in set(names)]
-    extra = [label for label in names if label not in set(truth.names)]
-    if missing or extra:
-        parts = [f"{missing[0]!r} is missing"] if missing else []
-        parts += [f"{extra[0]!r} is not in y_true"] if extra else []
+    known, found = set(truth.names), set(names)
+    if known != found:
+        parts = [f"{label!r} is missing" for label in truth.names if label not in found][:1]
+        parts += [f"{label!r} is not in y_true" for label in names if label not in known][:1]
         raise ValueError(
             f"The columns of {name} are not those of y_true: {' and '.join(parts)}. Frames are compared by "
             "column names; pass arrays to compare by place."

@@ -87,19 +87,23 @@ def _check_one_hot(part: OneHotEncoder) -> None:
     widths = [_whole(width) for width in part._n_features_outs]
     if not len(infrequent) == len(mappings) == len(drops) == len(widths) == n or part.n_features_in_ != n:
         raise ValueError("the encoder does not have one of each for every feature")
-    for i, categories in enumerate(part.categories_):
-        if categories.dtype.kind not in "OUS" and not (np.diff(categories[~np.isnan(categories)]) > 0).all():
-            raise ValueError("numeric categories are not in order")
-        codes = np.arange(len(categories))
-        if infrequent[i] is not None:
-            codes = np.append(codes, infrequent[i][:1])
-        if mappings[i] is not None:
-            codes = np.take(mappings[i], codes)
-        if drops[i] is not None:
-            codes = codes[codes != drops[i]]
-            codes[codes > drops[i]] -= 1
-        if codes.dtype.kind != "i" or ((codes < 0) | (codes >= widths[i])).any():
-            raise ValueError("the columns of the encoder are not those of its categories")
+    for one in zip(part.categories_, infrequent, mappings, drops, widths, strict=True):
+        _check_one_hot_feature(*one)
+
+
+def _check_one_hot_feature(categories: Any, infrequent: Any, mapping: Any, drop: Any, width: int) -> None:
+    if categories.dtype.kind not in "OUS" and not (np.diff(categories[~np.isnan(categories)]) > 0).all():
+        raise ValueError("numeric categories are not in order")
+    codes = np.arange(len(categories))
+    if infrequent is not None:
+        codes = np.append(codes, infrequent[:1])
+    if mapping is not None:
+        codes = np.take(mapping, codes)
+    if drop is not None:
+        codes = codes[codes != drop]
+        codes[codes > drop] -= 1
+    if codes.dtype.kind != "i" or ((codes < 0) | (codes >= width)).any():
+        raise ValueError("the columns of the encoder are not those of its categories")
 
 
 def _check_polynomial(part: PolynomialFeatures) -> None:

@@ -48,36 +48,25 @@ def _which(c: Comparison, best: str) -> str:
         text += (
             f" {many} as good (not told apart, or within {c.rope:g}), so cost may decide: {join(same, 8)}."
         )
+    return text + _cheaper(c, data, best, same)
+
+
+def _cheaper(c: Comparison, data: str, best: str, same: list[str]) -> str:
+    """Name the method that is as good and fits in less than half the time, where there is one."""
     mine = c.cost(data, best)
-    cheaper = []
-    for method in same:
-        cost = c.cost(data, method)
-        if mine and cost and cost.fit_seconds < mine.fit_seconds / 2:
-            cheaper.append((cost.fit_seconds, method))
-    if cheaper and mine:
-        seconds, method = min(cheaper)
-        text += (
-            f" Of these {method} ({c.mean(data, method):.3f}) fits {mine.fit_seconds / seconds:.0f} times "
-            "faster than the best."
-        )
-    return text
+    costs = [(cost.fit_seconds, method) for method in same if (cost := c.cost(data, method))]
+    if mine is None or not costs or min(costs)[0] >= mine.fit_seconds / 2:
+        return ""
+    seconds, method = min(costs)
+    return (
+        f" Of these {method} ({c.mean(data, method):.3f}) fits {mine.fit_seconds / seconds:.0f} times "
+        "faster than the best."
+    )
 
 
 def _how_sure(c: Comparison, data: str, best: str) -> str:
     if len(c.datasets) > 1:
-        if c.across is None:
-            return "Each data set is judged on its own: too few methods finished everywhere to rank them."
-        f = c.across.friedman
-        text = f"Friedman over {f.n_datasets} data sets: p = {f.p_value:.3g}."
-        if c.across.few:
-            text += (
-                " With fewer than 8 data sets such tests see only large differences: treat ranks as a hint."
-            )
-        group = next((g for g in c.across.groups if c.across.methods.index(best) in g), [])
-        same = [c.across.methods[i] for i in group if c.across.methods[i] != best]
-        return text + (
-            f" Not told apart from {best}: {join(same)}." if same else " It is told apart from all others."
-        )
+        return _how_sure_across(c, best)
     rows = c.versus_best(data)
     if not rows:
         return "There is nothing to compare it with, or only one split."
@@ -94,6 +83,21 @@ def _how_sure(c: Comparison, data: str, best: str) -> str:
     parts += [f"clearly behind (5 % level): {behind} of {len(rows)}"] if behind else []
     found = "; ".join(parts)
     return f"{text} {found[0].upper()}{found[1:]}."
+
+
+def _how_sure_across(c: Comparison, best: str) -> str:
+    if c.across is None:
+        return "Each data set is judged on its own: too few methods finished everywhere to rank them."
+    f = c.across.friedman
+    text = f"Friedman over {f.n_datasets} data sets: p = {f.p_value:.3g}."
+    if c.across.few:
+        text += " With fewer than 8 data sets such tests see only large differences: treat ranks as a hint."
+    group = next((g for g in c.across.groups if c.across.methods.index(best) in g), [])
+    same = [c.across.methods[i] for i in group if c.across.methods[i] != best]
+    told_apart = (
+        f" Not told apart from {best}: {join(same)}." if same else " It is told apart from all others."
+    )
+    return text + told_apart
 
 
 def _equal(versus: Versus) -> bool:
