@@ -17,13 +17,16 @@ from scipy import sparse
 from hyperlabel.geometry.edges import Edges, EdgeSums, edge_weights
 from hyperlabel.geometry.similarity import (
     EXPANSIONS,
+    FactorShape,
     ThinFactor,
     centered_gram,
+    clear_constant,
     edge_scale,
     edge_share,
     normalise_rows,
     whitening,
 )
+from hyperlabel.solvers.moments import Moments
 
 
 class LabelFactor(ABC):
@@ -64,6 +67,26 @@ class LabelFactor(ABC):
         base = self.base(Y, edges)
         gram = centered_gram(base)
         return ThinFactor(self.right(edges, gram), gram, edges, base)
+
+    def on_rows(self, Y: sparse.csr_array, X: Any, label_names: np.ndarray | None = None) -> ThinFactor:
+        """Return the factor on all rows, their hyperedges counted and weighed first."""
+        return self.on(Y, self.edges(self.count(Y, X), label_names))
+
+    def summed(self, Y: sparse.csr_array, edges: Edges | None) -> sparse.csr_array:
+        """Return what is summed over a block of rows: the base, and Y where only that tells the sizes."""
+        unknown = Edges(np.ones(Y.shape[1]), np.ones(Y.shape[1]))
+        base = self.base(Y, edges or unknown)
+        return base if self.needs_sizes or base is Y else sparse.hstack([base, Y], format="csr")
+
+    def on_sums(self, moments: Moments, edges: Edges | None, k: int) -> FactorShape:
+        """Return the shape of the factor from sums over `summed`, k the number of labels."""
+        if edges is None:
+            edges = Edges(moments.f_sum[-k:], np.ones(k))
+        q = len(moments.f_sum) if self.needs_sizes else max(len(moments.f_sum) - k, 0) or k
+        ff = moments.centered().ff
+        assert ff is not None
+        gram = clear_constant(np.array(ff[:q, :q]), np.diag(np.asarray(moments.ff))[:q])
+        return FactorShape(self.right(edges, gram), gram, edges)
 
 
 @dataclass(frozen=True, eq=False)

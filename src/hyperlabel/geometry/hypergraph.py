@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from hyperlabel.geometry.factor import ExpansionFactor
-from hyperlabel.geometry.similarity import ThinFactor, edge_scale, edge_share, mix
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.geometry.similarity import ThinFactor, edge_scale, edge_share
+from hyperlabel.solvers.arrays import dense, mix
 
 
 class LabelHypergraph:

@@ -29,7 +29,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from hyperlabel.geometry.edges import Edges
-from hyperlabel.solvers.arrays import rank_floor
+from hyperlabel.solvers.arrays import mix, mix_both, rank_floor
 
 POWER = {"clique": 0, "zhou": 1, "star": 2}
 EXPANSIONS = ("clique", "star", "zhou", "cca")
@@ -118,13 +118,3 @@ def clear_constant(gram: np.ndarray, raw: np.ndarray) -> np.ndarray:
     gram[constant] = 0.0
     gram[:, constant] = 0.0
     return gram
-
-
-def mix(M: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return M·right, a vector standing for a diagonal."""
-    return M * right if right.ndim == 1 else M @ right
-
-
-def mix_both(M: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return rightᵀ·M·right."""
-    return mix(mix(M, right).T, right)

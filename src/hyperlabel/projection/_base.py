@@ -24,13 +24,8 @@ from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.model import MomentsModel
-from hyperlabel.projection._posed import Posed, align, pose, pose_sums
-from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, choose_route
-
-# `fit` keeps XᵀX, for later partial_fit, merge and forget, up to this many features (32 MB).
-KEEP_SUMS = 2000
+from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -80,23 +75,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "There is nothing to project on: the labels are constant over these rows, "
                 "or the features do not vary with them."
             )
-        self.components_ = np.ascontiguousarray(fix_signs(W).T.astype(dtype))
+        self.components_ = np.ascontiguousarray(W.T.astype(dtype))
         self.eigenvalues_, self.mean_, self.n_components_ = values, mean, W.shape[1]
 
 
 def _streams(self: Any) -> bool:
     return not self._scans() and not self._refuses_blocks()
-
-
-def _on_sums(model: Any, X: Any) -> bool:
-    """Whether the problem is posed on XᵀX, or not solved at all."""
-    return model._ridge() is None or (model._route(X) == "gram" and not model._refuses_blocks())
-
-
-def _asks_rows(model: Any, X: Any) -> bool:
-    """Whether λ = 0 and the route is ours to choose: ill-conditioned rows then answer themselves."""
-    ours = getattr(model, "solver", "auto") == "auto" and model._route(X) == choose_route(X)
-    return model._ridge() == 0 and ours
 
 
 class LabelProjection(MomentsModel, Projection):
@@ -114,7 +98,7 @@ class LabelProjection(MomentsModel, Projection):
     }
     _keeps_ff = True
     _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
-    _edges_: Edges | None = None  # of a factor that needs sizes, after a fit in blocks
+    _edges_: Edges  # of the last factor
 
     # -- what a method says -------------------------------------------------------------------------
 
@@ -134,10 +118,9 @@ class LabelProjection(MomentsModel, Projection):
         """Return the kernel the rows go through, or None."""
         return None
 
-    def _route(self, X: Any) -> str:
-        """Return how the problem is solved on rows of this shape."""
-        solver = getattr(self, "solver", "auto")
-        return choose_route(X) if solver == "auto" else solver
+    def _route(self) -> str:
+        """Return how the problem is solved: see `solvers.projection.pose`."""
+        return getattr(self, "solver", "auto")
 
     # -- for users ----------------------------------------------------------------------------------
 
@@ -156,12 +139,7 @@ class LabelProjection(MomentsModel, Projection):
         self : object
         """
         X, Y = self._check_fit(X, y, min_samples=2)
-        if _streams(self) and _on_sums(self, X) and X.shape[1] <= min(KEEP_SUMS, X.shape[0]):
-            self.moments_ = self._sum_rows(X, Y)
-            if not _asks_rows(self, X) or RidgePath(self.moments_).resolves_zero:
-                self._solve()
-                return self
-        self._take(self._pose(X, Y))
+        self._take(self._pose(X, Y, keep=True))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
@@ -188,7 +166,8 @@ class LabelProjection(MomentsModel, Projection):
             return self.transform(X)
         X = check_features(self, X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
-        return _cross_project(self, X, Y, Folds(X, Y, folds, groups=groups, summed=_on_sums(self, X)))
+        summed = self._ridge() is not None and self.solver_ == "gram"
+        return _cross_project(self, X, Y, Folds(X, Y, folds, groups=groups, summed=summed))
 
     @available_if(_streams)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
@@ -229,44 +208,56 @@ class LabelProjection(MomentsModel, Projection):
         self.label_names_ = layout.label_names
 
     def _pose(
-        self, X: Any, Y: sparse.csr_array, *, moments: Moments | None = None, alphas: tuple[float, ...] = ()
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        *,
+        known: Moments | None = None,
+        alphas: tuple[float, ...] = (),
+        keep: bool = False,
     ) -> Posed:
         """Pose the problem on validated rows, for the λ of this projection and others.
 
-        `moments` are sums of these rows over any factor, if known.
+        `known` are sums of these rows over any factor; with `keep` those of the base are kept where
+        they serve the solution and the factor allows rows to come and go.
         """
-        rule, ridge = self._label_factor(), self._ridge()
-        solver = "auto" if _asks_rows(self, X) else self._route(X)
-        edges = rule.edges(rule.count(Y, X), self._layout.label_names)
-        self.kernel_ = self._kernel_rows(X)
-        if self.kernel_ is not None:
-            X = self.kernel_.rows(X)
-            solver = "kernel" if self.kernel_.lift is None else choose_route(X)
+        ridge, solver = self._ridge(), self._route()
+        self.kernel_ = kernel = self._kernel_rows(X)
         options = {name: getattr(self, name) for name in ("tol", "max_iter") if hasattr(self, name)}
+        rule = self._label_factor()
+        kept = rule.summed(Y, None) if keep and kernel is None and not rule.needs_sizes else None
+        factor = rule.on_rows(Y, X, self._layout.label_names)
+        if kernel is not None:
+            X = kernel.rows(X)
+            solver = "kernel" if kernel.lift is None else "auto"
         wanted = None if ridge is None else (*alphas, ridge)
-        return pose(X, rule.on(Y, edges), wanted, solver=solver, moments=moments, **options)
+        self._edges_ = factor.edges
+        shape = factor.base, factor.right, factor.gram
+        return pose(X, *shape, wanted, solver=solver, known=known, keep=kept, **options)
 
     def _take(self, posed: Posed) -> None:
         """Read the solution at the λ of this projection."""
         alpha, path = self._ridge() or 0.0, posed.path
-        self._keep(*self._read(posed, alpha), path.x_mean, self._dtype)
+        values, W = self._read(posed, alpha)
         self.solver_, self.n_iter_, self.residual_ = path.solver, path.n_iter, path.residual(alpha)
+        if posed.moments is not None:
+            self.moments_ = posed.moments
         if hasattr(self, "edge_weights"):
-            self.edge_weights_ = posed.factor.edges.weights
+            self.edge_weights_ = self._edges_.weights
+        self._keep(values, W, path.x_mean, self._dtype)
 
     # -- blocks of rows: sums over the base, and over Y beside it where it is not Y --------------------
 
     def _factor(self, Y: sparse.csr_array) -> sparse.csr_array:
-        unknown = Edges(np.ones(Y.shape[1]), np.ones(Y.shape[1]))
-        base = self._label_factor().base(Y, self._edges_ or unknown)
-        if self._scans() or base is Y:
-            return base
-        return sparse.hstack([base, Y], format="csr")  # Y as well: its sums are the sizes
+        rule = self._label_factor()
+        return rule.summed(Y, self._edges_ if rule.needs_sizes else None)
 
     def _solve(self) -> None:
-        ridge, k = self._ridge(), self._layout.n_columns
-        wanted = None if ridge is None else (ridge,)
-        self._take(pose_sums(self.moments_, self._label_factor(), self._edges_, k, wanted))
+        ridge, rule = self._ridge(), self._label_factor()
+        edges = self._edges_ if rule.needs_sizes else None
+        shape = rule.on_sums(self.moments_, edges, self._layout.n_columns)
+        self._edges_ = shape.edges
+        self._take(pose_sums(self.moments_, shape.right, shape.gram, None if ridge is None else (ridge,)))
 
     def _scans(self) -> bool:
         return self._label_factor().needs_sizes
@@ -310,7 +301,7 @@ def _cross_project(model: Any, X: Any, Y: sparse.csr_array, folds: Folds) -> np.
         other._layout, other._dtype = model._layout, model._dtype
         inside, _ = _safe_split(model, X, None, fold.train)
         outside, _ = _safe_split(model, X, None, fold.test, fold.train)
-        other._take(other._pose(inside, Y[fold.train], moments=fold.moments))
+        other._take(other._pose(inside, Y[fold.train], known=fold.moments))
         turn = align(other._project(inside), model._project(X[fold.train]))
         Z[fold.test] = other._project(outside) @ turn.astype(model._dtype)
     return Z

@@ -24,7 +24,7 @@ from hyperlabel.geometry.factor import ExpansionFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.geometry.similarity import EXPANSIONS
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._posed import Posed
+from hyperlabel.solvers.projection import Posed
 
 FORMS = ("exact", "least_squares")
 

@@ -26,6 +26,7 @@ from hyperlabel._params import NONE, Rule, number, whole
 from hyperlabel._validation import check_features
 from hyperlabel.projection._base import Projection
 from hyperlabel.solvers.arrays import dense, rank_floor
+from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.operators import CenteredRows
 
 
@@ -118,7 +119,8 @@ class LPP(Projection):
         A = self._affinity(X)
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())
         values, W = solve_lpp(X, A, rows, float(self.alpha))
-        self._keep(values[: self.n_components], W[:, : self.n_components], rows.mean, X.dtype)
+        W = fix_signs(W[:, : self.n_components])
+        self._keep(values[: self.n_components], W, rows.mean, X.dtype)
         self.solver_ = "gram" if X.shape[1] <= X.shape[0] else "samples"
         return self
 

@@ -13,7 +13,7 @@ import numpy as np
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import LabelFactor, PlainFactor
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._posed import Posed
+from hyperlabel.solvers.projection import Posed
 
 
 class MDDM(LabelProjection):
@@ -85,9 +85,6 @@ class MDDM(LabelProjection):
     def _ridge(self) -> float | None:
         """Return λ = (1 − μ)/μ that the feature variant amounts to, up to a factor 1/√μ of W."""
         return (1.0 - self.mu) / self.mu if self.variant == "feature" and self.mu > 0 else None
-
-    def _route(self, X: Any) -> str:
-        return super()._route(X) if self._ridge() is not None else "none"
 
     def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         values, W = super()._read(posed, alpha)

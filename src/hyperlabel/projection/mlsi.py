@@ -36,8 +36,9 @@ from scipy import linalg
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import LabelFactor, PlainFactor
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._posed import Posed
 from hyperlabel.solvers.arrays import rank_floor
+from hyperlabel.solvers.eigen import fix_signs
+from hyperlabel.solvers.projection import Posed
 
 
 class MLSI(LabelProjection):
@@ -113,16 +114,15 @@ class MLSI(LabelProjection):
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
 
-    def _route(self, X: Any) -> str:
-        small = "gram" if X.shape[1] <= X.shape[0] else "samples"
-        return small if self.solver == "auto" else self.solver
+    def _route(self) -> str:
+        return "factored" if self.solver == "auto" else self.solver  # all singular vectors are needed
 
     def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         path: Any = posed.path
         s, t, basis = path.spectrum()
         solve = solve_latent if self.reading == "latent" else solve_projection
-        values, M = solve(s, t, posed.factor.gram, self.beta, alpha)
-        return values[: self.n_components], basis(M[:, : self.n_components])
+        values, M = solve(s, t, posed.gram, self.beta, alpha)
+        return values[: self.n_components], fix_signs(basis(M[:, : self.n_components]))
 
 
 def solve_projection(

@@ -16,11 +16,10 @@ from scipy import sparse
 
 from hyperlabel._params import check_params, number
 from hyperlabel._validation import check_fit
-from hyperlabel.geometry.similarity import EXPANSIONS, FactorShape, centered_gram
+from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.projection._posed import Posed
 from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
-from hyperlabel.solvers.eigen import fix_signs
+from hyperlabel.solvers.projection import Posed
 from hyperlabel.solvers.ridge import Path, Solver, solve_ridge
 
 
@@ -78,7 +77,7 @@ class ProjectionPath:
             raise ValueError(f"The path was not made for {name!r}.")
         method, posed = self._methods[name]
         values, W = method._read(posed, alpha)
-        return ProjectionModel(name, alpha, fix_signs(W).T, values, self.path.x_mean)
+        return ProjectionModel(name, alpha, W.T, values, self.path.x_mean)
 
     def __iter__(self) -> Iterator[ProjectionModel]:
         for alpha in self.alphas:
@@ -206,14 +205,14 @@ def projection_path(
         rule = method._label_factor()
         edges = rule.edges(rule.count(Y, X), layout.label_names)
         columns, gram = bases.add(rule.base(Y, edges))
-        found[name] = method, columns, FactorShape(rule.right(edges, gram), gram, edges)
+        found[name] = method, columns, rule.right(edges, gram), gram
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
     shared = _SharedPath(path, alphas)
     return ProjectionPath(
         shared,
         {
-            name: (method, Posed(_Columns(shared, columns), shape))
-            for name, (method, columns, shape) in found.items()
+            name: (method, Posed(_Columns(shared, columns), right, gram))
+            for name, (method, columns, right, gram) in found.items()
         },
     )
 

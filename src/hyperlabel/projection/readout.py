@@ -148,7 +148,7 @@ class ProjectionClassifier(MultiLabelClassifier):
         projection = clone(self._template()).set_params(n_components=None)
         X, Y = projection._check_fit(X, Y)
         centered = moments.centered()
-        posed = projection._pose(X, Y, moments=moments, alphas=(*alphas, 0.0))  # 0: any λ later
+        posed = projection._pose(X, Y, known=moments, alphas=(*alphas, 0.0))  # 0: any λ later
         kept: dict[float, np.ndarray] = {}
 
         def found(setting: dict[str, Any]) -> LinearMap:

@@ -42,3 +42,13 @@ def first_mean(X: np.ndarray) -> np.ndarray:
     """Mean of the first rows of X: a point near the data to shift by."""
     first = next(row_blocks(X.shape[0], 8 * X.shape[1]), slice(0, 0))
     return X[first].mean(axis=0, dtype=np.float64)
+
+
+def mix(M: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return M·right, a vector standing for a diagonal."""
+    return M * right if right.ndim == 1 else M @ right
+
+
+def mix_both(M: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return rightᵀ·M·right."""
+    return mix(mix(M, right).T, right)

@@ -1,0 +1,156 @@
+"""The one problem behind every supervised projection, posed once and read in many ways.
+
+Maximise tr(WᵀXcᵀFFᵀXcW) subject to Wᵀ(XcᵀXc + λI)W = I, F = base·right a thin label factor. All of it
+follows from the ridge path of the base, R = (XcᵀXc + λI)⁻¹Xcᵀbase for every λ, and small matrices.
+
+Notation
+--------
+======  ================================================================  ==========
+code    meaning                                                           shape
+======  ================================================================  ==========
+base    sparse part of the factor                                         n×q
+right   small mix with F = base·right, or the diagonal of one             q×m or q
+gram    that of the centred base                                          q×q
+======  ================================================================  ==========
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from hyperlabel.solvers.arrays import dense, mix_both
+from hyperlabel.solvers.eigen import Gram, fix_signs
+from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.ridge import (
+    CrossPath,
+    Path,
+    RidgePath,
+    SamplePath,
+    choose_route,
+    solve_ridge,
+)
+
+# Sums of all rows are kept, for rows that come and go later, up to this many features (32 MB).
+KEEP_SUMS = 2000
+
+
+@dataclass(eq=False)
+class Posed:
+    """A ridge path of the base, from which every form and λ is read.
+
+    Attributes
+    ----------
+    path : Path
+    right, gram : ndarray
+        See the module docstring.
+    moments : Moments or None
+        Sums over all rows, where they were taken to be kept.
+    """
+
+    path: Path
+    right: np.ndarray
+    gram: np.ndarray
+    moments: Moments | None = None
+
+    @cached_property
+    def factor_gram(self) -> Gram:
+        """That of the centred factor; it does not depend on λ."""
+        return Gram(mix_both(self.gram, self.right))
+
+    def read(self, form: str, alpha: float, n_components: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return eigenvalues and W: the exact form (13)(14), or the least-squares form (24)–(30)."""
+        right = self.right
+        if form == "exact":
+            # A Galerkin solution errs by the square of its residual.
+            noise = 10 * self.path.residual(alpha) ** 2 if self.path.solver == "krylov" else 0.0
+            found = self.factor_gram.exact_form(mix_both(self.path.reduced(alpha), right), noise=noise)
+        else:
+            found = self.factor_gram.least_squares_form()
+        chosen = found.right[:, :n_components]
+        whole = right @ chosen if right.ndim == 2 else right[:, None] * chosen
+        return found.values[:n_components], fix_signs(self.path.combine(alpha, whole))
+
+
+def pose(
+    X: Any,
+    base: Any,
+    right: np.ndarray,
+    gram: np.ndarray,
+    alphas: Sequence[float] | None,
+    *,
+    solver: str = "auto",
+    known: Moments | None = None,
+    keep: Any = None,
+    **options: Any,
+) -> Posed:
+    """Pose the problem on rows.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        The rows; with ``solver="kernel"`` their kernel matrix.
+    base, right, gram
+        The factor; see the module docstring.
+    alphas : sequence of float or None
+        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve.
+    solver : str, default="auto"
+        A route of `solve_ridge`, "factored" for any that does not iterate, or "kernel".
+    known : Moments, default=None
+        Sums of these rows over any factor: XᵀX is then not formed again.
+    keep : csr_array, default=None
+        The base, with other columns behind it if need be: its sums are kept where they are what the
+        problem is solved from.
+    **options
+        Of `solve_ridge`.
+    """
+    n, d = X.shape
+    if solver == "kernel":
+        return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram)
+    small = "gram" if d <= n else "samples"
+    route = choose_route(X) if solver == "auto" else small if solver == "factored" else solver
+    free = solver == "auto" or (solver == "factored" and route == choose_route(X))
+    if keep is not None and d <= min(KEEP_SUMS, n) and (alphas is None or route == "gram"):
+        moments = Moments.from_rows(X, keep, with_ff=True)
+        path = _path_of_sums(moments, base.shape[1], alphas)
+        if alphas is not None and free and min(alphas) <= 0 and not path.resolves_zero:
+            path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
+        return Posed(path, right, gram, moments)
+    if alphas is None:
+        path = CrossPath.from_rows(X, base)
+    elif known is None or (free and min(alphas) <= 0):
+        chosen: Any = "auto" if free else route
+        path = solve_ridge(X, base, alphas=alphas, solver=chosen, **options)
+    else:
+        total = np.asarray(base.sum(axis=0)).ravel()
+        xf = dense(base.T @ X).T - np.outer(known.shift, total)
+        path = RidgePath(replace(known, xf=xf, f_sum=total, ff=None), alphas=alphas)
+    return Posed(path, right, gram)
+
+
+def pose_sums(moments: Moments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
+    """Pose the problem on sums over the base (and other columns behind it)."""
+    return Posed(_path_of_sums(moments, len(gram), alphas), right, gram)
+
+
+def _path_of_sums(moments: Moments, q: int, alphas: Sequence[float] | None) -> Any:
+    sums = moments.centered()
+    first = CenteredMoments(sums.weight, sums.x_mean, sums.f_mean[:q], sums.xx, sums.xf[:, :q], None)
+    if alphas is None:
+        return CrossPath(first.xf, x_mean=first.x_mean, f_mean=first.f_mean)
+    return RidgePath(first, alphas=alphas)
+
+
+def align(Z: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the turn O (orthogonal Procrustes) that brings the columns of Z closest to `target`.
+
+    A projection is fixed by WWᵀ only; folds would otherwise speak different coordinates.
+    """
+    Z, target = Z - Z.mean(axis=0), target - target.mean(axis=0)
+    U, _, Vt = linalg.svd(Z.T.astype(np.float64) @ target.astype(np.float64), full_matrices=False)
+    return U @ Vt
