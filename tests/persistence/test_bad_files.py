@@ -126,7 +126,8 @@ def test_another_answer_is_noticed(good, tmp_path):
 
 
 def test_the_future_and_the_unknown(good, tmp_path):
-    refused(forge(good, tmp_path / "a", lambda m: m.update(format_version=2)), "upgrade hyperlabel")
+    refused(forge(good, tmp_path / "a", lambda m: m.update(format_version=3)), "upgrade hyperlabel")
+    refused(forge(good, tmp_path / "o", lambda m: m.update(format_version=1)), "fit the model again")
     refused(forge(good, tmp_path / "b", lambda m: m.update(format="other")), "not a hyperlabel model file")
     for name in ("os.system", "hyperlabel.cli.main", "sklearn.tree.DecisionTreeClassifier"):
         refused(forge(good, tmp_path / "c", lambda m, n=name: m["model"].update(type=n)), "not on the list")

@@ -15,7 +15,7 @@ import numpy as np
 from hyperlabel.persistence._errors import ModelFileError
 
 FORMAT = "hyperlabel-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "model.json"
 DIGEST = "model.sha256"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
@@ -133,6 +133,11 @@ class Reader:
             raise ModelFileError(
                 f"{self.path} has format version {version!s:.20}, this hyperlabel reads up to "
                 f"{FORMAT_VERSION}: upgrade hyperlabel."
+            )
+        if version < FORMAT_VERSION:
+            raise ModelFileError(
+                f"{self.path} was written by a hyperlabel before its first release, whose models had other "
+                "parts: fit the model again."
             )
         if not isinstance(manifest.get("arrays"), dict):
             raise ModelFileError(f"The description in {self.path} is incomplete: it was tampered with.")
