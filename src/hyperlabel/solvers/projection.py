@@ -109,28 +109,40 @@ def pose(
     **options
         Of `solve_ridge`.
     """
-    n, d = X.shape
     if solver == "kernel":
         return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram)
-    small = "gram" if d <= n else "samples"
-    route = choose_route(X) if solver == "auto" else small if solver == "factored" else solver
-    free = solver == "auto" or (solver == "factored" and route == choose_route(X))
-    if keep is not None and d <= min(KEEP_SUMS, n) and (alphas is None or route == "gram"):
-        moments = Moments.from_rows(X, keep, with_ff=True)
-        path = _path_of_sums(moments, base.shape[1], alphas)
-        if alphas is not None and free and min(alphas) <= 0 and not path.resolves_zero:
-            path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
-        return Posed(path, right, gram, moments)
+    route, free = _route(X, solver)
+    kept = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0]) and route == "gram"
+    moments = Moments.from_rows(X, keep, with_ff=True) if kept else None
+    zero = free and min(alphas or (1.0,)) <= 0
     if alphas is None:
-        path = CrossPath.from_rows(X, base)
-    elif known is None or (free and min(alphas) <= 0):
+        path: Any = CrossPath.from_rows(X, base)
+    elif moments is not None:
+        path = _path_of_sums(moments, base.shape[1], alphas)
+        if zero and not path.resolves_zero:
+            path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
+    elif known is None or zero:
         chosen: Any = "auto" if free else route
         path = solve_ridge(X, base, alphas=alphas, solver=chosen, **options)
     else:
-        total = np.asarray(base.sum(axis=0)).ravel()
-        xf = dense(base.T @ X).T - np.outer(known.shift, total)
-        path = RidgePath(replace(known, xf=xf, f_sum=total, ff=None), alphas=alphas)
-    return Posed(path, right, gram)
+        path = RidgePath(_over(base, X, known), alphas=alphas)
+    return Posed(path, right, gram, moments)
+
+
+def _over(base: Any, X: Any, known: Moments) -> Moments:
+    """Return sums over the base of the rows behind `known`."""
+    total = np.asarray(base.sum(axis=0)).ravel()
+    xf = dense(base.T @ X).T - np.outer(known.shift, total)
+    return replace(known, xf=xf, f_sum=total, ff=None)
+
+
+def _route(X: Any, solver: str) -> tuple[str, bool]:
+    """Return the route, and whether it was left to us: λ = 0 may then turn to the rows themselves."""
+    route = choose_route(X)
+    if solver == "factored":
+        small = "gram" if X.shape[1] <= X.shape[0] else "samples"
+        return small, small == route
+    return (route, True) if solver == "auto" else (solver, False)
 
 
 def pose_sums(moments: Moments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
