@@ -160,7 +160,7 @@ def delicious_memory():
             "from benchmarks.bench_rank import rows_and_labels\n"
             "from hyperlabel import RankSVM\n"
             "X, Y = rows_and_labels('delicious', 'train')\n"
-            f"model = RankSVM(dual_dtype='{dtype}', random_state=0)\n"
+            f"model = RankSVM(solver_options={{'dual_dtype': '{dtype}'}}, random_state=0)\n"
             "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
             "start = time.process_time(); model.fit(X, Y); taken = time.process_time() - start\n"
             "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -13,8 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from benchmarks._timing import data_folder
-from hyperlabel import AutoMultiLabel, BinaryRelevance, ChainEnsemble, ThresholdTuner
+from hyperlabel import AutoMultiLabel, BinaryRelevance, ThresholdTuner
 from hyperlabel.datasets import read_arff
+from hyperlabel.linear import ChainEnsemble
 from hyperlabel.metrics import f1_score
 
 FILES = {

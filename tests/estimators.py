@@ -22,7 +22,6 @@ from hyperlabel import (
     AutoMultiLabel,
     BinaryRelevance,
     CalibratedLabelRanking,
-    ChainEnsemble,
     CompressedSensing,
     FreeSearchCV,
     HypergraphRankSVM,
@@ -45,6 +44,7 @@ from hyperlabel.labelspace import (
     IdentityEncoder,
     PrincipalEncoder,
 )
+from hyperlabel.linear import ChainEnsemble
 
 EXCUSES: dict[int, dict[str, str]] = {}
 TOLERANCES: dict[int, float] = {}

@@ -15,7 +15,7 @@ __version__ = "0.1.0.dev0"
 _ROOMS: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "moments": ("Moments",),
-    "linear": ("BinaryRelevance", "ChainEnsemble"),
+    "linear": ("BinaryRelevance",),
     "labelspace": (
         "LabelSpaceClassifier",
         "PLST",
@@ -43,13 +43,11 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "LPP",
     ),
     "neighbors": ("MLkNN",),
-    "decision": ("LabelSetSize", "label_quality"),
     "meta": (
         "ThresholdTuner",
         "MultiLabelCalibrator",
         "AutoMultiLabel",
         "FreeSearchCV",
-        "out_of_fold_scores",
         "update",
         "explain",
     ),
@@ -59,6 +57,8 @@ _MODULES = (
     "datasets",
     "metrics",
     "model_selection",
+    "decision",
+    "geometry",
     "linear",
     "labelspace",
     "outofcore",

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_multilabel_classification
 from sklearn.isotonic import IsotonicRegression
 
-from hyperlabel import BinaryRelevance, label_quality
-from hyperlabel.decision import Isotonic, Sigmoid
+from hyperlabel import BinaryRelevance
+from hyperlabel.decision import Isotonic, Sigmoid, label_quality
 from hyperlabel.solvers.platt import solve_platt
 
 

@@ -10,8 +10,9 @@ from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold
 
-from hyperlabel import BinaryRelevance, MultiLabelCalibrator, metrics, out_of_fold_scores
+from hyperlabel import BinaryRelevance, MultiLabelCalibrator, metrics
 from hyperlabel.decision import Sigmoid
+from hyperlabel.model_selection import out_of_fold_scores
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,8 @@ from hyperlabel import (
     HypergraphSpectral,
     MultiLabelCalibrator,
     ThresholdTuner,
-    out_of_fold_scores,
 )
-from hyperlabel.model_selection import IterativeStratifiedGroupKFold, cross_val_scores
+from hyperlabel.model_selection import IterativeStratifiedGroupKFold, cross_val_scores, out_of_fold_scores
 
 
 @pytest.fixture(scope="module")

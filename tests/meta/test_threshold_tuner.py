@@ -13,18 +13,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from hyperlabel import (
-    PLST,
-    BinaryRelevance,
-    FreeSearchCV,
-    MultiLabelCalibrator,
-    ThresholdTuner,
-    metrics,
-    out_of_fold_scores,
-)
+from hyperlabel import PLST, BinaryRelevance, FreeSearchCV, MultiLabelCalibrator, ThresholdTuner, metrics
 from hyperlabel.decision import LabelSetSize, decide, global_cut, per_label_cuts
 from hyperlabel.meta.threshold import STRATEGIES
-from hyperlabel.model_selection import TimeOrderedSplit
+from hyperlabel.model_selection import TimeOrderedSplit, out_of_fold_scores
 
 
 @pytest.fixture(scope="module")

@@ -164,7 +164,7 @@ def test_unfinished_fits_name_their_gap():
 
 def test_trace_on_request():
     X, Y = make(10)
-    model = RankSVM(trace=True, tol=1e-5, random_state=0).fit(X, Y)
+    model = RankSVM(solver_options={"trace": True}, tol=1e-5, random_state=0).fit(X, Y)
     assert model.trace_.shape == (model.n_iter_, 3)
     assert (model.trace_[:, 1] >= model.trace_[:, 2]).all()
     assert_allclose(model.trace_[-1, 1], model.objective_)
@@ -202,7 +202,7 @@ def peak_of(model, X, Y):
     ("model", "shape"),
     [
         (RankSVM(max_iter=1), (3000, 60, 120)),
-        (RankSVM(max_iter=1, dual_dtype="float32"), (3000, 60, 120)),
+        (RankSVM(max_iter=1, solver_options={"dual_dtype": "float32"}), (3000, 60, 120)),
         (RankSVM(max_iter=1), (6000, 300, 5)),
         (HypergraphRankSVM(max_iter=1), (2000, 400, 20)),
         (HypergraphRankSVM(max_iter=1), (500, 2000, 10)),
@@ -227,7 +227,7 @@ def test_memory_estimate_is_within_half_of_the_measured(model, shape):
 def test_too_large_fits_are_refused_with_advice():
     X, Y = make(12)
     for model, advice in (
-        (RankSVM(memory_limit=1000), "dual_dtype='float32'"),
+        (RankSVM(memory_limit=1000), "'dual_dtype': 'float32'"),
         (HypergraphRankSVM(memory_limit=1000), "hypergraph_weight=0"),
         (RankSVM(kernel="rbf", memory_limit=1000), "kernel='linear'"),
     ):
@@ -239,11 +239,12 @@ def test_too_large_fits_are_refused_with_advice():
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"C": 0}, "C must be positive"),
+        ({"C": 0}, "C must be a finite number above 0"),
         ({"solver": "smo"}, "solver must be"),
-        ({"dual_dtype": "float16"}, "dual_dtype must be"),
-        ({"scaling": "robust"}, "scaling must be one of"),
-        ({"hypergraph_weight": -1}, "must not be negative"),
+        ({"solver_options": {"dual_dtype": "float16"}}, "dual_dtype must be"),
+        ({"solver_options": {"speed": 9}}, "not speed"),
+        ({"scaling": "robust"}, "scaling must be"),
+        ({"hypergraph_weight": -1}, "of at least 0"),
         ({"scale": "none"}, "scale must be"),
     ],
 )

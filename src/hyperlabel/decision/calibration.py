@@ -14,7 +14,14 @@ from hyperlabel.solvers.platt import solve_platt
 
 @dataclass(frozen=True, eq=False)
 class Sigmoid:
-    """p = σ(slope·score + intercept), one pair for each label."""
+    """p = σ(slope·score + intercept), one pair for each label.
+
+    Examples
+    --------
+    >>> Sigmoid(np.array([1.0]), np.array([0.0])).probabilities(np.array([[0.0], [2.0]])).round(3)
+    array([[0.5  ],
+           [0.881]])
+    """
 
     slope: np.ndarray
     intercept: np.ndarray
@@ -36,6 +43,13 @@ class Isotonic:
     """A rising step curve for each label, read between its knots by straight lines.
 
     The knots of label j are ``score[start[j]:start[j + 1]]`` and ``p[…]``.
+
+    Examples
+    --------
+    >>> curve = Isotonic(np.array([0, 2]), np.array([-1.0, 1.0]), np.array([0.2, 0.8]))
+    >>> curve.probabilities(np.array([[0.0], [5.0]])).round(3)
+    array([[0.5],
+           [0.8]])
     """
 
     start: np.ndarray

@@ -40,6 +40,12 @@ class Cuts:
         The measure they reach on the scores they were fitted on, before shrinking.
     shared : float
         The shared cut that labels with few positives are drawn to (the cut itself if global).
+
+    Examples
+    --------
+    >>> found = global_cut(np.array([[2.0, 1.0], [0.0, 3.0]]), sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> found.value, bool(1.0 <= found.shared < 2.0)
+    (1.0, True)
     """
 
     cuts: np.ndarray

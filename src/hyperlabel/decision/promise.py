@@ -24,6 +24,11 @@ class SafeCuts:
         Share of all true entries found: what can be applied without a person looking.
     precision : float
         Precision of all entries found, on the scores the cuts were fitted on (NaN if none is).
+
+    Examples
+    --------
+    >>> SafeCuts(np.array([0.4, np.inf]), np.array([0.9, 0.0]), 0.6, 0.95).coverage
+    0.6
     """
 
     cuts: np.ndarray

@@ -27,6 +27,11 @@ class LabelQuality:
         What the model, not having seen the row, gives the label.
     evidence : ndarray of shape (n_entries,)
         Log-odds that the entry is an error, up to a constant.
+
+    Examples
+    --------
+    >>> len(LabelQuality(*(np.array([value]) for value in (3, 1, True, 0.02, 3.9))))
+    1
     """
 
     row: np.ndarray
@@ -89,7 +94,7 @@ def label_quality(
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlabel import label_quality
+    >>> from hyperlabel.decision import label_quality
     >>> y = np.array([[1, 0], [0, 1], [1, 1]])
     >>> p = np.array([[0.9, 0.8], [0.2, 0.9], [0.8, 0.7]])
     >>> next(iter(label_quality(y, p, proba=True)))

@@ -17,7 +17,13 @@ from hyperlabel.solvers.arrays import dense
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Sizes δ and weights w of the hyperedges over all rows."""
+    """Sizes δ and weights w of the hyperedges over all rows.
+
+    Examples
+    --------
+    >>> Edges(np.array([3.0, 1.0]), np.ones(2)).sizes.tolist()
+    [3.0, 1.0]
+    """
 
     sizes: np.ndarray
     weights: np.ndarray
@@ -38,6 +44,12 @@ class EdgeSums:
         Σ(x − shift) over the members.
     squares : ndarray of shape (k,) or None
         Σ‖x − shift‖² over the members.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [1, 0]]))
+    >>> EdgeSums.from_rows(Y, np.array([[0.0], [1.0], [2.0]])).spread().tolist()
+    [2.0, nan]
     """
 
     n: int
@@ -116,6 +128,12 @@ def edge_weights(
         ν of the compactness weights.
     label_names : ndarray of str, default=None
         Names a mapping may refer to (integers refer to columns).
+
+    Examples
+    --------
+    >>> sums = EdgeSums.from_rows(sparse.csr_array(np.eye(3)))
+    >>> edge_weights({1: 0.5}, sums).tolist()
+    [1.0, 0.5, 1.0]
     """
     k = len(sums.sizes)
     if isinstance(spec, str):

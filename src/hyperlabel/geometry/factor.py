@@ -38,6 +38,20 @@ class LabelFactor(ABC):
         Whether the base depends on how many rows carry each label (then blocks are read twice).
     edge_weights, nu
         Hyperedge weights, as in `hyperlabel.geometry.edge_weights`.
+
+    Examples
+    --------
+    A factor that weighs every label by one over its size:
+
+    >>> class Shares(LabelFactor):
+    ...     def base(self, Y, edges):
+    ...         return Y
+    ...     def right(self, edges, gram):
+    ...         return 1 / edges.sizes
+    >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1]]))
+    >>> Shares().on_rows(Y, None).toarray()
+    array([[0.5, 0. ],
+           [0.5, 1. ]])
     """
 
     needs_sizes: bool = False
@@ -91,7 +105,13 @@ class LabelFactor(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PlainFactor(LabelFactor):
-    """F = Y: the labels as they are."""
+    """F = Y: the labels as they are.
+
+    Examples
+    --------
+    >>> PlainFactor().on_rows(sparse.csr_array(np.eye(2)), None).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
 
     def base(self, Y: sparse.csr_array, edges: Edges) -> sparse.csr_array:
         """Return Y."""

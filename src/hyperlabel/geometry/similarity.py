@@ -60,7 +60,15 @@ class FactorShape:
 
 @dataclass(frozen=True, eq=False)
 class ThinFactor(FactorShape):
-    """F = base·right on given rows, n×m, kept as a sparse n×q base and a small mix."""
+    """F = base·right on given rows, n×m, kept as a sparse n×q base and a small mix.
+
+    Examples
+    --------
+    >>> base = sparse.csr_array(np.eye(2))
+    >>> factor = ThinFactor(np.array([2.0, 3.0]), centered_gram(base), Edges(np.ones(2), np.ones(2)), base)
+    >>> factor.shape, factor.toarray().tolist()
+    ((2, 2), [[2.0, 0.0], [0.0, 3.0]])
+    """
 
     base: sparse.csr_array
 

@@ -209,8 +209,6 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
                     "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
                 )
             self._constant = known_constants(Y, unknown, weights)
-        for stale in ("moments_", "oof_scores_", "cv_results_"):
-            self.__dict__.pop(stale, None)
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")

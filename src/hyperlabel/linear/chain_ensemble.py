@@ -42,7 +42,7 @@ class ChainEnsemble(MultiLabelClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import ChainEnsemble
+    >>> from hyperlabel.linear import ChainEnsemble
     >>> X, Y = make_multilabel_classification(n_samples=60, random_state=0)
     >>> ChainEnsemble(n_chains=2, random_state=0).fit(X, Y).predict(X).shape
     (60, 5)

@@ -1,6 +1,5 @@
 """Estimators that wrap estimators: searching, thresholds, calibration, automatic choice."""
 
-from hyperlabel.meta._wrapping import out_of_fold_scores
 from hyperlabel.meta.auto import AutoMultiLabel
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.explanation import Explanation, Share, explain
@@ -11,7 +10,6 @@ from hyperlabel.meta.updating import update
 __all__ = [
     "ThresholdTuner",
     "MultiLabelCalibrator",
-    "out_of_fold_scores",
     "FreeSearchCV",
     "AutoMultiLabel",
     "update",

@@ -15,102 +15,21 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
 from hyperlabel._params import check_params, forget_fit
-from hyperlabel._validation import TargetLayout, check_targets, check_weights
+from hyperlabel._validation import check_targets, check_weights
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.model_selection import IterativeStratifiedGroupKFold, resolve_cv
+from hyperlabel.meta._view import View, view
+from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
-
-
-def out_of_fold_scores(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    cv: Any = None,
-    groups: Any = None,
-    params: dict[str, Any] | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Scores of each row by a model that has not seen it.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Cloned and fitted for each fold.
-    X : array-like, DataFrame, sparse matrix or list of shape (n_samples, …)
-        Anything the estimator takes.
-    y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-        The labels.
-    cv : None, int, splitter or iterable of (train, test), default=None
-        See :func:`hyperlabel.model_selection.resolve_cv`; None means 5 stratified folds.
-    groups : array-like of shape (n_samples,), default=None
-        Rows of one group stay together, also in the folds that the estimator makes itself.
-    params : dict, default=None
-        Passed to `fit`; values with one entry for each row are cut to the fold.
-    n_jobs : int, default=None
-        Folds fitted in parallel.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples, n_columns)
-        The mean where a row is tested several times; NaN in rows that never are (the first block of a
-        time-ordered split).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import BinaryRelevance, out_of_fold_scores
-    >>> X, y = make_multilabel_classification(random_state=0)
-    >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
-    (100, 5)
-    """
-    X, y, groups = indexable(X, y, groups)
-    n = _num_samples(X)
-    _, layout = check_targets(y, n_rows=n)
-    splitter = resolve_cv(_folds(cv, n), y, groups)
-    parts = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
-    params = dict(params or {})
-    if not _routing_enabled():
-        params = groups_for_fit(estimator, groups) | params
-    folds = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in parts
-    )
-    total, times = np.zeros((n, layout.n_columns)), np.zeros(n)
-    for (_, test), scores in zip(parts, folds, strict=True):
-        np.add.at(total, test, scores)
-        np.add.at(times, test, 1.0)
-    return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
-
-
-def _fit_fold(
-    model: Any,
-    X: Any,
-    y: Any,
-    train: np.ndarray,
-    test: np.ndarray,
-    params: dict[str, Any],
-    layout: TargetLayout,
-) -> np.ndarray:
-    cut = _check_method_params(X, params=params, indices=train)
-    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **cut)
-    return score_rows(model, _safe_indexing(X, test), layout)
+from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
 
 
 def brings_scores(estimator: Any) -> bool:
     """Say whether out-of-fold scores cost this estimator next to nothing."""
     return isinstance(estimator, BinaryRelevance) and estimator.estimator is None
-
-
-def _folds(cv: Any, n_rows: int) -> Any:
-    """Return five folds by default, and never more than rows."""
-    if cv is None:
-        cv = 5
-    return min(int(cv), n_rows) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else cv
 
 
 class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
@@ -147,7 +66,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             fit_params = dict(routed["fit"])
             if wants_scores and brings_scores(model) and (self.cv is not None or model.cv is None):
                 # the shared ridge has them almost for free: let it use our folds
-                model.set_params(cv=_folds(self.cv, Y.shape[0]))
+                model.set_params(cv=few_folds(self.cv, Y.shape[0]))
                 fit_params |= routed["split"]
             self.estimator_ = model.fit(X, y, **fit_params)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -226,6 +145,9 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _scores(self, X: Any) -> np.ndarray:
         return score_rows(self.estimator_, X, self._layout)
+
+    def _view(self, Z: Any, names: Any, columns: Any) -> View:
+        return view(self.estimator_, Z, names, columns)
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         n = _num_samples(X)

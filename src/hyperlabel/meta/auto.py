@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from hyperlabel._base import KnownScores, MultiLabelClassifier, decode, score_batches, score_rows
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
+from hyperlabel.meta._view import View, view
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, OutOfTime, Task, Tried
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.statistics import corrected_resampled_t
@@ -286,6 +287,20 @@ class AutoMultiLabel(MultiLabelClassifier):
     def _scores(self, X: Any) -> np.ndarray:
         X = self._scaled(self._as_rows(X))
         return _combine([score_rows(m, X, self._indicator) for m in self.members_], self.calibrations_)
+
+    def _view(self, Z: Any, names: Any, columns: Any) -> View:
+        Z = None if Z is None else self._scaled(self._as_rows(Z))
+        if any(hasattr(member, "steps") for member in self.members_):
+            raise ValueError(
+                "The model AutoMultiLabel chose goes through kernels or other steps: it is not linear."
+            )
+        parts = [view(member, Z, names, columns) for member in self.members_]
+        if not self.calibrations_:
+            return parts[0]
+        odds = zip(parts, self.calibrations_, strict=True)
+        scaled = [part.scaled(found.slope, found.intercept, columns) for part, found in odds]
+        coef = np.mean([part.coef for part in scaled], axis=0)
+        return View(parts[0].Z, names, coef, np.mean([part.intercept for part in scaled], axis=0))
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         # members place constant labels themselves

@@ -10,6 +10,7 @@ from scipy.special import logit
 from hyperlabel._base import shape_probabilities
 from hyperlabel._params import one_of
 from hyperlabel.decision import Isotonic, Sigmoid
+from hyperlabel.meta._view import View
 from hyperlabel.meta._wrapping import WrappingClassifier
 
 _METHODS: dict[str, Any] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
@@ -121,6 +122,15 @@ class MultiLabelCalibrator(WrappingClassifier):
 
     def _scores(self, X: Any) -> np.ndarray:
         return logit(self._positive(X))
+
+    def _view(self, Z: Any, names: Any, columns: Any) -> View:
+        if not isinstance(self.calibration_, Sigmoid):
+            raise ValueError("Isotonic calibration is not linear: explain the classifier inside, estimator_.")
+        found = super()._view(Z, names, columns)
+        slope, shift = np.ones(len(self._constant)), np.zeros(len(self._constant))
+        varies = self._constant == 0
+        slope[varies], shift[varies] = self.calibration_.slope, self.calibration_.intercept
+        return found.scaled(slope, shift, columns)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Calibrated probability of each label.

@@ -13,20 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import score_rows
-from hyperlabel.decision import Sigmoid
-from hyperlabel.linear.per_label import map_of_labels
-from hyperlabel.meta.auto import AutoMultiLabel
-from hyperlabel.meta.calibrator import MultiLabelCalibrator
-from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.meta._view import View, view
 from hyperlabel.meta.updating import walk
 from hyperlabel.moments.linear_map import not_linear
-from hyperlabel.projection import Projection
-from hyperlabel.solvers.arrays import dense
 
 _LABELS_SHOWN = 4  # of a direction
 
@@ -104,18 +96,6 @@ class Explanation:
     note: str = ""
 
 
-@dataclass
-class _Linear:
-    """f(z) of some labels: coef z + intercept; and z → codes → scores where there are directions."""
-
-    Z: np.ndarray | None
-    names: Any
-    coef: np.ndarray
-    intercept: np.ndarray
-    codes: Any = None  # (U d×m, offset m)
-    readout: np.ndarray | None = None  # V, m×k: of all labels
-
-
 def explain(
     model: Any,
     X: Any = None,
@@ -171,7 +151,7 @@ def explain(
     scores = None if X is None else _scores(model, X)
     asked = _asked(scores, labels, label_names)
     columns = sorted({j for _, j in asked})
-    found = _through(model, X, feature_names, columns)
+    found = view(model, X, feature_names, columns)
     cuts = _cuts(model)
     constant = _constants(model, len(label_names))
     explanations = []
@@ -201,7 +181,7 @@ def _asked(
 
 
 def _one(
-    found: _Linear,
+    found: View,
     row: int | None,
     place: int,
     label: int,
@@ -226,7 +206,7 @@ def _one(
 
 
 def _directions(
-    found: _Linear, row: int | None, label: int, label_names: list[str], top: int
+    found: View, row: int | None, label: int, label_names: list[str], top: int
 ) -> tuple[Share, ...]:
     if found.codes is None or found.readout is None:
         return ()
@@ -243,119 +223,7 @@ def _directions(
     return tuple(listed)
 
 
-# -- from a model to f(z) = coef z + intercept ----------------------------------------------------------
-
-
-def _through(model: Any, Z: Any, names: Any, columns: list[int]) -> _Linear:
-    """Walk down to the linear part, taking the rows and their names along."""
-    if isinstance(model, Pipeline):
-        return _pipeline(model, Z, names, columns)
-    if isinstance(model, ThresholdTuner):
-        return _through(model.estimator_, Z, names, columns)
-    if isinstance(model, MultiLabelCalibrator):
-        return _calibrated(model, _through(model.estimator_, Z, names, columns), columns)
-    if isinstance(model, AutoMultiLabel):
-        return _blend(model, Z, names, columns)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    return _read(model, _dense(Z), names, columns)
-
-
-def _pipeline(model: Pipeline, Z: Any, names: Any, columns: list[int]) -> _Linear:
-    steps = [(name, part) for name, part in model.steps[:-1] if part not in (None, "passthrough")]
-    last = model.steps[-1][1]
-    projection = steps[-1][1] if steps and isinstance(steps[-1][1], Projection) else None
-    if projection is not None and projection.kernel_ is not None:
-        raise not_linear(type(projection).__name__)
-    before = steps[:-1] if projection is not None else steps
-    for _, part in before:
-        names = _names_out(part, names)
-        Z = None if Z is None else part.transform(Z)
-    if projection is None:
-        return _through(last, Z, names, columns)
-    inner = _through(last, None, None, columns)
-    everything = _through(last, None, None, list(range(len(_label_names(last)))))
-    U = np.asarray(projection.components_, dtype=np.float64).T
-    offset = -projection.mean_ @ U
-    return _Linear(
-        _dense(Z),
-        names,
-        inner.coef @ U.T,
-        inner.intercept + inner.coef @ offset,
-        (U, offset),
-        everything.coef.T,
-    )
-
-
-def _read(model: Any, Z: np.ndarray | None, names: Any, columns: list[int]) -> _Linear:
-    if hasattr(model, "_linear_map"):
-        known = model._linear_map()
-        found = _Linear(Z, names, known.weights(columns), known.intercept[columns])
-        if known.through is not None:
-            found.codes = known.through.basis, known.through.offset
-            found.readout = dense(known.through.readout)
-        return found
-    coef, intercept = _coefficients(model)
-    return _Linear(Z, names, coef[columns], intercept[columns])
-
-
-def _coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of all labels, k×d and k."""
-    each = getattr(model, "estimators_", None)
-    if each is not None and not hasattr(model, "coef_"):
-        known = map_of_labels(each, type(model).__name__)
-        return known.coef, known.intercept
-    weights: Any = getattr(model, "coef_", None)
-    if not isinstance(weights, np.ndarray) or not hasattr(model, "intercept_"):
-        raise not_linear(type(model).__name__)
-    return np.atleast_2d(weights), np.atleast_1d(model.intercept_)
-
-
-def _calibrated(model: MultiLabelCalibrator, found: _Linear, columns: list[int]) -> _Linear:
-    if not isinstance(model.calibration_, Sigmoid):
-        raise ValueError("Isotonic calibration is not linear: explain the classifier inside, estimator_.")
-    slope, shift = np.ones(len(model._constant)), np.zeros(len(model._constant))
-    varies = model._constant == 0
-    slope[varies], shift[varies] = model.calibration_.slope, model.calibration_.intercept
-    coef = found.coef * slope[columns, None]
-    intercept = found.intercept * slope[columns] + shift[columns]
-    readout = None if found.readout is None else found.readout * slope
-    return _Linear(found.Z, found.names, coef, intercept, found.codes, readout)
-
-
-def _blend(model: AutoMultiLabel, Z: Any, names: Any, columns: list[int]) -> _Linear:
-    Z = None if Z is None else model._scaled(model._as_rows(Z))
-    if any(isinstance(member, Pipeline) for member in model.members_):
-        raise ValueError(
-            "The model AutoMultiLabel chose goes through kernels or other steps: it is not linear."
-        )
-    parts = [_through(member, Z, names, columns) for member in model.members_]
-    if not model.calibrations_:
-        return parts[0]
-    coef, intercept = np.zeros_like(parts[0].coef), np.zeros_like(parts[0].intercept)
-    for part, odds in zip(parts, model.calibrations_, strict=True):
-        slope = odds.slope[columns]
-        coef += part.coef * slope[:, None] / len(parts)
-        intercept += (part.intercept * slope + odds.intercept[columns]) / len(parts)
-    return _Linear(parts[0].Z, names, coef, intercept)
-
-
 # -- names and values -----------------------------------------------------------------------------------
-
-
-def _dense(Z: Any) -> np.ndarray | None:
-    if Z is None:
-        return None
-    return np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64)
-
-
-def _names_out(part: Any, names: Any) -> Any:
-    if not hasattr(part, "get_feature_names_out"):
-        return None
-    try:
-        return part.get_feature_names_out(None if names is None else np.asarray(names, dtype=object))
-    except ValueError:  # other names than it was fitted with
-        return part.get_feature_names_out()
 
 
 def _name(names: Any, i: int) -> str:

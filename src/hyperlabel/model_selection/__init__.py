@@ -9,6 +9,7 @@ from hyperlabel.model_selection._splits import (
     resolve_cv,
 )
 from hyperlabel.model_selection._time import TimeOrderedSplit
+from hyperlabel.model_selection.out_of_fold import out_of_fold_scores
 
 __all__ = [
     "IterativeStratifiedKFold",
@@ -17,5 +18,6 @@ __all__ = [
     "TimeOrderedSplit",
     "iterative_train_test_split",
     "cross_val_scores",
+    "out_of_fold_scores",
     "resolve_cv",
 ]

@@ -68,7 +68,6 @@ def open_fit(
         if len(label_names) != len(layout.label_names):
             raise ValueError(f"{len(label_names)} labels are named, y has {len(layout.label_names)}.")
         layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
-    model.__dict__.pop("moments_", None)
     model._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
     model._block_shift = np.zeros(X.shape[1]) if sparse.issparse(X) else first_mean(X)
 

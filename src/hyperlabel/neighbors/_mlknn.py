@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel._params import Rule, number, whole
 from hyperlabel.neighbors._search import find_neighbors
 from hyperlabel.solvers.neighbor_counts import count_tables, log_odds, look_up
 
@@ -86,6 +86,9 @@ class MLkNN(MultiLabelClassifier):
 
     _fitted_shapes: ClassVar[dict[str, str]] = {"_rows": "n d", "_labels": "n k", "log_odds_": "k j"}
 
+    # A smoothing of 0 would make counts never seen in training impossible.
+    _rules: ClassVar[dict[str, Rule]] = {"n_neighbors": whole(1), "smoothing": number(above=0)}
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -113,13 +116,6 @@ class MLkNN(MultiLabelClassifier):
         -------
         self : MLkNN
         """
-        if not isinstance(self.n_neighbors, Integral) or int(self.n_neighbors) < 1:
-            raise ValueError(f"n_neighbors must be a whole number of at least 1, got {self.n_neighbors!r}.")
-        if not isinstance(self.smoothing, Real) or not 0 < float(self.smoothing) < np.inf:
-            raise ValueError(
-                f"smoothing must be a positive number, got {self.smoothing!r}: 0 would make "
-                "counts never seen in training impossible."
-            )
         X, Y = self._check_fit(X, y, min_samples=2)
         if self._pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed distances must be a square matrix, got shape {X.shape}.")

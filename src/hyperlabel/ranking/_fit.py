@@ -40,7 +40,7 @@ class RankFit:
     """Rows, labels and geometry of one fit; `solve` may be called for many C and λ."""
 
     def __init__(self, model: Any, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
-        _check_parameters(model)
+        self.options = solver_options(model)
         refuse_if_too_large(model, X, Y, model._laplacian_weight())
         self.model, self.X, self.Y, self.weights = model, X, Y, weights
         self.single = Y.shape[1] == 1  # one column has no pairs: rank it against its absence
@@ -117,11 +117,10 @@ class RankFit:
             if alpha is not None and len(alpha) != problem.n_pairs:
                 alpha = None
             result = solve_rank_dcd(
-                problem, alpha=alpha, dual_dtype=np.dtype(model.dual_dtype),
-                seed=check_random_state(model.random_state), trace=model.trace, **common,
+                problem, alpha=alpha, seed=check_random_state(model.random_state), **self.options, **common,
             )  # fmt: skip
         else:
-            result = solve_rank_frank_wolfe(problem, trace=model.trace, **common)
+            result = solve_rank_frank_wolfe(problem, trace=self.options["trace"], **common)
         W = result.W if G is None else unwhiten(result.W, G)
         return self._read_back(space, problem, result, W)
 
@@ -176,13 +175,13 @@ def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
         d = n
     elif sparse.issparse(X) and weight == 0:
         threshold = 12 * X.nnz + 20 * d * d if d <= GRAM_FEATURES else 20 * X.nnz
-        return 8 * X.nnz + threshold + rank_memory(n, d, labels, pairs, model.dual_dtype)
+        return 8 * X.nnz + threshold + rank_memory(n, d, labels, pairs, solver_options(model)["dual_dtype"])
     else:
         square = 4 if weight > 0 else 2 if d <= GRAM_FEATURES else 0
         rows = 8 * n * d * (3 if weight > 0 else 1) + 8 * d * d * square
     threshold = 8 * n * d  # rows outside the tube, and a block of them centred
     threshold += min(8 * n * d, BLOCK_BYTES) if d <= GRAM_FEATURES else 0
-    return rows + rank_memory(n, d, labels, pairs, model.dual_dtype) + threshold
+    return rows + rank_memory(n, d, labels, pairs, solver_options(model)["dual_dtype"]) + threshold
 
 
 def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> None:
@@ -195,7 +194,7 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
     elif weight > 0:
         advice = "reduce the features first, set hypergraph_weight=0"
     else:
-        advice = "use dual_dtype='float32' or solver='frank-wolfe' (which keeps no duals)"
+        advice = "use solver_options={'dual_dtype': 'float32'} or solver='frank-wolfe' (which keeps no duals)"
     raise ValueError(
         f"{type(model).__name__} would need about {need / 2**30:.2f} GiB for {X.shape[0]} rows, "
         f"{X.shape[1]} features and {Y.shape[1]} labels, more than memory_limit allows "
@@ -203,13 +202,15 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
     )
 
 
-def _check_parameters(model: Any) -> None:
-    if not model.C > 0:
-        raise ValueError(f"C must be positive, got {model.C}.")
-    if model.solver not in MAX_ITER:
-        raise ValueError(f"solver must be 'dcd' or 'frank-wolfe', got {model.solver!r}.")
-    if str(model.dual_dtype) not in ("float64", "float32"):
-        raise ValueError(f"dual_dtype must be 'float64' or 'float32', got {model.dual_dtype!r}.")
+def solver_options(model: Any) -> dict[str, Any]:
+    """Return `solver_options` with its defaults; refuse what no solver knows."""
+    options = {"trace": False, "dual_dtype": "float64"} | dict(model.solver_options or {})
+    wrong = options.keys() - {"trace", "dual_dtype"}
+    if wrong:
+        raise ValueError(f"solver_options knows trace and dual_dtype, not {', '.join(sorted(wrong))}.")
+    if str(options["dual_dtype"]) not in ("float64", "float32"):
+        raise ValueError(f"dual_dtype must be 'float64' or 'float32', got {options['dual_dtype']!r}.")
+    return options
 
 
 def _with_complement(Y: sparse.csr_array) -> sparse.csr_array:

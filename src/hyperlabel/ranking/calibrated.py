@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_weights
+from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.solvers.arrays import row_blocks
 from hyperlabel.solvers.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge
 from hyperlabel.solvers.ridge import solve_ridge
@@ -117,15 +118,14 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         if weights is not None:
             self._constant = constant_labels(Y.T @ weights, weights.sum())
         self.pairs_ = label_pairs(Y.shape[1])
-        for name in ("pair_coef_", "pair_intercept_", "virtual_coef_", "virtual_intercept_"):
-            self.__dict__.pop(name, None)
         if self.estimator is None:
             self._refuse_if_too_large(X.shape[1], Y.shape[1])
             self.pair_coef_, self.pair_intercept_ = solve_pairwise_ridge(
                 X, Y, alpha=self.alpha, sample_weight=weights
             )
             found = solve_ridge(X, Y, alphas=(self.alpha,), sample_weight=weights).solve(self.alpha)
-            self.virtual_coef_, self.virtual_intercept_ = 2 * found.coef.T, 2 * found.intercept - 1
+            virtual = LinearMap.of_targets(found.coef, found.intercept)
+            self.virtual_coef_, self.virtual_intercept_ = virtual.coef, virtual.intercept
         else:
             self._fit_each(X, Y, weights)
         return self

@@ -26,6 +26,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
+from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
 from hyperlabel._validation import check_targets, check_weights
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.ranking._fit import RankFit, Solved, estimate
@@ -75,12 +76,12 @@ class RankSVM(MultiLabelClassifier):
     label_cost : None, "balanced", array-like or {label: cost}, default=None
         Cost of ranking a relevant label too low; ``"balanced"`` gives rare labels more, with
         mean 1 over the positive entries of y.
-    dual_dtype : {"float64", "float32"}, default="float64"
-        How duals are kept, one for each relevant/irrelevant pair of each row.
     warm_start : bool, default=False
         Start from the duals of the last fit when their number is the same (they are kept then).
-    trace : bool, default=False
-        Record the primal and dual objective after every iteration in `trace_`.
+    solver_options : dict, default=None
+        Of the solver: ``{"trace": True}`` records the primal and dual objective after every
+        iteration in `trace_`; ``{"dual_dtype": "float32"}`` (dcd) halves the memory of the duals, one
+        for each relevant/irrelevant pair of each row.
     memory_limit : int, default=4 GiB
         Refuse, before allocating, a fit that `estimate_memory` puts above this many bytes.
     random_state : int, RandomState or None, default=None
@@ -103,7 +104,7 @@ class RankSVM(MultiLabelClassifier):
     n_iter_ : int
         Epochs or steps taken.
     trace_ : ndarray of shape (n_records, 3)
-        Iteration, P and D, if `trace`.
+        Iteration, P and D, if traced.
     classes_, label_names_
         As in every classifier of the library.
 
@@ -134,6 +135,19 @@ class RankSVM(MultiLabelClassifier):
         "dual_coef_": "k n",
     }
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "C": number(above=0),
+        "solver": one_of("dcd", "frank-wolfe"),
+        "tol": number(above=0),
+        "max_iter": whole(1) | NONE,
+        "scaling": one_of("auto", "standard", "norm", "none"),
+        "warm_start": FLAG,
+        "memory_limit": number(above=0),
+        "hypergraph_weight": number(0),
+        "nu": number(0),
+        "scale": one_of("trace", "literal"),
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -147,9 +161,8 @@ class RankSVM(MultiLabelClassifier):
         max_iter: int | None = None,
         scaling: str = "auto",
         label_cost: Any = None,
-        dual_dtype: str = "float64",
         warm_start: bool = False,
-        trace: bool = False,
+        solver_options: dict[str, Any] | None = None,
         memory_limit: float = DEFAULT_MEMORY,
         random_state: Any = None,
     ) -> None:
@@ -163,9 +176,8 @@ class RankSVM(MultiLabelClassifier):
         self.max_iter = max_iter
         self.scaling = scaling
         self.label_cost = label_cost
-        self.dual_dtype = dual_dtype
         self.warm_start = warm_start
-        self.trace = trace
+        self.solver_options = solver_options
         self.memory_limit = memory_limit
         self.random_state = random_state
 
@@ -246,7 +258,7 @@ class RankSVM(MultiLabelClassifier):
         """Take over a solution as fitted attributes."""
         result = solved.result
         self.dual_gap_, self.objective_, self.n_iter_ = float(result.gap), result.primal, result.n_iter
-        self.trace_ = result.trace if self.trace else np.empty((0, 3))
+        self.trace_ = result.trace if prepared.options["trace"] else np.empty((0, 3))
         self.intercept_, self.threshold_intercept_ = solved.intercept, solved.threshold_intercept
         self.threshold_coef_ = solved.threshold_coef
         if prepared.kernel is None:
@@ -324,7 +336,7 @@ class HypergraphRankSVM(RankSVM):
         plain penalty whatever n is; ``"literal"`` takes it as printed, where it grows with n².
     solver, kernel, gamma, degree, coef0, tol, max_iter, scaling
         As in `RankSVM`.
-    label_cost, dual_dtype, warm_start, trace, memory_limit, random_state
+    label_cost, warm_start, solver_options, memory_limit, random_state
         As in `RankSVM`.
 
     Attributes
@@ -368,16 +380,15 @@ class HypergraphRankSVM(RankSVM):
         max_iter: int | None = None,
         scaling: str = "auto",
         label_cost: Any = None,
-        dual_dtype: str = "float64",
         warm_start: bool = False,
-        trace: bool = False,
+        solver_options: dict[str, Any] | None = None,
         memory_limit: float = DEFAULT_MEMORY,
         random_state: Any = None,
     ) -> None:
         super().__init__(
             C, solver=solver, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, tol=tol,
-            max_iter=max_iter, scaling=scaling, label_cost=label_cost, dual_dtype=dual_dtype,
-            warm_start=warm_start, trace=trace, memory_limit=memory_limit, random_state=random_state,
+            max_iter=max_iter, scaling=scaling, label_cost=label_cost, warm_start=warm_start,
+            solver_options=solver_options, memory_limit=memory_limit, random_state=random_state,
         )  # fmt: skip
         self.hypergraph_weight = hypergraph_weight
         self.edge_weights = edge_weights
@@ -385,14 +396,9 @@ class HypergraphRankSVM(RankSVM):
         self.scale = scale
 
     def _laplacian_weight(self) -> float:
-        if not self.hypergraph_weight >= 0:
-            raise ValueError(f"hypergraph_weight must not be negative, got {self.hypergraph_weight}.")
-        if self.scale not in ("trace", "literal"):
-            raise ValueError(f"scale must be 'trace' or 'literal', got {self.scale!r}.")
         return float(self.hypergraph_weight)
 
     def _adopt(self, prepared: RankFit, solved: Solved) -> None:
         super()._adopt(prepared, solved)
-        self.__dict__.pop("edge_weights_", None)
         if self.hypergraph_weight > 0:
             self.edge_weights_ = prepared.hyperedges.weights

@@ -1,0 +1,100 @@
+"""Scores of each row by a model that has not seen it, for any classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metadata_routing import _routing_enabled
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from hyperlabel._base import score_rows
+from hyperlabel._validation import TargetLayout, check_targets
+from hyperlabel.model_selection._splits import resolve_cv
+from hyperlabel.model_selection.groups import groups_for_fit
+
+
+def out_of_fold_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = None,
+    groups: Any = None,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Scores of each row by a model that has not seen it.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted for each fold.
+    X : array-like, DataFrame, sparse matrix or list of shape (n_samples, …)
+        Anything the estimator takes.
+    y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+        The labels.
+    cv : None, int, splitter or iterable of (train, test), default=None
+        See :func:`hyperlabel.model_selection.resolve_cv`; None means 5 stratified folds.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of one group stay together, also in the folds that the estimator makes itself.
+    params : dict, default=None
+        Passed to `fit`; values with one entry for each row are cut to the fold.
+    n_jobs : int, default=None
+        Folds fitted in parallel.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_columns)
+        The mean where a row is tested several times; NaN in rows that never are (the first block of a
+        time-ordered split).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance
+    >>> from hyperlabel.model_selection import out_of_fold_scores
+    >>> X, y = make_multilabel_classification(random_state=0)
+    >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
+    (100, 5)
+    """
+    X, y, groups = indexable(X, y, groups)
+    n = _num_samples(X)
+    _, layout = check_targets(y, n_rows=n)
+    splitter = resolve_cv(few_folds(cv, n), y, groups)
+    parts = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
+    params = dict(params or {})
+    if not _routing_enabled():
+        params = groups_for_fit(estimator, groups) | params
+    folds = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in parts
+    )
+    total, times = np.zeros((n, layout.n_columns)), np.zeros(n)
+    for (_, test), scores in zip(parts, folds, strict=True):
+        np.add.at(total, test, scores)
+        np.add.at(times, test, 1.0)
+    return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
+
+
+def _fit_fold(
+    model: Any,
+    X: Any,
+    y: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    params: dict[str, Any],
+    layout: TargetLayout,
+) -> np.ndarray:
+    cut = _check_method_params(X, params=params, indices=train)
+    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **cut)
+    return score_rows(model, _safe_indexing(X, test), layout)
+
+
+def few_folds(cv: Any, n_rows: int) -> Any:
+    """Return five folds by default, and never more than rows."""
+    if cv is None:
+        cv = 5
+    return min(int(cv), n_rows) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else cv
