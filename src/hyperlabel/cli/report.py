@@ -1,41 +1,150 @@
-"""``hyperlabel report``: write the report of a results file again."""
+"""``hyperlabel report``: the page of a model, or the report of a results file again."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hyperlabel._files import write_text
 
+_MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
+
 
 @click.command()
-@click.argument("store_path", metavar="STORE")
-@click.option("--suite", default=None, help="Which suite of the file; the newest comparison when not given.")
-@click.option("--scoring", default=None, help="Judge by another measure than the run did.")
-@click.option("--rope", default=0.01, show_default=True, help="Differences up to this do not matter.")
-@click.option("--out", "out_path", default="out/report.html", show_default=True, help="The report.")
-@click.option("--list", "as_list", is_flag=True, help="Show the suites of the file and stop.")
+@click.argument("source", metavar="MODEL|STORE")
+@click.argument("data", required=False)
+@click.option("-o", "--out", "out_path", default=None, help="The page. [default: out/report.html]")
+@click.option(
+    "--scores",
+    type=click.Choice(["out-of-fold", "held-out"]),
+    help="DATA are the rows of the fit (judged out of fold), or others. [default: as it looks]",
+)
+@click.option("--no-texts", is_flag=True, help="Leave the texts of DATA out of the page.")
+@click.option("--max-rows", default=5000, show_default=True, type=click.IntRange(min=1), help="Rows to look at.")
+@click.option(
+    "--prune", default=0.0, show_default=True, type=click.FloatRange(min=0), help="Leave out smaller weights."
+)
+@click.option("--suite", default=None, help="STORE: which suite; the newest comparison when not given.")
+@click.option("--scoring", default=None, help="STORE: judge by another measure than the run did.")
+@click.option("--rope", default=0.01, show_default=True, help="STORE: differences up to this do not matter.")
+@click.option("--list", "as_list", is_flag=True, help="STORE: show its suites and stop.")
 def report(
-    store_path: str, suite: str | None, scoring: str | None, rope: float, out_path: str, as_list: bool
+    source: str,
+    data: str | None,
+    out_path: str | None,
+    scores: str | None,
+    no_texts: bool,
+    max_rows: int,
+    prune: float,
+    **store_options: Any,
 ) -> None:
-    """Write the report of a comparison kept in STORE (made by compare)."""
+    """Write a page that shows a model, lets you try it and corrects its rows; or a comparison again.
+
+    With MODEL and DATA (labelled rows, best those of the fit): one file with every cut of every label, the
+    map of the labels, the rows in the order of doubt, and the model itself. With STORE (made by compare):
+    its report.
+
+    \b
+    hyperlabel report model.hyper tickets.csv -o page.html
+    hyperlabel report results.sqlite
+    """  # noqa: D301 - click wants the character
+    if data is None:
+        html = _comparison(source, **store_options)
+    else:
+        from hyperlabel.report.model_page import PageOptions
+
+        html = model_html(source, data, scores, no_texts, PageOptions(max_rows=max_rows, prune=prune))
+    if html is None:
+        return
+    out = Path(out_path or "out/report.html")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, html)
+    click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
+
+
+def model_html(model: str, data: str, scores: str | None, no_texts: bool, options: Any) -> str:
+    """Return the page of a model file on labelled rows."""
+    from dataclasses import replace
+
+    from hyperlabel.cli._model import aligned_labels, open_model, read_rows
+    from hyperlabel.cli._progress import step
+    from hyperlabel.report.judging import judge
+    from hyperlabel.report.model_page import model_report
+
+    with step(f"loading {model}"):
+        file = open_model(model)
+    with step(f"reading {data}"):
+        table = read_rows(data, file.columns, labelled=True)
+    columns = file.columns
+    Y, unknown = aligned_labels(table, columns.label_names)
+    if not Y.nnz:
+        raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
+    rows = columns.inputs(table)
+    with step("judging every cut"):
+        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
+    shown = {
+        "what": f"{columns.method} model",
+        "rows": f"{len(table)} rows of {Path(data).name}, scored {judged.kind}",
+        "unknown": f"{len(unknown)} labels unknown to the model left out" if unknown else "",
+    }
+    facts = {"model": Path(model).name, "shown": {key: text for key, text in shown.items() if text}}
+    names = ["text", *columns.feature_names] if columns.text and columns.n_features else columns.feature_names
+    with step("drawing"):
+        return model_report(
+            file.model,
+            judged,
+            columns.label_names,
+            _page_rows(table, columns, no_texts),
+            title=f"{Path(model).stem} on {Path(data).stem}",
+            feature_names=names or None,
+            options=replace(options, facts=facts),
+        )
+
+
+def _page_rows(table: Any, columns: Any, no_texts: bool) -> Any:
+    """Return what the page may show and write of the rows."""
+    import numpy as np
+    from scipy import sparse
+
+    from hyperlabel.report.model_page import PageRows
+
+    texts = None if no_texts or not columns.text else list(table.text)
+    dense = columns.n_features and not sparse.issparse(table.X)
+    export = None
+    if columns.format == "table" and texts is not None or not columns.text and columns.format == "table":
+        export = {
+            "text": columns.text,
+            "numbers": columns.feature_names,
+            "labelColumn": columns.label_column,
+            "labels": columns.labels,
+        }
+    if columns.n_features > _MOST_NUMBERS:
+        export = None
+    numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
+    features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
+    return PageRows(texts, numbers, features, export)
+
+
+def _comparison(
+    store_path: str, suite: str | None, scoring: str | None, rope: float, as_list: bool
+) -> str | None:
+    """Return the report of a comparison kept in a results file; None where only its suites were asked for."""
     from hyperlabel.experiments.comparison import Comparison
     from hyperlabel.experiments.store import Store
     from hyperlabel.report import comparison_report
 
     if not Path(store_path).is_file():
         raise ValueError(f"There is no results file {store_path!r}: hyperlabel compare makes one.")
+    if store_path.endswith(".hyper"):
+        raise ValueError(f"Name labelled rows too: hyperlabel report {store_path} DATA -o page.html.")
     with Store(store_path) as store:
         suites = store.suites()
         if as_list:
             click.echo("\n".join(suites))
-            return
+            return None
         comparisons = [name for name in suites if name.startswith("compare ")]
         if suite is None and not comparisons:
             raise ValueError(f"{store_path} holds no comparison.")
-        html = comparison_report(Comparison(store, suite or comparisons[-1], scoring=scoring, rope=rope))
-    out = Path(out_path)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, html)
-    click.echo(f"Report: {out}")
+        return comparison_report(Comparison(store, suite or comparisons[-1], scoring=scoring, rope=rope))

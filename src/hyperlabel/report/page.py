@@ -138,13 +138,18 @@ def megabytes(value: float | None) -> str:
     return f"{value:.0f} MB" if value < 1000 else f"{value / 1000:.1f} GB"
 
 
-def render(page: Page) -> str:
-    """Return the page as one self-contained HTML text."""
+def environment() -> Any:
+    """Return the templates of the pages; whatever they are given is escaped."""
     try:
         from jinja2 import Environment, PackageLoader
     except ImportError as error:
         raise ValueError(MISSING) from error
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("hyperlabel.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("page.html.j2").render(page=page)
+
+
+def render(page: Page) -> str:
+    """Return the page as one self-contained HTML text."""
+    html: str = environment().get_template("page.html.j2").render(page=page)
+    return html

@@ -1,0 +1,78 @@
+"""Honest scores for a fitted model's page: out of fold on the rows of its fit, as they are on others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from hyperlabel._base import score_rows
+from hyperlabel.decision import per_label_cuts
+from hyperlabel.meta import ThresholdTuner, out_of_fold_scores
+from hyperlabel.meta._wrapping import brings_scores
+from hyperlabel.meta.updating import walk
+from hyperlabel.report.model_numbers import Judged
+
+
+def judge(
+    model: Pipeline, rows: Any, Y: sparse.csr_array, scores: str | None, *, n_rows: int, groups: Any = None
+) -> Judged:
+    """Score labelled rows honestly.
+
+    `scores` is "out-of-fold", "held-out" or None: then rows count as those of the fit if there are as many
+    (`n_rows`) and, where the model kept its sums, each label is on as many.
+    """
+    own = is_own(model, Y, n_rows) if scores is None else scores == "out-of-fold"
+    inside = model[-1]
+    found = _out_of_fold(inside, model[:-1].transform(rows), Y, groups) if own else score_rows(model, rows)
+    known = np.isfinite(found).all(axis=1)  # rows of the first block of a time-ordered split have none
+    found, Y = found[known], Y[known]
+    cuts, rule = _cuts(inside, found, Y)
+    strategy = getattr(inside, "strategy", "")
+    return Judged(
+        found,
+        Y,
+        cuts,
+        "out of fold" if own else "held out",
+        tuned=own and (strategy in ("per_label", "global", "proportional") or bool(rule)),
+        promise=float(inside.precision) if strategy == "precision_at_least" else None,
+        rule=rule,
+    )
+
+
+def is_own(model: Any, Y: sparse.csr_array, n_rows: int) -> bool:
+    """Say whether labelled rows look like those a model was fitted on."""
+    if Y.shape[0] != n_rows:
+        return False
+    sums = getattr(list(walk(model))[-1], "moments_", None)
+    if sums is None:
+        return True
+    counts = np.asarray(sums.f_sum, dtype=np.float64)
+    return counts.shape == (Y.shape[1],) and bool(np.allclose(counts, np.asarray(Y.sum(axis=0)).ravel()))
+
+
+def _out_of_fold(inside: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.ndarray:
+    """Scores at the settings of the fit; almost free for the shared ridge."""
+    tuner = isinstance(inside, ThresholdTuner)
+    fitted = inside.estimator_ if tuner else inside
+    estimator = clone(inside.estimator if tuner else inside)
+    if not brings_scores(estimator):
+        return out_of_fold_scores(estimator, X, Y, groups=groups)
+    folds = min(5, Y.shape[0]) if estimator.cv is None else estimator.cv
+    estimator.set_params(alpha=fitted.alpha_, cv=folds)
+    free: np.ndarray = estimator.fit(X, Y, **({} if groups is None else {"groups": groups})).oof_scores_
+    return free
+
+
+def _cuts(inside: Any, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, str]:
+    """Cuts of the model, and a sentence where it does not decide by a cut for each label."""
+    if hasattr(inside, "thresholds_"):
+        return np.asarray(inside.thresholds_, dtype=np.float64), ""
+    if not isinstance(inside, ThresholdTuner):
+        probabilities = not hasattr(inside, "decision_function")
+        return np.full(Y.shape[1], 0.5 if probabilities else 0.0), ""
+    cuts = per_label_cuts(scores, Y, scoring="f1_macro").cuts
+    return cuts, f"The model decides by {inside.strategy}; cuts in this page are those of the best F1."

@@ -1,0 +1,255 @@
+"""The numbers of a model's page: exact counts at every cut, what they are worth, and a map of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.decision import Sigmoid, decide, per_label_cuts
+from hyperlabel.metrics import reliability
+from hyperlabel.model_selection import IterativeStratifiedKFold
+
+EDGES = 254  # cuts a label offers; a row then needs one byte for each label
+_DRAWS = 200  # bootstrap draws of rows
+_NEAR_POSITIVES = 170  # of the edges; the rest follow the scores of all rows
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Honest scores of labelled rows, and the cuts they are judged by.
+
+    `kind` says where the scores come from: "out of fold" or "held out". `tuned` is whether the cuts were
+    chosen on these very scores; `rule` says so where the model decides otherwise than by a cut per label.
+    """
+
+    scores: np.ndarray
+    Y: sparse.csr_array
+    cuts: np.ndarray
+    kind: str
+    tuned: bool = False
+    promise: float | None = None
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class CutTable:
+    """Counts at every cut of a label: bucket b of a row is the number of cuts its score passes.
+
+    Predicted at cut t are the rows with b > t; t = −1 takes all rows, t = len(edges) none.
+    """
+
+    edges: np.ndarray
+    chosen: int
+    buckets: np.ndarray
+    with_label: np.ndarray
+    without: np.ndarray
+
+
+def cut_tables(judged: Judged) -> Iterator[CutTable]:
+    """Go through the labels."""
+    Y = judged.Y.tocsc()
+    for j in range(judged.scores.shape[1]):
+        carries = np.zeros(judged.scores.shape[0], dtype=bool)
+        carries[Y.indices[Y.indptr[j] : Y.indptr[j + 1]]] = True
+        yield cut_table(judged.scores[:, j], carries, float(judged.cuts[j]))
+
+
+def cut_table(scores: np.ndarray, carries: np.ndarray, cut: float) -> CutTable:
+    """Choose the cuts worth offering for one label and count exactly what each of them does."""
+    values = np.unique(scores)
+    between = (values[1:] + values[:-1]) / 2
+    between = between[(between > values[:-1]) & (between < values[1:])]
+    edges = np.concatenate([_below(np.unique(scores[carries]), between), _spread(between)])
+    edges = np.unique(edges)
+    if np.isfinite(cut):
+        edges = np.unique(np.append(edges, cut))
+        chosen = int(np.searchsorted(edges, cut))
+    else:
+        chosen = len(edges) if cut > 0 else -1
+    buckets = np.searchsorted(edges, scores, side="left").astype(np.uint8)
+    size = len(edges) + 1
+    return CutTable(
+        edges,
+        chosen,
+        buckets,
+        np.bincount(buckets[carries], minlength=size),
+        np.bincount(buckets[~carries], minlength=size),
+    )
+
+
+def _below(positives: np.ndarray, between: np.ndarray) -> np.ndarray:
+    """Cuts just below the scores of rows that carry the label: between them F1 can only fall."""
+    place = np.searchsorted(between, positives, side="left") - 1
+    found = between[np.unique(place[place >= 0])]
+    if len(found) <= _NEAR_POSITIVES:
+        return found
+    return found[np.linspace(0, len(found) - 1, _NEAR_POSITIVES).round().astype(int)]
+
+
+def _spread(between: np.ndarray) -> np.ndarray:
+    """Cuts over all scores, denser towards the high ones."""
+    count = EDGES - 1 - _NEAR_POSITIVES
+    if len(between) <= count:
+        return between
+    from_top = np.unique(np.geomspace(1, len(between), count).round().astype(int))
+    return between[len(between) - from_top]
+
+
+# -- what the model is worth ----------------------------------------------------------------------------
+
+
+def worth(judged: Judged, *, seed: int = 0) -> dict[str, Any]:
+    """Macro- and micro-F1, precision and recall with 95 % intervals over rows, and F1 intervals of labels.
+
+    Cuts tuned on these very scores would flatter: they are tuned anew on four fifths of the rows for each
+    fifth. Labels on no row do not count in the mean.
+    """
+    sets = _honest_sets(judged, seed) if judged.tuned else decide(judged.scores, judged.cuts)
+    Y = judged.Y
+    predicted = sparse.csr_array(sets.astype(np.int64))
+    hits = predicted.multiply(Y).tocsr()
+    n = Y.shape[0]
+    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(np.float64)
+    draws = np.vstack([np.ones(n), draws])
+    tp, claimed, actual = (np.asarray((part.T @ draws.T).T) for part in (hits, predicted, Y))
+    present = actual[0] > 0
+    f1 = 2 * tp / np.maximum(claimed + actual, 1)
+    micro_tp, micro_claimed, micro_actual = tp.sum(1), claimed.sum(1), actual.sum(1)
+    found = {
+        "f1_macro": f1[:, present].mean(1) if present.any() else np.zeros(len(draws)),
+        "f1_micro": 2 * micro_tp / np.maximum(micro_claimed + micro_actual, 1),
+        "precision": micro_tp / np.maximum(micro_claimed, 1),
+        "recall": micro_tp / np.maximum(micro_actual, 1),
+    }
+    low, high = np.percentile(f1[1:], [2.5, 97.5], axis=0)
+    return {
+        "cross_fitted": judged.tuned,
+        "measures": {name: [float(v[0]), *map(float, _interval(v))] for name, v in found.items()},
+        "f1_low": low,
+        "f1_high": high,
+    }
+
+
+def _interval(values: np.ndarray) -> np.ndarray:
+    """Return a 95 % interval around the figure itself: resampled rows repeat, which moves the centre."""
+    low, high = np.percentile(values[1:] - values[1:].mean(), [2.5, 97.5])
+    return np.clip(values[0] + np.array([low, high]), 0, 1)
+
+
+def _honest_sets(judged: Judged, seed: int) -> np.ndarray:
+    sets = np.zeros(judged.scores.shape, dtype=bool)
+    folds = min(5, judged.scores.shape[0])
+    splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=seed)
+    for train, test in splitter.split(judged.scores, judged.Y):
+        cuts = per_label_cuts(judged.scores[train], judged.Y[train], scoring="f1_macro").cuts
+        sets[test] = decide(judged.scores[test], cuts)
+    return sets
+
+
+def probabilities(judged: Judged) -> np.ndarray:
+    """Calibrated probabilities n×k; a label on no row or on all has its share."""
+    counts = np.asarray(judged.Y.sum(axis=0)).ravel()
+    n = judged.Y.shape[0]
+    varies = (counts > 0) & (counts < n)
+    p = np.broadcast_to(counts / n, judged.scores.shape).copy()
+    if varies.any():
+        part = np.ascontiguousarray(judged.scores[:, varies])
+        p[:, varies] = Sigmoid.fit(part, judged.Y[:, varies]).probabilities(part)
+    return p
+
+
+def calibration_errors(judged: Judged, p: np.ndarray) -> np.ndarray:
+    """How far probabilities are from what happens, label by label."""
+    return np.array(
+        [
+            reliability(judged.Y[:, [j]], p[:, [j]], n_bins=10).calibration_error
+            for j in range(p.shape[1])
+        ],
+        dtype=np.float64,
+    ).ravel()
+
+
+def review_order(judged: Judged, p: np.ndarray) -> np.ndarray:
+    """Rows by their most doubtful label, the most doubtful first."""
+    doubt = p.copy()
+    rows, columns = judged.Y.nonzero()
+    doubt[rows, columns] = 1 - doubt[rows, columns]
+    return np.argsort(-doubt.max(axis=1), kind="stable")
+
+
+# -- a map of the labels --------------------------------------------------------------------------------
+
+
+def label_map(Y: sparse.csr_array, *, seed: int = 0) -> dict[str, list[Any]]:
+    """Places, sizes and clusters of labels by co-occurrence: near each other are labels of the same rows."""
+    counts = np.asarray(Y.sum(axis=0)).ravel().astype(np.float64)
+    k = len(counts)
+    together = np.asarray((Y.T @ Y).todense(), dtype=np.float64)
+    alike = together / np.sqrt(np.maximum(np.outer(counts, counts), 1))
+    np.fill_diagonal(alike, 1.0)
+    radius = np.sqrt(np.maximum(counts, 1) / max(counts.max(), 1))
+    radius = np.maximum(radius, 0.18)
+    places = _apart(_places(alike, seed), radius)
+    return {
+        "x": places[:, 0].round(4).tolist(),
+        "y": places[:, 1].round(4).tolist(),
+        "r": (radius * _unit(radius)).round(4).tolist(),
+        "cluster": _clusters(alike, counts) if k > 2 else [0] * k,
+    }
+
+
+def _unit(radius: np.ndarray) -> float:
+    """Radius of the largest label in a map of width 1: the circles fill a fifth of it."""
+    return float(np.sqrt(0.2 / (np.pi * (radius**2).sum())))
+
+
+def _places(alike: np.ndarray, seed: int) -> np.ndarray:
+    k = len(alike)
+    if k < 5:
+        angle = np.arange(k) * 2 * np.pi / max(k, 1)
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    from sklearn.manifold import TSNE
+
+    distance = np.sqrt(np.maximum(2 - 2 * np.clip(alike, 0, 1), 0))
+    model = TSNE(
+        metric="precomputed",
+        init="random",
+        perplexity=min(15.0, (k - 1) / 3),
+        random_state=seed,
+    )
+    return np.asarray(model.fit_transform(distance), dtype=np.float64)
+
+
+def _apart(places: np.ndarray, radius: np.ndarray, steps: int = 120) -> np.ndarray:
+    """Scale to the unit square and push overlapping circles apart."""
+    span = np.maximum(np.ptp(places, axis=0), 1e-9)
+    places = (places - places.min(axis=0)) / span
+    size = radius * _unit(radius)
+    reach = 1.12 * (size[:, None] + size[None, :])
+    for _ in range(steps):
+        gap = places[:, None, :] - places[None, :, :]
+        distance = np.sqrt((gap**2).sum(axis=2)) + 1e-9
+        push = np.maximum(reach - distance, 0)
+        np.fill_diagonal(push, 0)
+        if not push.any():
+            break
+        places = places + 0.5 * (gap / distance[:, :, None] * push[:, :, None]).sum(axis=1)
+    low = (places - size[:, None]).min(axis=0)
+    return places - low
+
+
+def _clusters(alike: np.ndarray, counts: np.ndarray) -> list[int]:
+    """Clusters numbered by how many rows their labels have, the largest first."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    distance = squareform(np.clip(1 - alike, 0, 1), checks=False)
+    found = fcluster(linkage(distance, "average"), t=min(12, max(2, len(alike) // 8)), criterion="maxclust")
+    weight = np.bincount(found, weights=counts)
+    rank = np.empty(len(weight), dtype=int)
+    rank[np.argsort(-weight, kind="stable")] = np.arange(len(weight))
+    return [int(rank[c]) for c in found]

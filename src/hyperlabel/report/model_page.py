@@ -1,0 +1,221 @@
+"""The page of one model: every number behind its cuts, its labels on a map, its rows, and the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel import __version__
+from hyperlabel.meta.explanation import linear_parts
+from hyperlabel.report import model_numbers as numbers
+from hyperlabel.report.model_numbers import Judged
+from hyperlabel.report.pack import packed, weight_planes
+from hyperlabel.report.page import environment
+from hyperlabel.report.try_it import NotInPage, page_model
+
+_WORDS = 14  # for and against a label
+_LISTED = 12  # mistakes of a label, each way
+_SCRIPTS = ("pack", "words", "dom", "charts", "overview", "label", "map", "row", "try", "main")
+
+
+@dataclass(frozen=True)
+class PageRows:
+    """What is known of the rows beside their scores.
+
+    `export` tells the page how to write rows that ``hyperlabel update`` reads: the columns of text,
+    numbers and labels; None where rows cannot be written from the page.
+    """
+
+    texts: Sequence[str] | None = None
+    numbers: np.ndarray | None = None
+    features: sparse.csr_array | None = None
+    export: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """How much goes into the page, and whether a server answers behind it."""
+
+    max_rows: int = 5000
+    prune: float = 0.0
+    live: dict[str, Any] | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+def model_report(
+    model: Any,
+    judged: Judged,
+    label_names: Sequence[str],
+    rows: PageRows,
+    *,
+    title: str,
+    feature_names: Sequence[str] | None = None,
+    options: PageOptions | None = None,
+) -> str:
+    """Return the page of a fitted Pipeline as one self-contained HTML text."""
+    options = options or PageOptions()
+    p = numbers.probabilities(judged)
+    order = numbers.review_order(judged, p)
+    kept = np.sort(order[: options.max_rows])
+    content, arrays = _rows_content(judged, rows, kept, order, p)
+    content |= {
+        "version": __version__,
+        "title": title,
+        "kind": judged.kind,
+        "promise": judged.promise,
+        "rule": judged.rule,
+        "labels": list(map(str, label_names)),
+        "n": int(judged.Y.shape[0]),
+        "map": numbers.label_map(judged.Y),
+        "facts": options.facts,
+        "live": options.live,
+    }
+    _labels_content(judged, p, kept, content, arrays)
+    _model_content(model, feature_names, rows, kept, options, content, arrays)
+    return environment().get_template("model.html.j2").render(
+        title=title, data=packed(content, arrays), script=script(), live=options.live is not None
+    )
+
+
+def script() -> str:
+    """Return the modules of the page as one: they import nothing from outside the file."""
+    folder = Path(__file__).parent / "templates" / "model"
+    lines = []
+    for name in _SCRIPTS:
+        for line in (folder / f"{name}.js").read_text(encoding="utf-8").splitlines():
+            if not line.startswith("import "):
+                lines.append(line.removeprefix("export "))
+    return "\n".join(lines)
+
+
+def _rows_content(
+    judged: Judged, rows: PageRows, kept: np.ndarray, order: np.ndarray, p: np.ndarray
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    place = np.full(judged.Y.shape[0], -1)
+    place[kept] = np.arange(len(kept))
+    Y = judged.Y[kept].tocsr()
+    Y.sort_indices()
+    content: dict[str, Any] = {
+        "rows": (kept + 1).tolist(),
+        "texts": None if rows.texts is None else [rows.texts[i] for i in kept],
+        "numbers": None if rows.numbers is None else _finite(rows.numbers[kept]),
+        "export": rows.export,
+    }
+    review = place[order]
+    arrays = {
+        "review": review[review >= 0].astype(np.uint32),
+        "carriedStart": Y.indptr.astype(np.uint32),
+        "carried": Y.indices.astype(np.uint32),
+    }
+    return content, arrays
+
+
+def _finite(values: np.ndarray) -> list[list[float | None]]:
+    return [[float(v) if np.isfinite(v) else None for v in row] for row in values]
+
+
+def _labels_content(
+    judged: Judged, p: np.ndarray, kept: np.ndarray, content: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
+    tables = list(numbers.cut_tables(judged))
+    worth = numbers.worth(judged)
+    together = np.asarray((judged.Y.T @ judged.Y).todense())
+    content |= {
+        "worth": {"measures": worth["measures"], "crossFitted": worth["cross_fitted"]},
+        "chosen": [table.chosen for table in tables],
+        "cuts": np.clip(judged.cuts, -1e300, 1e300).tolist(),
+        "f1Low": worth["f1_low"].round(4).tolist(),
+        "f1High": worth["f1_high"].round(4).tolist(),
+        "reliability": numbers.calibration_errors(judged, p).round(5).tolist(),
+        "together": [_most(row, j) for j, row in enumerate(together)],
+        "mistakes": _mistakes(judged, kept),
+    }
+    arrays |= {
+        "edges": np.concatenate([table.edges for table in tables]).astype(np.float32),
+        "edgeStart": np.cumsum([0, *(len(table.edges) for table in tables)]).astype(np.uint32),
+        "withLabel": np.concatenate([table.with_label for table in tables]).astype(np.uint32),
+        "without": np.concatenate([table.without for table in tables]).astype(np.uint32),
+        "buckets": np.stack([table.buckets[kept] for table in tables]),
+    }
+
+
+def _most(row: np.ndarray, j: int) -> list[list[int]]:
+    """Labels that appear with label j most often, with the rows."""
+    row = row.copy()
+    row[j] = 0
+    best = np.argsort(-row, kind="stable")[:8]
+    return [[int(i), int(row[i])] for i in best if row[i]]
+
+
+def _mistakes(judged: Judged, kept: np.ndarray) -> list[list[list[int]]]:
+    """For each label, places of the rows that carry it with the lowest and lack it with the highest scores."""
+    scores, Y = judged.scores[kept], judged.Y[kept].tocsc()
+    found = []
+    for j in range(scores.shape[1]):
+        carries = np.zeros(len(kept), dtype=bool)
+        carries[Y.indices[Y.indptr[j] : Y.indptr[j + 1]]] = True
+        order = np.argsort(scores[:, j], kind="stable")
+        low = order[carries[order]][:_LISTED]
+        high = order[::-1][~carries[order[::-1]]][:_LISTED]
+        found.append([low.tolist(), high.tolist()])
+    return found
+
+
+def _model_content(
+    model: Any,
+    feature_names: Sequence[str] | None,
+    rows: PageRows,
+    kept: np.ndarray,
+    options: PageOptions,
+    content: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+) -> None:
+    content |= {"why": [], "vectoriser": None, "noTry": "", "features": None}
+    try:
+        coef, intercept, names = linear_parts(model, feature_names)
+    except ValueError as error:
+        content["noTry"] = f"The model cannot run in the page: {error}"
+        return
+    named = [str(name).split("__", 1)[-1] if "__" in str(name) else str(name) for name in _named(names, coef)]
+    content["why"] = [_words(weights, named) for weights in coef]
+    if rows.texts is None:
+        content["noTry"] = "The model reads numbers, not texts."
+        _features_content(rows, kept, named, content, arrays)
+        return
+    try:
+        blank = np.array([["", *[np.nan] * (len(feature_names or [""]) - 1)]], dtype=object)
+        found, factor, weights, base = page_model(model[0], coef, intercept, names, blank, options.prune)
+    except NotInPage as error:
+        content["noTry"] = str(error)
+        return
+    planes, step = weight_planes(weights.T)
+    content |= {"vectoriser": found, "step": step, "base": base.tolist()}
+    arrays |= {"factor": factor.astype(np.float64), "weights": planes}
+
+
+def _named(names: Any, coef: np.ndarray) -> list[str]:
+    return [f"x{i}" for i in range(coef.shape[1])] if names is None else [str(name) for name in names]
+
+
+def _words(weights: np.ndarray, names: list[str]) -> list[list[list[Any]]]:
+    """Features for and against a label, strongest first, with their weights."""
+    order = np.argsort(weights, kind="stable")
+    for_it = [[names[i], round(float(weights[i]), 4)] for i in order[::-1][:_WORDS] if weights[i] > 0]
+    against = [[names[i], round(float(weights[i]), 4)] for i in order[:_WORDS] if weights[i] < 0]
+    return [for_it, against]
+
+
+def _features_content(
+    rows: PageRows, kept: np.ndarray, names: list[str], content: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
+    """Put the non-zero features of sparse rows in: they stand where a text would."""
+    if rows.features is None:
+        return
+    X = rows.features[kept].tocsr()
+    content["features"] = names
+    arrays |= {"featureStart": X.indptr.astype(np.uint32), "featureOf": X.indices.astype(np.uint32)}

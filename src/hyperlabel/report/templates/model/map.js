@@ -1,0 +1,111 @@
+// The label map: near each other are labels that share rows; the size is the number of rows.
+import { $, h, s, show, share, whole, plural, labelLink, labelPicker } from "./dom.js";
+
+const SPAN = 1000, FONT = 13;
+
+export class MapView {
+  constructor(data) {
+    this.data = data;
+    const { x, y, r } = data.map;
+    this.width = Math.max(...x.map((v, j) => v + r[j])) * SPAN;
+    this.height = Math.max(...y.map((v, j) => v + r[j])) * SPAN;
+    this.svg = s("svg", { class: "map", role: "img", "aria-label": "Labels placed by the rows they share; the list below says the same in words" });
+    this.dots = data.labels.map((name, j) => {
+      const dot = s("circle", { cx: x[j] * SPAN, cy: y[j] * SPAN, r: r[j] * SPAN, class: `c${data.map.cluster[j] % 8}` },
+        s("title", {}, `${name}: ${plural(data.tables(j).rows, "row")}`));
+      dot.addEventListener("click", () => { if (!this.dragged) location.hash = `label=${encodeURIComponent(name)}`; });
+      return dot;
+    });
+    this.names = s("g", { class: "names" });
+    this.svg.append(...this.dots, this.names);
+    show("map-figure", this.svg);
+    const picker = labelPicker(data, "map-find", "Find", (j) => this.find(j));
+    show("map-tools", picker.element, h("button", { type: "button", onclick: () => this.zoom(1 / 1.5) }, "zoom in"),
+      h("button", { type: "button", onclick: () => this.zoom(1.5) }, "zoom out"),
+      h("button", { type: "button", onclick: () => this.whole() }, "whole map"));
+    this.listen();
+    this.clusters();
+  }
+
+  listen() {
+    const { svg } = this;
+    svg.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, this.at(event));
+    }, { passive: false });
+    let from = null;
+    svg.addEventListener("pointerdown", (event) => { from = { x: event.clientX, y: event.clientY, box: { ...this.box } }; this.dragged = false; });
+    svg.addEventListener("pointermove", (event) => {
+      if (!from || !event.buttons) return;
+      const scale = this.box.w / svg.getBoundingClientRect().width, dx = event.clientX - from.x, dy = event.clientY - from.y;
+      this.dragged ||= Math.hypot(dx, dy) > 4;
+      if (this.dragged) this.look({ ...this.box, x: from.box.x - dx * scale, y: from.box.y - dy * scale });
+    });
+    addEventListener("pointerup", () => { from = null; });
+  }
+
+  at(event) {
+    const box = this.svg.getBoundingClientRect();
+    return { x: this.box.x + ((event.clientX - box.left) / box.width) * this.box.w, y: this.box.y + ((event.clientY - box.top) / box.height) * this.box.h };
+  }
+
+  open() {
+    if (!this.box) this.whole();
+  }
+
+  whole() {
+    this.look({ x: -20, y: -20, w: this.width + 40, h: this.height + 40 });
+  }
+
+  zoom(by, centre) {
+    const { box } = this, c = centre ?? { x: box.x + box.w / 2, y: box.y + box.h / 2 };
+    if (by < 1 && box.w < 60) return;
+    this.look({ x: c.x - (c.x - box.x) * by, y: c.y - (c.y - box.y) * by, w: box.w * by, h: box.h * by });
+  }
+
+  find(j) {
+    const { x, y } = this.data.map, w = this.width / 4, hgt = this.height / 4;
+    this.dots.forEach((dot, i) => dot.classList.toggle("found", i === j));
+    this.first = j;
+    this.look({ x: x[j] * SPAN - w / 2, y: y[j] * SPAN - hgt / 2, w, h: hgt });
+  }
+
+  look(box) {
+    this.box = box;
+    this.svg.setAttribute("viewBox", `${box.x} ${box.y} ${box.w} ${box.h}`);
+    if (!this.waiting) this.waiting = requestAnimationFrame(() => { this.waiting = null; this.write(); });
+  }
+
+  // Names where there is room, the largest labels first: none is written over another.
+  write() {
+    const shown = this.svg.getBoundingClientRect().width || 1000, scale = this.box.w / shown, size = FONT * scale;
+    const { x, y, r } = this.data.map, taken = [], written = [];
+    const order = this.data.byRows.slice();
+    if (this.first !== undefined) order.unshift(this.first);
+    for (const j of new Set(order)) {
+      const cx = x[j] * SPAN, cy = y[j] * SPAN;
+      if (cx < this.box.x || cx > this.box.x + this.box.w || cy < this.box.y || cy > this.box.y + this.box.h) continue;
+      const name = this.data.labels[j].length > 34 ? `${this.data.labels[j].slice(0, 33)}…` : this.data.labels[j];
+      const w = name.length * size * 0.56;
+      const left = Math.max(this.box.x + 2 * scale, Math.min(cx - w / 2, this.box.x + this.box.w - w - 2 * scale));
+      const spot = [left, cy - size * 0.6, left + w, cy + size * 0.6];
+      if (taken.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3])) continue;
+      taken.push(spot);
+      written.push(s("text", { x: left + w / 2, y: cy, "font-size": size, "stroke-width": 3 * scale }, name));
+    }
+    this.names.replaceChildren(...written);
+    this.written = written.length;
+  }
+
+  clusters() {
+    const groups = new Map();
+    for (const j of this.data.byRows) {
+      const c = this.data.map.cluster[j];
+      groups.set(c, [...(groups.get(c) ?? []), j]);
+    }
+    const sorted = [...groups].sort((a, b) => a[0] - b[0]);
+    show("clusters", sorted.map(([c, labels]) => h("li", {}, h("span", { class: `swatch c${c % 8}`, "aria-hidden": "true" }),
+      labels.slice(0, 6).map((j, i) => [i ? ", " : "", labelLink(this.data, j)]).flat(),
+      labels.length > 6 ? h("details", {}, h("summary", {}, `and ${whole(labels.length - 6)} more`), labels.slice(6).map((j, i) => [i ? ", " : "", labelLink(this.data, j)]).flat()) : "")));
+  }
+}

@@ -1,0 +1,95 @@
+// Overview: what the model is worth, its labels, the weakest of them and what would help.
+import { $, h, s, show, share, whole, plural, say, sortedTable, labelLink } from "./dom.js";
+import { frame, across, upward, intervalBar } from "./charts.js";
+
+const RARE = 10, WEAK = 0.3;
+const NAMES = { f1_macro: "macro-F1", f1_micro: "micro-F1", precision: "precision", recall: "recall" };
+
+export function overview(data) {
+  const { measures: m, crossFitted } = data.worth;
+  const [value, low, high] = m.f1_macro;
+  const spread = `${share(low)} to ${share(high)}`;
+  const source = data.kind === "out of fold"
+    ? "from models that had not seen the row"
+    : "on rows the model was not fitted on";
+  show("worth",
+    h("p", { class: "big" }, share(value), h("span", { class: "unit" }, "macro-F1")),
+    intervalBar(m.f1_macro, `macro-F1 ${share(value, 3)}, 95 % interval ${spread}`),
+    h("p", { class: "muted" }, `95 % of the time ${spread} for other rows of this kind: the mean F1 of its labels, ${source}`
+      + (crossFitted ? ", with cuts that had not seen it either." : ".")));
+  show("numbers", ["f1_micro", "precision", "recall"].map((name) => tile(NAMES[name], share(m[name][0]), `${share(m[name][1])} – ${share(m[name][2])}`)),
+    tile("rows", whole(data.n), data.kind), tile("labels", whole(data.labels.length), `${(data.withLabel.reduce((a, b) => a + b, 0) / data.n).toFixed(2)} per row`));
+  const labels = data.labels.map((_, j) => labelFacts(data, j));
+  $("dots").replaceChildren(dots(data, labels));
+  weakest(data, labels);
+  labelTable(data, labels);
+}
+
+const tile = (name, value, note) =>
+  h("div", { class: "tile" }, h("span", { class: "name" }, name), h("span", { class: "value" }, value), h("span", { class: "muted" }, note));
+
+function labelFacts(data, j) {
+  const now = data.measured(j, data.chosen[j]);
+  return { j, name: data.labels[j], rows: data.tables(j).rows, ...now, low: data.f1Low[j], high: data.f1High[j], off: data.reliability[j] };
+}
+
+function dots(data, labels) {
+  const most = Math.max(...labels.map((l) => l.rows), 10), scale = (n) => Math.log(Math.max(n, 1)) / Math.log(most);
+  const ticks = [1, 10, 100, 1000, 10000, 100000].filter((n) => n <= most).map((n) => [scale(n), whole(n)]);
+  const figure = frame("F1 of each label against the number of rows that carry it", "rows with the label", "F1", ticks);
+  figure.append(...labels.filter((l) => l.rows).map((l) => {
+    const dot = s("circle", { cx: across(scale(l.rows)), cy: upward(l.f1 || 0), r: 4.5, class: `mark ${l.f1 < WEAK ? "weak" : ""}` },
+      s("title", {}, `${l.name}: F1 ${share(l.f1)}, ${plural(l.rows, "row")}`));
+    dot.addEventListener("click", () => { location.hash = `label=${encodeURIComponent(l.name)}`; });
+    return dot;
+  }));
+  return figure;
+}
+
+function weakest(data, labels) {
+  const weak = labels.filter((l) => l.rows >= 3).sort((a, b) => a.f1 - b.f1 || b.rows - a.rows).slice(0, 6);
+  $("weakest").replaceChildren(...weak.map((l) => h("li", { class: "card" },
+    h("h3", {}, labelLink(data, l.j)),
+    h("p", {}, h("strong", {}, `F1 ${share(l.f1)}`), h("span", { class: "muted" }, ` · ${plural(l.rows, "row")}, ${whole(l.predicted)} predicted, ${whole(l.hits)} found`)),
+    h("p", {}, advice(data, l)))));
+}
+
+function advice(data, l) {
+  const [lost, doubtful] = data.mistakes[l.j];
+  if (l.rows < 20) return `Only ${plural(l.rows, "row")} to learn from: label more. The rows it might suit are listed with the label.`;
+  const partner = data.together[l.j][0];
+  if (partner && partner[1] >= 0.8 * l.rows) {
+    return `${whole((100 * partner[1]) / l.rows)} % of its rows also carry “${data.labels[partner[0]]}”: say what tells them apart, or join the two.`;
+  }
+  if (l.predicted < 0.5 * l.rows) return "Most of its rows look like others: check the rows it carries with the lowest scores first.";
+  if (l.precision < l.recall) return `Often predicted where it is not set: check the ${doubtful.length} rows it would suit that lack it.`;
+  return `Often missed: check the ${lost.length} rows that carry it with the lowest scores.`;
+}
+
+function labelTable(data, labels) {
+  const number = (name, of, digits, help) => ({ name, of, number: true, help, cell: (l) => (digits === 0 ? whole(of(l)) : share(of(l), digits)) });
+  const columns = [
+    { name: "label", of: (l) => l.name, cell: (l) => labelLink(data, l.j) },
+    number("rows", (l) => l.rows, 0),
+    number("precision", (l) => l.precision, 2),
+    number("recall", (l) => l.recall, 2),
+    { name: "F1", of: (l) => l.f1, number: true, help: "at the model's cut; grey: 95 % interval over rows",
+      cell: (l) => h("span", {}, share(l.f1), h("span", { class: "range" }, ` ${share(l.low)}–${share(l.high)}`)) },
+    { name: "off by", of: (l) => l.off, number: true, help: "mean distance of calibrated probabilities from what came true", cell: (l) => share(l.off, 3) },
+  ];
+  const common = labels.filter((l) => l.rows >= RARE), rare = labels.length - common.length;
+  const table = sortedTable("Labels", columns, rare === labels.length ? labels : common, { by: 4 });
+  const filter = () => {
+    const text = $("find").value.toLowerCase(), kind = $("kind").value;
+    const folded = !$("rare").checked && kind !== "rare" && !text;
+    const kept = labels.filter((l) => l.name.toLowerCase().includes(text) && (!folded || rare === labels.length || l.rows >= RARE)
+      && (kind === "all" || (kind === "weak" && l.f1 < WEAK) || (kind === "rare" && l.rows < RARE) || (kind === "off" && l.off > 0.05)));
+    table.draw(kept);
+    $("shown").textContent = `${plural(kept.length, "label")} of ${whole(labels.length)}`;
+  };
+  show("labels-table", table.element);
+  for (const id of ["find", "kind", "rare"]) $(id).addEventListener("input", filter);
+  $("rare-name").textContent = `show the ${whole(rare)} rare ones (under ${RARE} rows)`;
+  $("rare").parentElement.hidden = !rare;
+  filter();
+}

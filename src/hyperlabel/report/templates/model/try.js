@@ -1,0 +1,44 @@
+// Try it: the model itself, in the page; a server answers where the page cannot.
+import { $, h, show, share } from "./dom.js";
+import { marginBar } from "./charts.js";
+
+export class TryView {
+  constructor(data) {
+    this.data = data;
+    const can = data.model || data.live;
+    $("try-no").textContent = can ? "" : `${data.noTry} hyperlabel predict and hyperlabel serve run every model.`;
+    $("try-form").hidden = !can;
+    $("try-text").addEventListener("input", () => this.answer());
+  }
+
+  open() {
+    if (!$("try-text").value && this.data.texts) $("try-text").value = this.data.texts[this.data.review[this.data.review.length - 1]] ?? "";
+    this.answer();
+  }
+
+  async answer() {
+    const { data } = this, text = $("try-text").value;
+    const scores = data.model ? data.model.scores(text) : await this.asked(text);
+    if (!scores) return;
+    const margin = (j) => scores[j] - data.cuts[j];
+    const order = data.labels.map((_, j) => j).sort((a, b) => margin(b) - margin(a)).slice(0, 12);
+    if (!order.includes(this.label)) this.label = order[0];
+    const reach = Math.max(0.2, ...order.map((j) => Math.abs(margin(j))).filter((v) => v < 1e9));
+    show("try-labels", order.map((j) => h("li", { class: `choice ${margin(j) > 0 ? "has" : ""} ${j === this.label ? "current" : ""}` },
+      h("button", { type: "button", class: "name", title: data.labels[j], "aria-pressed": String(j === this.label), onclick: () => { this.label = j; this.answer(); } }, data.labels[j]),
+      h("span", { class: `state ${margin(j) > 0 ? "predicted" : ""}` }, margin(j) > 0 ? "predicted" : ""),
+      marginBar(margin(j), reach, `score ${share(scores[j])}`), h("span", { class: "value" }, share(scores[j])))));
+    if (!data.model) return;
+    $("try-why").textContent = `Words for and against “${data.labels[this.label]}”`;
+    show("try-marked", data.marks(text, this.label));
+  }
+
+  async asked(text) {
+    const { base, project } = this.data.live, scores = new Array(this.data.labels.length).fill(0);
+    const body = new URLSearchParams({ text, limit: "100", threshold: "0" });
+    const answer = await fetch(`${base}v1/projects/${encodeURIComponent(project)}/suggest`, { method: "POST", body });
+    if (!answer.ok) return null;
+    for (const one of (await answer.json()).results) scores[this.data.place.get(one.label)] = one.score;
+    return scores;
+  }
+}
