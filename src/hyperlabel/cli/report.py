@@ -22,7 +22,9 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
     help="DATA are the rows of the fit (judged out of fold), or others. [default: as it looks]",
 )
 @click.option("--no-texts", is_flag=True, help="Leave the texts of DATA out of the page.")
-@click.option("--max-rows", default=5000, show_default=True, type=click.IntRange(min=1), help="Rows to look at.")
+@click.option(
+    "--max-rows", default=5000, show_default=True, type=click.IntRange(min=1), help="Rows to look at."
+)
 @click.option(
     "--prune", default=0.0, show_default=True, type=click.FloatRange(min=0), help="Leave out smaller weights."
 )
@@ -113,7 +115,7 @@ def _page_rows(table: Any, columns: Any, no_texts: bool) -> Any:
     texts = None if no_texts or not columns.text else list(table.text)
     dense = columns.n_features and not sparse.issparse(table.X)
     export = None
-    if columns.format == "table" and texts is not None or not columns.text and columns.format == "table":
+    if (columns.format == "table" and texts is not None) or (not columns.text and columns.format == "table"):
         export = {
             "text": columns.text,
             "numbers": columns.feature_names,

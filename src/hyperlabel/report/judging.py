@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import score_rows
-from hyperlabel.decision import per_label_cuts
+from hyperlabel.decision import global_cut, per_label_cuts, precision_cuts, proportional_cuts
 from hyperlabel.meta import ThresholdTuner, out_of_fold_scores
 from hyperlabel.meta._wrapping import brings_scores
 from hyperlabel.meta.updating import walk
@@ -31,14 +32,14 @@ def judge(
     known = np.isfinite(found).all(axis=1)  # rows of the first block of a time-ordered split have none
     found, Y = found[known], Y[known]
     cuts, rule = _cuts(inside, found, Y)
-    strategy = getattr(inside, "strategy", "")
+    promised = getattr(inside, "strategy", "") == "precision_at_least"
     return Judged(
         found,
         Y,
         cuts,
         "out of fold" if own else "held out",
-        tuned=own and (strategy in ("per_label", "global", "proportional") or bool(rule)),
-        promise=float(inside.precision) if strategy == "precision_at_least" else None,
+        tune=_tuning(inside) if own or rule else None,
+        promise=float(inside.precision) if promised else None,
         rule=rule,
     )
 
@@ -71,8 +72,25 @@ def _cuts(inside: Any, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndar
     """Cuts of the model, and a sentence where it does not decide by a cut for each label."""
     if hasattr(inside, "thresholds_"):
         return np.asarray(inside.thresholds_, dtype=np.float64), ""
-    if not isinstance(inside, ThresholdTuner):
+    tune = _tuning(inside)
+    if tune is None:
         probabilities = not hasattr(inside, "decision_function")
         return np.full(Y.shape[1], 0.5 if probabilities else 0.0), ""
-    cuts = per_label_cuts(scores, Y, scoring="f1_macro").cuts
-    return cuts, f"The model decides by {inside.strategy}; cuts in this page are those of the best F1."
+    sentence = f"The model decides by {inside.strategy}; the cuts of this page are those of the best F1."
+    return tune(scores, Y), sentence
+
+
+def _tuning(inside: Any) -> Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None:
+    """Return how the model's cuts follow from scores; None where they were not tuned."""
+    if not isinstance(inside, ThresholdTuner):
+        return None
+    scoring, strategy = inside.scoring, inside.strategy
+    if strategy == "precision_at_least":
+        return lambda scores, Y: precision_cuts(scores, Y, inside.precision).cuts
+    if strategy == "proportional":
+        return lambda scores, Y: proportional_cuts(scores, Y)
+    if strategy == "global":
+        return lambda scores, Y: global_cut(scores, Y, scoring=scoring).cuts
+    if strategy == "per_label":
+        return lambda scores, Y: per_label_cuts(scores, Y, scoring=scoring, shrinkage=inside.shrinkage).cuts
+    return lambda scores, Y: per_label_cuts(scores, Y, scoring="f1_macro").cuts

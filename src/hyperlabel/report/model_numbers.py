@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.decision import Sigmoid, decide, per_label_cuts
+from hyperlabel.decision import Sigmoid, decide
 from hyperlabel.metrics import reliability
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
 EDGES = 254  # cuts a label offers; a row then needs one byte for each label
 _DRAWS = 200  # bootstrap draws of rows
+_BOX = np.array([1.6, 1.0])  # width and height of the map
 _NEAR_POSITIVES = 170  # of the edges; the rest follow the scores of all rows
 
 
@@ -22,15 +23,16 @@ _NEAR_POSITIVES = 170  # of the edges; the rest follow the scores of all rows
 class Judged:
     """Honest scores of labelled rows, and the cuts they are judged by.
 
-    `kind` says where the scores come from: "out of fold" or "held out". `tuned` is whether the cuts were
-    chosen on these very scores; `rule` says so where the model decides otherwise than by a cut per label.
+    `kind` says where the scores come from: "out of fold" or "held out". `tune` is how the cuts
+    were chosen on these very scores, None if on others; `rule` says so where the model decides otherwise than
+    by a cut for each label.
     """
 
     scores: np.ndarray
     Y: sparse.csr_array
     cuts: np.ndarray
     kind: str
-    tuned: bool = False
+    tune: Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None = None
     promise: float | None = None
     rule: str = ""
 
@@ -108,7 +110,9 @@ def worth(judged: Judged, *, seed: int = 0) -> dict[str, Any]:
     Cuts tuned on these very scores would flatter: they are tuned anew on four fifths of the rows for each
     fifth. Labels on no row do not count in the mean.
     """
-    sets = _honest_sets(judged, seed) if judged.tuned else decide(judged.scores, judged.cuts)
+    sets = (
+        decide(judged.scores, judged.cuts) if judged.tune is None else _honest_sets(judged, judged.tune, seed)
+    )
     Y = judged.Y
     predicted = sparse.csr_array(sets.astype(np.int64))
     hits = predicted.multiply(Y).tocsr()
@@ -127,7 +131,7 @@ def worth(judged: Judged, *, seed: int = 0) -> dict[str, Any]:
     }
     low, high = np.percentile(f1[1:], [2.5, 97.5], axis=0)
     return {
-        "cross_fitted": judged.tuned,
+        "cross_fitted": judged.tune is not None,
         "measures": {name: [float(v[0]), *map(float, _interval(v))] for name, v in found.items()},
         "f1_low": low,
         "f1_high": high,
@@ -140,13 +144,12 @@ def _interval(values: np.ndarray) -> np.ndarray:
     return np.clip(values[0] + np.array([low, high]), 0, 1)
 
 
-def _honest_sets(judged: Judged, seed: int) -> np.ndarray:
+def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray], seed: int) -> np.ndarray:
     sets = np.zeros(judged.scores.shape, dtype=bool)
     folds = min(5, judged.scores.shape[0])
     splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=seed)
     for train, test in splitter.split(judged.scores, judged.Y):
-        cuts = per_label_cuts(judged.scores[train], judged.Y[train], scoring="f1_macro").cuts
-        sets[test] = decide(judged.scores[test], cuts)
+        sets[test] = decide(judged.scores[test], tune(judged.scores[train], judged.Y[train]))
     return sets
 
 
@@ -165,10 +168,7 @@ def probabilities(judged: Judged) -> np.ndarray:
 def calibration_errors(judged: Judged, p: np.ndarray) -> np.ndarray:
     """How far probabilities are from what happens, label by label."""
     return np.array(
-        [
-            reliability(judged.Y[:, [j]], p[:, [j]], n_bins=10).calibration_error
-            for j in range(p.shape[1])
-        ],
+        [reliability(judged.Y[:, [j]], p[:, [j]], n_bins=10).calibration_error for j in range(p.shape[1])],
         dtype=np.float64,
     ).ravel()
 
@@ -187,24 +187,34 @@ def review_order(judged: Judged, p: np.ndarray) -> np.ndarray:
 def label_map(Y: sparse.csr_array, *, seed: int = 0) -> dict[str, list[Any]]:
     """Places, sizes and clusters of labels by co-occurrence: near each other are labels of the same rows."""
     counts = np.asarray(Y.sum(axis=0)).ravel().astype(np.float64)
-    k = len(counts)
     together = np.asarray((Y.T @ Y).todense(), dtype=np.float64)
     alike = together / np.sqrt(np.maximum(np.outer(counts, counts), 1))
     np.fill_diagonal(alike, 1.0)
-    radius = np.sqrt(np.maximum(counts, 1) / max(counts.max(), 1))
-    radius = np.maximum(radius, 0.18)
-    places = _apart(_places(alike, seed), radius)
+    radius = np.maximum(np.sqrt(counts / max(counts.max(), 1)), 0.18)
+    free = _places(alike, seed)
+    places = _apart(_filled(free), radius)
     return {
         "x": places[:, 0].round(4).tolist(),
         "y": places[:, 1].round(4).tolist(),
         "r": (radius * _unit(radius)).round(4).tolist(),
-        "cluster": _clusters(alike, counts) if k > 2 else [0] * k,
+        "cluster": _clusters(free, counts),
     }
 
 
+def _filled(places: np.ndarray) -> np.ndarray:
+    """Spread places over a box of width 1.6 and height 1: halfway to their ranks, so that no label far off
+    leaves the rest in a corner.
+    """
+    k = len(places)
+    ranks = np.argsort(np.argsort(places, axis=0, kind="stable"), axis=0, kind="stable") / max(k - 1, 1)
+    low, high = np.percentile(places, [3, 97], axis=0)
+    clipped = (np.clip(places, low, high) - low) / np.maximum(high - low, 1e-9)
+    return (0.5 * ranks + 0.5 * clipped) * _BOX
+
+
 def _unit(radius: np.ndarray) -> float:
-    """Radius of the largest label in a map of width 1: the circles fill a fifth of it."""
-    return float(np.sqrt(0.2 / (np.pi * (radius**2).sum())))
+    """Radius of the largest label: the circles fill a fifth of the map."""
+    return float(np.sqrt(0.2 * _BOX.prod() / (np.pi * (radius**2).sum())))
 
 
 def _places(alike: np.ndarray, seed: int) -> np.ndarray:
@@ -225,9 +235,7 @@ def _places(alike: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _apart(places: np.ndarray, radius: np.ndarray, steps: int = 120) -> np.ndarray:
-    """Scale to the unit square and push overlapping circles apart."""
-    span = np.maximum(np.ptp(places, axis=0), 1e-9)
-    places = (places - places.min(axis=0)) / span
+    """Push overlapping circles apart."""
     size = radius * _unit(radius)
     reach = 1.12 * (size[:, None] + size[None, :])
     for _ in range(steps):
@@ -242,13 +250,13 @@ def _apart(places: np.ndarray, radius: np.ndarray, steps: int = 120) -> np.ndarr
     return places - low
 
 
-def _clusters(alike: np.ndarray, counts: np.ndarray) -> list[int]:
-    """Clusters numbered by how many rows their labels have, the largest first."""
+def _clusters(places: np.ndarray, counts: np.ndarray) -> list[int]:
+    """Clusters of places (Ward), numbered by how many rows their labels have, the largest first."""
     from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
 
-    distance = squareform(np.clip(1 - alike, 0, 1), checks=False)
-    found = fcluster(linkage(distance, "average"), t=min(12, max(2, len(alike) // 8)), criterion="maxclust")
+    if len(places) < 3:
+        return [0] * len(places)
+    found = fcluster(linkage(places, "ward"), t=min(8, max(2, len(places) // 8)), criterion="maxclust")
     weight = np.bincount(found, weights=counts)
     rank = np.empty(len(weight), dtype=int)
     rank[np.argsort(-weight, kind="stable")] = np.arange(len(weight))

@@ -1,4 +1,4 @@
-"""The page of one model: every number behind its cuts, its labels on a map, its rows, and the model itself."""
+"""The page of one model: the numbers behind its cuts, its labels on a map, its rows, and itself."""
 
 from __future__ import annotations
 
@@ -77,8 +77,10 @@ def model_report(
     }
     _labels_content(judged, p, kept, content, arrays)
     _model_content(model, feature_names, rows, kept, options, content, arrays)
-    return environment().get_template("model.html.j2").render(
-        title=title, data=packed(content, arrays), script=script(), live=options.live is not None
+    return (
+        environment()
+        .get_template("model.html.j2")
+        .render(title=title, data=packed(content, arrays), script=script(), live=options.live is not None)
     )
 
 
@@ -153,7 +155,7 @@ def _most(row: np.ndarray, j: int) -> list[list[int]]:
 
 
 def _mistakes(judged: Judged, kept: np.ndarray) -> list[list[list[int]]]:
-    """For each label, places of the rows that carry it with the lowest and lack it with the highest scores."""
+    """For each label, the rows that carry it with the lowest scores and lack it with the highest."""
     scores, Y = judged.scores[kept], judged.Y[kept].tocsc()
     found = []
     for j in range(scores.shape[1]):
@@ -183,17 +185,14 @@ def _model_content(
         return
     named = [str(name).split("__", 1)[-1] if "__" in str(name) else str(name) for name in _named(names, coef)]
     content["why"] = [_words(weights, named) for weights in coef]
-    if rows.texts is None:
-        content["noTry"] = "The model reads numbers, not texts."
-        _features_content(rows, kept, named, content, arrays)
-        return
     try:
         blank = np.array([["", *[np.nan] * (len(feature_names or [""]) - 1)]], dtype=object)
         found, factor, weights, base = page_model(model[0], coef, intercept, names, blank, options.prune)
     except NotInPage as error:
         content["noTry"] = str(error)
+        _features_content(rows, kept, named, content, arrays)
         return
-    planes, step = weight_planes(weights.T)
+    planes, step = weight_planes(weights.T, found["norm"])
     content |= {"vectoriser": found, "step": step, "base": base.tolist()}
     arrays |= {"factor": factor.astype(np.float64), "weights": planes}
 

@@ -25,7 +25,9 @@ def text_step(features: Any) -> tuple[Any, str, float]:
     if isinstance(features, CountVectorizer):
         return features, "", 1.0
     if isinstance(features, ColumnTransformer):
-        found = [(name, part) for name, part, _ in features.transformers_ if isinstance(part, CountVectorizer)]
+        found = [
+            (name, part) for name, part, _ in features.transformers_ if isinstance(part, CountVectorizer)
+        ]
         if len(found) == 1:
             name, part = found[0]
             return part, f"{name}__", float((features.transformer_weights or {}).get(name, 1.0))
@@ -33,7 +35,7 @@ def text_step(features: Any) -> tuple[Any, str, float]:
 
 
 def vectoriser(part: Any, weight: float = 1.0) -> tuple[dict[str, Any], np.ndarray]:
-    """Return how scikit-learn's vectoriser reads texts, as the page repeats it, and the factor of each word."""
+    """Return how scikit-learn's vectoriser reads texts, for the page to repeat, and the factor of each word."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
     plain = type(part) in (CountVectorizer, TfidfVectorizer) and part.analyzer == "word"
@@ -60,7 +62,7 @@ def vectoriser(part: Any, weight: float = 1.0) -> tuple[dict[str, Any], np.ndarr
 
 @lru_cache
 def word_characters() -> str:
-    r"""What Python's ``\w`` matches, as ranges of a JavaScript class: browsers know other Unicode versions."""
+    r"""What Python's ``\w`` matches, as ranges for JavaScript: browsers know other versions of Unicode."""
     matches = re.compile(r"\w").match
     return _ranges(lambda character: matches(character) is not None)
 

@@ -1,7 +1,7 @@
 // Figures: plain SVG in the page's colours.
 import { s, share } from "./dom.js";
 
-const W = 640, H = 300, LEFT = 44, RIGHT = 14, TOP = 12, BOTTOM = 40;
+const W = 640, H = 300, LEFT = 44, RIGHT = 14, TOP = 24, BOTTOM = 40;
 
 export const across = (value) => LEFT + value * (W - LEFT - RIGHT);
 export const upward = (value) => H - BOTTOM - value * (H - TOP - BOTTOM);
@@ -17,7 +17,7 @@ export function frame(title, xlabel, ylabel, ticks) {
   ]);
   return s("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": title }, lines, marks,
     s("text", { x: W - RIGHT, y: H - 4, class: "tick end" }, xlabel),
-    s("text", { x: LEFT - 34, y: TOP - 2, class: "tick", "dominant-baseline": "hanging" }, ""),
+    s("text", { x: 0, y: 12, class: "tick" }, ylabel),
     s("title", {}, title));
 }
 

@@ -13,12 +13,12 @@ function fill(element, attributes, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
   return element;
 }
 
 export const $ = (id) => document.getElementById(id);
-export const show = (id, ...children) => $(id).replaceChildren(...children.flat().filter((c) => c !== null && c !== ""));
+export const show = (id, ...children) => $(id).replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== ""));
 export const share = (value, digits = 2) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
 export const whole = (value) => Math.round(value).toLocaleString("en").replaceAll(",", " ");
 export const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;

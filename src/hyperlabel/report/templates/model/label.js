@@ -28,7 +28,7 @@ export class LabelView {
     $("label-name").textContent = data.labels[label];
     const table = (this.table = data.tables(label));
     $("label-facts").textContent = `${plural(table.rows, "row")} of ${whole(data.n)} carry it; `
-      + `with the model's cut it is off by ${share(data.reliability[label], 3)} as a probability.`;
+      + `as a probability its score is off by ${share(data.reliability[label], 3)} on average.`;
     $("cut").min = -1;
     $("cut").max = table.size;
     this.draw();

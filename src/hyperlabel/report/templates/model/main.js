@@ -43,7 +43,12 @@ function prepared(data) {
 const VIEWS = ["overview", "label", "map", "row", "try"];
 
 function route(data, views) {
-  const [name, value = ""] = decodeURIComponent(location.hash.slice(1)).split(/=(.*)/s);
+  let [name, value = ""] = location.hash.slice(1).split(/=(.*)/s);
+  try {
+    value = decodeURIComponent(value);
+  } catch {
+    value = ""; // a broken address opens the view as it was
+  }
   const view = VIEWS.includes(name) ? name : "overview";
   for (const other of VIEWS) {
     $(`view-${other}`).hidden = other !== view;
@@ -60,7 +65,7 @@ function route(data, views) {
 }
 
 async function start() {
-  const data = prepared(await unpack($("data").textContent));
+  const data = prepared(await unpack($("packed").textContent));
   $("labels").append(...data.labels.map((name) => h("option", { value: name })));
   overview(data);
   const views = { label: new LabelView(data), map: new MapView(data), row: new RowView(data), try: new TryView(data) };

@@ -6,6 +6,7 @@ const SPAN = 1000, FONT = 13;
 export class MapView {
   constructor(data) {
     this.data = data;
+    if (innerWidth < 640) [data.map.x, data.map.y] = [data.map.y, data.map.x]; // higher than wide on a phone
     const { x, y, r } = data.map;
     this.width = Math.max(...x.map((v, j) => v + r[j])) * SPAN;
     this.height = Math.max(...y.map((v, j) => v + r[j])) * SPAN;
@@ -37,7 +38,7 @@ export class MapView {
     svg.addEventListener("pointerdown", (event) => { from = { x: event.clientX, y: event.clientY, box: { ...this.box } }; this.dragged = false; });
     svg.addEventListener("pointermove", (event) => {
       if (!from || !event.buttons) return;
-      const scale = this.box.w / svg.getBoundingClientRect().width, dx = event.clientX - from.x, dy = event.clientY - from.y;
+      const seen = svg.getBoundingClientRect(), scale = Math.max(this.box.w / seen.width, this.box.h / seen.height), dx = event.clientX - from.x, dy = event.clientY - from.y;
       this.dragged ||= Math.hypot(dx, dy) > 4;
       if (this.dragged) this.look({ ...this.box, x: from.box.x - dx * scale, y: from.box.y - dy * scale });
     });
@@ -78,7 +79,8 @@ export class MapView {
 
   // Names where there is room, the largest labels first: none is written over another.
   write() {
-    const shown = this.svg.getBoundingClientRect().width || 1000, scale = this.box.w / shown, size = FONT * scale;
+    const shown = this.svg.getBoundingClientRect();
+    const scale = Math.max(this.box.w / (shown.width || 1000), this.box.h / (shown.height || 600)), size = FONT * scale;
     const { x, y, r } = this.data.map, taken = [], written = [];
     const order = this.data.byRows.slice();
     if (this.first !== undefined) order.unshift(this.first);

@@ -15,7 +15,7 @@ export function overview(data) {
   show("worth",
     h("p", { class: "big" }, share(value), h("span", { class: "unit" }, "macro-F1")),
     intervalBar(m.f1_macro, `macro-F1 ${share(value, 3)}, 95 % interval ${spread}`),
-    h("p", { class: "muted" }, `95 % of the time ${spread} for other rows of this kind: the mean F1 of its labels, ${source}`
+    h("p", { class: "muted" }, `95 % interval ${spread}: the mean F1 of the labels, ${source}`
       + (crossFitted ? ", with cuts that had not seen it either." : ".")));
   show("numbers", ["f1_micro", "precision", "recall"].map((name) => tile(NAMES[name], share(m[name][0]), `${share(m[name][1])} – ${share(m[name][2])}`)),
     tile("rows", whole(data.n), data.kind), tile("labels", whole(data.labels.length), `${(data.withLabel.reduce((a, b) => a + b, 0) / data.n).toFixed(2)} per row`));
@@ -58,7 +58,8 @@ function advice(data, l) {
   const [lost, doubtful] = data.mistakes[l.j];
   if (l.rows < 20) return `Only ${plural(l.rows, "row")} to learn from: label more. The rows it might suit are listed with the label.`;
   const partner = data.together[l.j][0];
-  if (partner && partner[1] >= 0.8 * l.rows) {
+  const both = partner ? partner[1] / (l.rows + data.tables(partner[0]).rows - partner[1]) : 0;
+  if (both >= 0.5) {
     return `${whole((100 * partner[1]) / l.rows)} % of its rows also carry “${data.labels[partner[0]]}”: say what tells them apart, or join the two.`;
   }
   if (l.predicted < 0.5 * l.rows) return "Most of its rows look like others: check the rows it carries with the lowest scores first.";

@@ -130,7 +130,7 @@ export class RowView {
     const forget = data.kind === "out of fold" ? " --forget before.jsonl" : "";
     $("row-command").textContent = data.export ? `hyperlabel update ${data.facts.model ?? "MODEL"} corrected.jsonl${forget}` : "";
     $("row-hint").textContent = data.export ? "The files hold the corrected rows as they are now, and as they were; the model learns with:"
-      : "This file format has no rows that can be written here: the file lists row numbers and labels, to be entered in the data.";
+      : "The page cannot write whole rows (no texts in it, or not a table): the file lists row numbers and labels.";
   }
 
   lines(now) {

@@ -7,20 +7,25 @@ export class TextModel {
     this.index = new Map(v.words.map((word, i) => [word, i]));
     this.factor = data.factor;
     this.base = data.base;
+    this.known = new RegExp(`[${v.letters}]`, "u");
     this.token = new RegExp(`[${v.letters}]{2,}`, "gu");
     this.marks = v.marks ? new RegExp(`[${v.marks}]`, "gu") : null;
     this.stop = new Set(v.stop);
     const n = v.words.length * this.labels, planes = data.weights;
     this.weights = new Float64Array(n);
     for (let i = 0; i < n; i++) {
-      const coded = planes[i] + 256 * planes[n + i] + 65536 * planes[2 * n + i] + 16777216 * planes[3 * n + i];
+      let coded = 0;
+      for (let at = planes.length - n + i; at >= 0; at -= n) coded = coded * 256 + planes[at];
       this.weights[i] = (coded % 2 ? -(coded + 1) / 2 : coded / 2) * data.step;
     }
   }
 
   prepared(text) {
     const { lowercase, strip } = this.v;
-    if (lowercase) text = text.toLowerCase();
+    if (lowercase) {
+      // capitals newer than that Python's Unicode are no letters to it and must not become any
+      text = text.replace(/[\p{Lu}\p{Lt}]/gu, (c) => (this.known.test(c) ? c : "\0")).toLowerCase();
+    }
     if (strip === "ascii") return text.normalize("NFKD").replace(/[^\x00-\x7f]/g, "");
     return this.marks ? text.normalize("NFKD").replace(this.marks, "") : text;
   }

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hyperlabel.report.model_numbers import (
+    EDGES,
+    Judged,
+    calibration_errors,
+    cut_table,
+    label_map,
+    probabilities,
+    review_order,
+    worth,
+)
+
+
+@pytest.mark.parametrize("n_positive", [0, 1, 40, 700, 1000])
+@pytest.mark.parametrize("ties", [False, True])
+def test_counts_at_every_cut_are_exact(n_positive, ties):
+    rng = np.random.default_rng(n_positive)
+    scores = rng.normal(size=1000)
+    scores = scores.round(1) if ties else scores
+    carries = np.arange(1000) < n_positive
+    table = cut_table(scores, carries, 0.21)
+    assert len(table.edges) <= EDGES
+    assert table.edges[table.chosen] == 0.21
+    for t in range(-1, len(table.edges) + 1):
+        cut = -np.inf if t < 0 else np.inf if t == len(table.edges) else table.edges[t]
+        over = scores > cut
+        assert (table.buckets > t).tolist() == over.tolist()
+        assert table.with_label[t + 1 :].sum() == (over & carries).sum()
+        assert table.without[t + 1 :].sum() == (over & ~carries).sum()
+
+
+def test_the_best_cut_is_among_those_offered():
+    from hyperlabel.decision import per_label_cuts
+
+    rng = np.random.default_rng(0)
+    Y = sparse.csr_array((rng.random((400, 1)) < 0.2).astype(int))
+    scores = Y.toarray() + rng.normal(size=(400, 1))
+    table = cut_table(scores[:, 0], Y.toarray()[:, 0] > 0, np.inf)
+    hits = table.with_label[::-1].cumsum()[::-1]
+    claimed = hits + table.without[::-1].cumsum()[::-1]
+    best = (2 * hits / (claimed + Y.sum())).max()
+    assert best == pytest.approx(per_label_cuts(scores, Y, scoring="f1_macro").value)
+    assert table.chosen == len(table.edges)
+
+
+def _judged(n=600, k=5, **kind):
+    rng = np.random.default_rng(1)
+    Y = sparse.csr_array((rng.random((n, k)) < np.linspace(0.05, 0.4, k)).astype(np.int64))
+    return Judged(Y.toarray() + rng.normal(size=(n, k)), Y, np.full(k, 0.7), "out of fold", **kind)
+
+
+def test_the_large_figure_is_not_flattered_by_its_own_cuts():
+    """On noise, cuts tuned and judged on the same rows look better than they are."""
+    from dataclasses import replace
+
+    from hyperlabel.decision import decide, per_label_cuts
+    from hyperlabel.metrics import f1_score
+
+    noise = np.random.default_rng(3).normal(size=(200, 20))
+    Y = sparse.csr_array((np.random.default_rng(4).random((200, 20)) < 0.05).astype(np.int64))
+    cuts = per_label_cuts(noise, Y, scoring="f1_macro").cuts
+    flattered = f1_score(Y, decide(noise, cuts).astype(int), average="macro")
+    judged = Judged(
+        noise, Y, cuts, "out of fold", tune=lambda s, y: per_label_cuts(s, y, scoring="f1_macro").cuts
+    )
+    honest = worth(judged)["measures"]["f1_macro"]
+    assert honest[0] < flattered - 0.005
+    plain = worth(replace(judged, tune=None))["measures"]["f1_macro"]
+    assert plain[0] == pytest.approx(flattered)
+    assert plain[1] < plain[0] < plain[2]
+
+
+def test_intervals_narrow_with_rows_and_probabilities_are_honest():
+    few, many = _judged(200), _judged(5000)
+    width = [np.diff(worth(j)["measures"]["f1_micro"][1:])[0] for j in (few, many)]
+    assert width[1] < 0.5 * width[0]
+    p = probabilities(many)
+    assert calibration_errors(many, p).max() < 0.05
+    order = review_order(many, p)
+    doubt = np.abs(p - many.Y.toarray()).max(axis=1)
+    assert sorted(order.tolist()) == list(range(5000))
+    assert (np.diff(doubt[order]) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 100, 1000])
+def test_the_map_puts_labels_of_the_same_rows_together_without_overlaps(k):
+    rng = np.random.default_rng(0)
+    group = np.arange(k) % max(1, k // 10)
+    home = rng.integers(0, group.max() + 1, size=3000)
+    Y = sparse.csr_array(((home[:, None] == group) & (rng.random((3000, k)) < 0.4)).astype(np.int64))
+    found = label_map(Y)
+    places = np.column_stack([found["x"], found["y"]])
+    r = np.array(found["r"])
+    gap = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=2)) - r[:, None] - r[None]
+    np.fill_diagonal(gap, 1.0)
+    assert gap.min() > -0.2 * r.max()
+    assert (gap < 0).sum() / 2 <= 0.02 * k
+    assert len(set(found["cluster"])) <= 8
+    if k >= 100:
+        near = np.argsort(gap, axis=1)[:, :3]
+        assert (group[near] == group[:, None]).mean() > 0.6
