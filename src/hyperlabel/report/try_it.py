@@ -35,7 +35,7 @@ def text_step(features: Any) -> tuple[Any, str, float]:
 
 
 def vectoriser(part: Any, weight: float = 1.0) -> tuple[dict[str, Any], np.ndarray]:
-    """Return how scikit-learn's vectoriser reads texts, for the page to repeat, and the factor of each word."""
+    """Return how scikit-learn reads texts, for the page to repeat, and the factor of each word."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
     plain = type(part) in (CountVectorizer, TfidfVectorizer) and part.analyzer == "word"
