@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import __version__
-from hyperlabel.meta.explanation import linear_parts
+from hyperlabel.meta._view import view
 from hyperlabel.report import model_numbers as numbers
 from hyperlabel.report.model_numbers import Judged
 from hyperlabel.report.pack import packed, weight_planes
@@ -179,10 +179,11 @@ def _model_content(
 ) -> None:
     content |= {"why": [], "vectoriser": None, "noTry": "", "features": None}
     try:
-        coef, intercept, names = linear_parts(model, feature_names)
+        seen = view(model, None, feature_names, list(range(len(content["labels"]))))
     except ValueError as error:
         content["noTry"] = f"The model cannot run in the page: {error}"
         return
+    coef, intercept, names = seen.coef, seen.intercept, seen.names
     named = [str(name).split("__", 1)[-1] if "__" in str(name) else str(name) for name in _named(names, coef)]
     content["why"] = [_words(weights, named) for weights in coef]
     try:
