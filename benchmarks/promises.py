@@ -3,8 +3,8 @@
 ``python -m benchmarks.promises synthetic [TRIALS]``, ``… real SET [RESPLITS]`` or ``… cost``.
 
 On real rows a promise counts as broken when a one-sided binomial test on fresh rows (one row a group)
-rejects it at 5 %; so 1 − confidence of the labels may be promised and broken, and 5 % of the promises that are
-kept look broken to the test.
+rejects it at 5 %; so 1 − confidence of the labels may be promised and broken, and 5 % of the promises that
+are kept look broken to the test.
 """
 
 from __future__ import annotations
