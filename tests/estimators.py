@@ -117,6 +117,7 @@ CLASSIFIERS: list[Any] = [
             BinaryRelevance(LogisticRegression()), strategy="precision_at_least", precision=0.5, cv=2
         ),
         sign_of_score=TUNED_CUTS,
+        row_order=DEALT_BY_ROW,
     ),
     but(MultiLabelCalibrator(BinaryRelevance()), row_order=DEALT_BY_ROW, label_order=DEALT_BY_LABEL),
     but(

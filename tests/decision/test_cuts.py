@@ -17,7 +17,6 @@ from hyperlabel.decision import (
     expected_f1_sets,
     global_cut,
     per_label_cuts,
-    precision_cuts,
     proportional_cuts,
 )
 from hyperlabel.decision.candidates import find_candidates
@@ -132,35 +131,6 @@ def test_proportional_cuts_predict_as_often_as_true():
     assert not decide(scores, none).any()
 
 
-@settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 10_000), target=st.sampled_from([0.4, 0.7, 1.0]))
-def test_precision_cuts_find_most_at_the_promised_precision(seed, target):
-    scores, Y = problem(seed)
-    found = precision_cuts(scores, Y, target, caution=0.0)
-    dense = Y.toarray()
-    right = 0.0
-    for j in range(Y.shape[1]):
-        most = 0.0
-        for cut in every_cut(scores[:, j]):
-            is_on = scores[:, j] > cut
-            if is_on.any() and dense[is_on, j].mean() >= target:
-                most = max(most, dense[is_on, j].sum())
-        assert found.recall[j] * dense[:, j].sum() == pytest.approx(most)
-        assert (found.cuts[j] == np.inf) == (most == 0)
-        right += most
-    assert found.coverage == pytest.approx(right / dense.sum())
-    if right:
-        assert found.precision == pytest.approx(
-            hm.precision_score(Y, decide(scores, found.cuts), average="micro")
-        )
-
-
-def test_caution_distrusts_a_single_lucky_row():
-    scores, Y = np.array([[5.0], [1.0], [0.5]]), sparse.csr_array([[1.0], [0.0], [0.0]])
-    assert precision_cuts(scores, Y, 0.9, caution=0.0).coverage == 1.0
-    assert precision_cuts(scores, Y, 0.9).cuts[0] == np.inf
-
-
 def test_few_positives_shrink_to_the_shared_cut():
     rng = np.random.default_rng(0)
     Y = np.column_stack([rng.random(400) < 0.5, np.arange(400) < 2]).astype(float)
@@ -193,7 +163,6 @@ def test_labels_without_positives_and_neighbouring_floats():
     for name in ("f1_macro", "f1_micro", "hamming_loss"):
         assert not decide(scores, per_label_cuts(scores, empty, scoring=name).cuts).any()
         assert not decide(scores, global_cut(scores, empty, scoring=name).cuts).any()
-    assert precision_cuts(scores, empty, 0.5).coverage == 0.0
     assert len(find_candidates(scores, empty).cut) == 0
 
 
@@ -213,5 +182,3 @@ def test_refusals():
     scores, Y = problem(0)
     with pytest.raises(ValueError, match="'per_label' can maximise f1_macro"):
         per_label_cuts(scores, Y, scoring="f1_samples")
-    with pytest.raises(ValueError, match="precision must lie in"):
-        precision_cuts(scores, Y, 1.5)

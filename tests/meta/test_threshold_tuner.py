@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.datasets import make_multilabel_classification
 from sklearn.feature_extraction.text import CountVectorizer
@@ -13,9 +13,20 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from hyperlabel import PLST, BinaryRelevance, FreeSearchCV, MultiLabelCalibrator, ThresholdTuner, metrics
-from hyperlabel.decision import LabelSetSize, decide, global_cut, per_label_cuts
-from hyperlabel.meta.threshold import STRATEGIES
+from hyperlabel import (
+    PLST,
+    BinaryRelevance,
+    FreeSearchCV,
+    MultiLabelCalibrator,
+    ThresholdTuner,
+    load,
+    metrics,
+    save,
+    update,
+)
+from hyperlabel.decision import LabelSetSize, global_cut, per_label_cuts, promise_precision
+from hyperlabel.meta._wrapping import held_out_rows
+from hyperlabel.meta.threshold import PROMISES, STRATEGIES
 from hyperlabel.model_selection import TimeOrderedSplit, out_of_fold_scores
 
 
@@ -36,7 +47,7 @@ def test_every_strategy_keeps_the_scores_and_gives_label_sets(data, strategy):
     np.testing.assert_array_equal(tuned.predict_topk(X_new, 2)[0], plain.predict_topk(X_new, 2)[0])
     found = tuned.predict(X_new)
     assert sparse.issparse(found)
-    if strategy != "precision_at_least":
+    if strategy not in PROMISES:
         before = metrics.f1_score(Y_new, plain.predict(X_new), average="micro")
         assert metrics.f1_score(Y_new, found, average="micro") > before - 0.03
     if hasattr(tuned, "thresholds_"):
@@ -152,14 +163,121 @@ def test_label_set_size_is_the_rule_on_out_of_fold_scores(data):
     np.testing.assert_array_equal(tuned.predict(X_new), expected)
 
 
-def test_precision_promise_and_coverage(data):
-    X, Y, _, _ = data
-    tuned = ThresholdTuner(RidgeClassifier(), strategy="precision_at_least", precision=0.8, cv=KFold(5))
+@pytest.fixture(scope="module")
+def many():
+    """Rows enough for promises: six labels of which two are easy, with groups of two rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8))
+    Y = (X[:, :6] + rng.normal(size=(3000, 6)) * [0.2, 0.3, 0.6, 1.0, 2.0, 9.0] > 1.0).astype(int)
+    return X, Y
+
+
+def test_a_promised_precision_is_kept_on_new_rows(many):
+    X, Y = many
+    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    promised = broken = 0
+    for seed in range(10):
+        train, new = np.split(np.random.default_rng(seed).permutation(3000), [2000])
+        found = tuned.fit(X[train], Y[train]).predict(X[new])
+        for j, line in enumerate(tuned.promises_):
+            right, predicted = int((found[:, j] * Y[new, j]).sum()), int(found[:, j].sum())
+            if not line["promised"]:
+                assert predicted == 0
+                continue
+            promised += 1
+            assert line["bound"] >= 0.8
+            broken += stats.binomtest(right, predicted, 0.8, alternative="less").pvalue < 0.05
+    assert promised >= 20
+    assert stats.binomtest(broken, promised, 0.15, alternative="greater").pvalue > 0.01
+
+
+def test_a_third_of_the_rows_is_held_out_and_the_model_never_sees_it(many):
+    X, Y = many
+    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
     tuned.fit(X, Y)
-    found = decide(out_of_fold_scores(RidgeClassifier(), X, Y, cv=KFold(5)), tuned.thresholds_)
-    assert metrics.precision_score(Y, found, average="micro") >= 0.8
-    assert tuned.coverage_ == pytest.approx(metrics.recall_score(Y, found, average="micro"))
-    np.testing.assert_allclose(tuned.recall_, metrics.recall_score(Y, found, average=None))
+    assert tuned.promises_.basis == "split"
+    train, held_out = held_out_rows(3000)
+    assert len(held_out) == 1000
+    np.testing.assert_array_equal(np.sort(np.r_[train, held_out]), np.arange(3000))
+    fitted = BinaryRelevance().fit(X[train], Y[train])
+    np.testing.assert_allclose(tuned.decision_function(X), fitted.decision_function(X))
+
+
+def test_a_promise_on_given_rows_is_the_rule_on_their_scores(many):
+    X, Y = many
+    model = RidgeClassifier().fit(X[:1000], Y[:1000])
+    tuned = ThresholdTuner(model, strategy="precision_at_least", precision=0.8, cv="prefit")
+    tuned.fit(X[1000:], sparse.csr_array(Y[1000:]))
+    rule = promise_precision(model.decision_function(X[1000:]), sparse.csr_array(Y[1000:] * 1.0), 0.8)
+    np.testing.assert_array_equal(tuned.thresholds_, rule.cuts)
+    assert tuned.coverage_ == pytest.approx(rule.right.sum() / rule.positives.sum())
+    crossed = ThresholdTuner(RidgeClassifier(), strategy="precision_at_least", precision=0.8).fit(X, Y)
+    assert crossed.promises_.basis == "cross-fitted"
+
+
+@pytest.mark.parametrize("strategy", ["precision_at_least", "recall_at_least"])
+def test_overall_promises_hold_on_new_rows(many, strategy):
+    X, Y = many
+    tuned = ThresholdTuner(
+        BinaryRelevance(), strategy=strategy, precision=0.8, recall=0.8, control="overall", cv="split"
+    ).fit(X[:2000], Y[:2000])
+    (line,) = tuned.promises_
+    assert line["promised"]
+    assert line["label"] == "all labels"
+    found = tuned.predict(X[2000:])
+    if strategy == "precision_at_least":
+        assert (found * Y[2000:]).sum() / found.sum() > 0.78
+    else:
+        labels = Y[2000:].sum(axis=1)
+        assert (
+            1 - ((labels - (found * Y[2000:]).sum(axis=1)) / np.maximum(labels, 1)).mean() > 0.74
+        )  # in expectation
+
+
+def test_groups_stay_whole_where_rows_are_held_out_and_count_once(many):
+    X, Y = many
+    groups = np.arange(len(X)) // 3
+    train, held_out = held_out_rows(len(X), groups)
+    assert not set(groups[train]) & set(groups[held_out])
+    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    tuned.fit(X, Y, groups=groups)
+    rows = [line["positives"] for line in tuned.promises_]
+    assert max(rows) <= len(set(groups[held_out]))
+
+
+def test_the_share_of_broken_promises_costs_more_rows_than_each_by_itself(many):
+    X, Y = many
+    each, share = (
+        ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, control=control)
+        for control in ("label", "share")
+    )
+    cuts = each.fit(X, Y).thresholds_, share.fit(X, Y).thresholds_
+    assert (cuts[1] >= cuts[0]).all()
+    assert (cuts[1] > cuts[0]).any()
+
+
+def test_promises_stay_in_the_model_file_and_through_an_update(many, tmp_path):
+    X, Y = many
+    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    tuned.fit(X[:2000], Y[:2000])
+    save(tuned, tmp_path / "model.hyper", X=X[:5])
+    again = load(tmp_path / "model.hyper")
+    assert next(iter(again.promises_)) == next(iter(tuned.promises_))
+    changed = update(again, (X[2000:], Y[2000:]))
+    assert changed.promises_.basis == "updated"
+    np.testing.assert_array_equal(changed.thresholds_, tuned.thresholds_)
+
+
+def test_labels_constant_in_training_have_a_line_in_the_promises(many):
+    X, Y = many
+    wide = np.column_stack([np.zeros(len(X), int), Y, np.ones(len(X), int)])
+    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8).fit(X, wide)
+    lines = list(tuned.promises_)
+    assert len(lines) == 8
+    assert lines[0]["promise"] == "cannot promise: about 11 more positive rows needed"
+    assert lines[-1]["promised"]
+    nothing = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least").fit(X, wide[:, [0, -1]])
+    assert [line["promised"] for line in nothing.promises_] == [False, True]
 
 
 def test_one_dimensional_y_is_left_to_the_estimator(data):
@@ -184,7 +302,12 @@ def test_strategies_can_be_searched(data):
         ({"strategy": "magic"}, "strategy must be 'per_label', 'global'"),
         ({"scoring": "roc_auc"}, "can maximise"),
         ({"strategy": "top_k", "k": 7}, "k must be between 1 and the number of labels"),
-        ({"strategy": "precision_at_least", "precision": 2}, "precision must lie in"),
+        ({"strategy": "precision_at_least", "precision": 2}, "precision must lie between 0 and 1, got 2"),
+        ({"strategy": "precision_at_least", "confidence": 1.0}, "confidence must lie between 0 and 1"),
+        ({"strategy": "recall_at_least", "recall": 1.5}, "recall must lie between 0 and 1"),
+        ({"strategy": "recall_at_least", "control": "share"}, "is about precision"),
+        ({"strategy": "precision_at_least", "precision": 0.999}, "needs at least 2302 rows to test"),
+        ({"strategy": "precision_at_least", "control": "total"}, "control must be 'label', 'share'"),
     ],
 )
 def test_bad_parameters_are_one_sentence(data, params, sentence):

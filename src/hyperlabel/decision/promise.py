@@ -1,93 +1,505 @@
-"""Cuts that keep a promised precision, and how much they cover: what can go without a person looking."""
+"""Cuts with a guarantee: precision by learn-then-test, missed labels by conformal risk control.
+
+A precision p is promised for a label when the exact binomial test rejects "its precision is below p" at the
+cut chosen, at level δ = 1 − confidence. Cuts are tried from strict to loose and the walk stops at the first
+that fails, so one level pays for all of them; the cuts, their order and the first one come from rows outside
+the calibration part. Then P(label promised and its precision < p) ≤ δ whenever the calibration rows are
+independent of the model and of each other; with cross-fitted scores that is measured, not proven.
+
+Notation
+--------
+=========  ===================================================  =====
+code       meaning                                              shape
+=========  ===================================================  =====
+level      δ, or δ·R / (k·H_k) when R labels share it           —
+cut        cuts of a label, strict to loose                     (m,)
+found      calibration rows above each cut                      (m,)
+right      positives among them                                 (m,)
+=========  ===================================================  =====
+
+References
+----------
+A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei, *Learn then test*, 2021. A. Angelopoulos, S. Bates,
+A. Fisch, L. Lei, T. Schuster, *Conformal risk control*, ICLR 2024. Y. Benjamini, D. Yekutieli, *The control
+of the false discovery rate in multiple testing under dependency*, Annals of Statistics 2001.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import bdtr, betaincinv, rel_entr
 
-from hyperlabel.decision.candidates import find_candidates
+from hyperlabel.solvers.arrays import row_blocks
+
+CHOOSING_SHARE = 0.25  # of the units, to choose the cuts and where to start
+STEP = 1.06  # rows found grow by this from cut to cut
+CONTROLS = ("label", "share", "overall")
 
 
 @dataclass(frozen=True, eq=False)
-class SafeCuts:
-    """Cuts that keep a promised precision, and how much they cover.
+class Promises:
+    """What each label can be promised; iterate for one dict a label.
 
     Parameters
     ----------
+    kind : {"precision", "recall"}
+        What is promised.
+    target : float
+        How much of it.
+    confidence : float or None
+        Of a precision; a recall holds in expectation.
+    control : {"label", "share", "overall"}
+        What the confidence is about; with ``"overall"`` the table has one line for all labels.
     cuts : ndarray of shape (n_labels,)
-        inf where no cut keeps the promise.
-    recall : ndarray of shape (n_labels,)
-        Share of each label's positives that is found; 0 where none is, or where there are none.
-    coverage : float
-        Share of all true entries found: what can be applied without a person looking.
-    precision : float
-        Precision of all entries found, on the scores the cuts were fitted on (NaN if none is).
+        Predict where score > cut; inf where nothing can be promised.
+    bound : ndarray of shape (n_lines,)
+        The precision (recall) that the rows behind the cut bear out; NaN where there is no promise.
+    found, right, positives : ndarray of shape (n_lines,)
+        Calibration rows above the cut, those of them with the label, and rows with the label at all;
+        counted in groups where rows come in groups.
+    more : ndarray of shape (n_lines,)
+        Positive rows needed besides those given, 0 where promised, inf where more rows alone will not do.
+    names : list of str
+        Of the lines.
+    basis : str
+        ``"split"`` (proven), ``"cross-fitted"`` (measured) or ``"updated"`` (rows have come or gone since).
+    slope, most : ndarray of shape (n_labels,), int
+        Of ``"overall"``: a row with more than `most` labels above their cuts keeps those of greatest
+        slope·(score − cut).
 
     Examples
     --------
-    >>> SafeCuts(np.array([0.4, np.inf]), np.array([0.9, 0.0]), 0.6, 0.95).coverage
-    0.6
+    >>> half, none = np.array([0.5]), np.zeros(1)
+    >>> kept = Promises("recall", 0.9, None, "label", half, half, none, none, none, none, ["a"])
+    >>> kept.decide(np.array([[0.4], [0.6]])).ravel()
+    array([False,  True])
     """
 
+    kind: str
+    target: float
+    confidence: float | None
+    control: str
     cuts: np.ndarray
-    recall: np.ndarray
-    coverage: float
-    precision: float
+    bound: np.ndarray
+    found: np.ndarray
+    right: np.ndarray
+    positives: np.ndarray
+    more: np.ndarray
+    names: list[str]
+    basis: str = "split"
+    slope: np.ndarray | None = None
+    most: int | None = None
+
+    def __len__(self) -> int:
+        """Return the number of lines."""
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go through the lines of the table as dicts."""
+        for j, name in enumerate(self.names):
+            kept = not np.isnan(self.bound[j])
+            yield {
+                "label": name,
+                "promise": f"{self.kind} at least {self.target:g}" if kept else self._refusal(j),
+                "promised": kept,
+                "cut": float(self.cuts[j]) if len(self.names) == len(self.cuts) else None,
+                "bound": float(self.bound[j]),
+                "rows": int(self.found[j]),
+                "right": int(self.right[j]),
+                "positives": int(self.positives[j]),
+                "more_positives": float(self.more[j]),
+            }
+
+    def _refusal(self, j: int) -> str:
+        if np.isinf(self.more[j]):
+            return "cannot promise: more rows alone will not do"
+        return f"cannot promise: about {int(self.more[j])} more positive rows needed"
+
+    @property
+    def recall(self) -> np.ndarray:
+        """Share of the positives that is found, by line; 0 where there are none."""
+        shape = np.zeros(len(self.names))
+        return np.divide(self.right, self.positives, out=shape, where=self.positives > 0)
+
+    def widened(self, constant: np.ndarray, n: int, names: list[str]) -> Promises:
+        """Return the promises of all labels, given those of the labels that vary.
+
+        Parameters
+        ----------
+        constant : ndarray of shape (n_labels,)
+            -1 never on in training, +1 always on, 0 varies.
+        n : int
+            Rows they were on, or off.
+        names : list of str
+            Of all labels.
+
+        Returns
+        -------
+        promises : Promises
+        """
+        always, varies = constant > 0, constant == 0
+
+        def wide(values: np.ndarray, off: float, on: float) -> np.ndarray:
+            whole = np.where(always, on, off)
+            whole[varies] = values
+            return whole
+
+        cuts = wide(self.cuts, np.inf, -np.inf)
+        if self.control == "overall":
+            slope = None if self.slope is None else wide(self.slope, 0.0, np.inf)
+            return replace(self, cuts=cuts, slope=slope)
+        sure = n / (n + 1) if self.confidence is None else (1 - self.confidence) ** (1 / n)
+        least = (
+            1 / (1 - self.target) - 1
+            if self.confidence is None
+            else rows_needed(self.target, self.confidence)
+        )
+        return replace(
+            self,
+            cuts=cuts,
+            bound=wide(self.bound, np.nan, sure),
+            found=wide(self.found, 0, n),
+            right=wide(self.right, 0, n),
+            positives=wide(self.positives, 0, n),
+            more=wide(self.more, float(np.ceil(least)), 0),
+            names=names,
+        )
+
+    def relabelled(self, before: list[str], after: list[str]) -> Promises:
+        """Return the promises of other labels: those of a label that stays, none for a new one."""
+        place = {name: j for j, name in enumerate(before)}
+        old = np.array([place.get(name, -1) for name in after], dtype=np.int64)
+
+        def take(values: np.ndarray, new: float) -> np.ndarray:
+            return np.where(old >= 0, values[old], new) if len(values) else np.full(len(old), new)
+
+        cuts = take(self.cuts, np.inf)
+        if self.control == "overall":
+            return replace(self, cuts=cuts, slope=None if self.slope is None else take(self.slope, 0.0))
+        more = rows_needed(self.target, self.confidence or self.target)
+        return replace(
+            self,
+            cuts=cuts,
+            bound=take(self.bound, np.nan),
+            found=take(self.found, 0.0),
+            right=take(self.right, 0.0),
+            positives=take(self.positives, 0.0),
+            more=take(self.more, more),
+            names=after,
+        )
+
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Return which labels the promise predicts, n×k."""
+        sets = scores > self.cuts
+        if self.most is None or self.slope is None:
+            return sets
+        rows = np.flatnonzero(sets.sum(axis=1) > self.most)
+        if len(rows):
+            with np.errstate(invalid="ignore"):  # a cut at inf with a slope of 0
+                margin = np.where(sets[rows], self.slope * (scores[rows] - self.cuts), -np.inf)
+            order = np.argsort(-margin, axis=1, kind="stable")[:, : self.most]
+            kept = np.zeros((len(rows), sets.shape[1]), dtype=bool)
+            np.put_along_axis(kept, order, True, axis=1)
+            sets[rows] &= kept
+        return sets
 
 
-def precision_cuts(
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """The cuts of one label, what they find, and the largest p-value from `start` down to each."""
+
+    cut: np.ndarray
+    found: np.ndarray
+    right: np.ndarray
+    start: int
+    p_value: np.ndarray  # from start on
+    more: float
+    positives: int
+
+
+def check_promise(precision: float, confidence: float | None, name: str = "precision") -> None:
+    """Refuse a precision, recall or confidence outside (0, 1), in one sentence."""
+    if not 0 < precision < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {precision}: no rows can prove more.")
+    if confidence is not None and not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}.")
+
+
+def rows_needed(precision: float, confidence: float) -> int:
+    """Return how many rows, all of them right, it takes to promise a precision: ⌈ln δ / ln p⌉."""
+    return int(np.ceil(np.log1p(-confidence) / np.log(precision) - 1e-9))
+
+
+def divide_units(
+    n: int, groups: np.ndarray | None, share: float, *, one_each: bool, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the rows of `share` of the units (rows, or groups) and those of the rest, in random order.
+
+    With `one_each` one random row stands for each group.
+    """
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(n)
+    if groups is None:
+        size = int(np.ceil(share * n))
+        return rows[:size], rows[size:]
+    _, unit = np.unique(np.asarray(groups), return_inverse=True)
+    drawn = rng.permutation(unit.max() + 1) < np.ceil(share * (unit.max() + 1))
+    if one_each:
+        rows = rows[np.sort(np.unique(unit[rows], return_index=True)[1])]
+    return rows[drawn[unit[rows]]], rows[~drawn[unit[rows]]]
+
+
+def promise_precision(
     scores: np.ndarray,
     Y: sparse.csr_array,
     precision: float,
     *,
-    caution: float = 1.0,
-    sample_weight: np.ndarray | None = None,
-) -> SafeCuts:
-    """Fit for each label the lowest cut whose precision is at least what was asked for.
-
-    The precision of a cut is estimated as (tp + c·π_j) / (found + c): c rows of the label's base rate
-    π_j are added, so that one lucky row at the top promises nothing.
+    confidence: float = 0.9,
+    control: str = "label",
+    groups: np.ndarray | None = None,
+    names: list[str] | None = None,
+) -> Promises:
+    r"""Fit for each label the lowest cut whose precision can be promised.
 
     Parameters
     ----------
     scores : ndarray of shape (n, k)
-        Finite scores.
+        Finite scores of rows the model has not seen.
     Y : csr_array of shape (n, k)
         True labels.
     precision : float
-        In (0, 1].
-    caution : float, default=1.0
-        c; 0 takes the observed precision at its word.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
+        In (0, 1).
+    confidence : float, default=0.9
+        1 − δ.
+    control : {"label", "share"}, default="label"
+        ``"label"``: each label by itself, P(promised and broken) ≤ δ. ``"share"``: the expected share of
+        broken promises among the promised labels is at most δ, however labels depend on each other
+        (Benjamini–Yekutieli).
+    groups : ndarray of shape (n,), default=None
+        Rows of one group are not independent: one random row stands for each, so the promise is about a
+        random row of a new group.
+    names : list of str, default=None
+        Of the labels.
 
     Returns
     -------
-    cuts : SafeCuts
+    promises : Promises
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> from hyperlabel.decision import precision_cuts
-    >>> scores, Y = np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[1.0], [0.0], [1.0]])
-    >>> safe = precision_cuts(scores, Y, 0.9, caution=0.0)
-    >>> safe.cuts, safe.coverage
-    (array([0.7]), 0.5)
+    >>> from hyperlabel.decision import promise_precision
+    >>> y = np.random.default_rng(0).random((2000, 1)) < 0.3
+    >>> scores = y + np.random.default_rng(1).normal(scale=0.4, size=y.shape)
+    >>> kept = promise_precision(scores, sparse.csr_array(y * 1.0), 0.9)
+    >>> bool(kept.bound[0] >= 0.9), next(iter(kept))["promise"]
+    (True, 'precision at least 0.9')
     """
-    if not 0 < precision <= 1:
-        raise ValueError(f"precision must lie in (0, 1], got {precision}.")
-    c = find_candidates(scores, Y, sample_weight)
-    total = float(scores.shape[0] if sample_weight is None else sample_weight.sum())
-    estimate = (c.right + caution * c.positives[c.label] / total) / (c.found + caution)
-    index, _ = c.best(np.where(estimate >= precision, c.right, 0.0), none=0.0)
-    right, found = c.take(c.right, index), c.take(c.found, index)
-    cuts = np.where(index >= 0, c.take(c.cut, index), np.inf)
-    return SafeCuts(
-        cuts,
-        np.divide(right, c.positives, out=np.zeros(len(right)), where=c.positives > 0),
-        float(right.sum() / max(c.positives.sum(), np.finfo(float).tiny)),
-        float(right.sum() / found.sum()) if found.any() else float("nan"),
+    check_promise(precision, confidence)
+    n, k = scores.shape
+    choosing, testing = divide_units(n, groups, CHOOSING_SHARE, one_each=True)
+    least = rows_needed(precision, confidence)
+    if len(testing) < least:
+        raise ValueError(
+            f"A precision of {precision:g} with confidence {confidence:g} needs at least {least} rows to "
+            f"test (groups count once); {len(testing)} of {n} are left beside those that choose the cuts."
+        )
+    level = 1 - confidence
+    if control == "share":  # what each of the k labels has if all of them pass
+        level /= _harmonic(k)
+    walks = []
+    columns = Y.tocsc()
+    is_on = np.zeros(n, dtype=bool)
+    for block in row_blocks(k, 8 * n):
+        part = np.ascontiguousarray(scores[:, block].T)
+        for j, values in enumerate(part, start=block.start):
+            positive = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+            is_on[positive] = True
+            walks.append(_walk(values, is_on, choosing, testing, precision, level))
+            is_on[positive] = False
+    if control == "share":
+        level = _shared_level(np.array([walk.p_value[0] for walk in walks]), level)
+    return _settle(walks, precision, confidence, control, level, names)
+
+
+def _harmonic(k: int) -> float:
+    return float((1 / np.arange(1, k + 1)).sum())
+
+
+def _shared_level(p_values: np.ndarray, level: float) -> float:
+    """Return level·R/k for the largest R such that R labels pass it."""
+    levels = level * np.arange(1, len(p_values) + 1) / len(p_values)
+    passed = np.flatnonzero(np.sort(p_values) <= levels)
+    return float(levels[passed[-1]]) if len(passed) else 0.0
+
+
+def _settle(
+    walks: list[_Walk],
+    precision: float,
+    confidence: float,
+    control: str,
+    level: float,
+    names: list[str] | None,
+) -> Promises:
+    k = len(walks)
+    cuts, bound = np.full(k, np.inf), np.full(k, np.nan)
+    found, right, more = np.zeros(k), np.zeros(k), np.zeros(k)
+    for j, walk in enumerate(walks):
+        passed = int(np.searchsorted(walk.p_value, level, side="right"))  # p_value rises
+        if passed == 0:
+            more[j] = walk.more
+            continue
+        at = walk.start + passed - 1
+        cuts[j], found[j], right[j] = walk.cut[at], walk.found[at], walk.right[at]
+        bound[j] = betaincinv(right[j], found[j] - right[j] + 1, level)  # Clopper–Pearson
+    positives = np.array([walk.positives for walk in walks])
+    named = [str(j) for j in range(k)] if names is None else list(names)
+    return Promises(
+        "precision", precision, confidence, control, cuts, bound, found, right, positives, more, named
     )
+
+
+def _walk(
+    values: np.ndarray,
+    is_on: np.ndarray,
+    choosing: np.ndarray,
+    testing: np.ndarray,
+    precision: float,
+    level: float,
+) -> _Walk:
+    """Choose the cuts of a label on some rows and test them on the others."""
+    chosen, chosen_on = values[choosing], is_on[choosing]
+    tested, tested_on = values[testing], is_on[testing]
+    positives, n_on = int(tested_on.sum()), int(chosen_on.sum())
+    # beyond positives/p rows no cut can be precise enough; some room for luck
+    top = min(len(chosen), int(1.5 * n_on / precision) + 10)
+    order = np.argpartition(-chosen, top - 1)[:top]
+    order = order[np.argsort(-chosen[order], kind="stable")]
+    ranked, hits = chosen[order], np.cumsum(chosen_on[order])
+    place = _places(top)
+    place = place[place < top]
+    place = place[ranked[place - 1] > ranked[place]]  # ties cannot be cut apart
+    cut = np.append((ranked[place - 1] + ranked[place]) / 2, np.nextafter(ranked[-1], -np.inf))
+    place = np.append(place, top)
+    hits = hits[place - 1]
+
+    above = np.sort(tested[tested > cut[-1]])
+    above_on = np.sort(tested[tested_on & (tested > cut[-1])])
+    found = len(above) - np.searchsorted(above, cut, side="right")
+    right = len(above_on) - np.searchsorted(above_on, cut, side="right")
+    start = int(np.argmax(_evidence((hits + n_on / len(chosen)) / (place + 1), precision) * place))
+    p_value = np.where(found > 0, bdtr(found - right, found, 1 - precision), 1.0)
+    p_value = np.maximum.accumulate(p_value[start:])
+    more = _more_positives(
+        found + place, right + hits, positives + n_on, len(values), precision, level, len(testing)
+    )
+    return _Walk(cut, found, right, start, p_value, more, positives)
+
+
+def _places(top: int) -> np.ndarray:
+    """Return ranks 1, 2, … that grow by STEP up to `top`."""
+    return np.unique(np.round(STEP ** np.arange(0, np.log(max(top, 1)) / np.log(STEP) + 1)).astype(np.int64))
+
+
+def _evidence(estimate: np.ndarray, precision: float) -> np.ndarray:
+    """Return the evidence of one row that a cut keeps the promise, negative where it does not look so."""
+    estimate = np.clip(estimate, 0.0, 1.0)
+    gain = rel_entr(1 - estimate, 1 - precision) + rel_entr(estimate, precision)
+    return np.where(estimate > precision, gain, -gain)
+
+
+def _more_positives(
+    found: np.ndarray,
+    right: np.ndarray,
+    positives: int,
+    n: int,
+    precision: float,
+    level: float,
+    n_tested: int,
+) -> float:
+    """Estimate how many positive rows are missing for a promise, by Chernoff's bound at the best cut."""
+    share = n_tested / n
+    if positives == 0:
+        return float(np.ceil(np.log(level) / np.log(precision) / share))
+    gain = _evidence((right + positives / n) / (found + 1), precision)
+    useful = (gain > 0) & (right > 0)
+    if not useful.any():
+        return np.inf
+    rows = np.log(1 / level) / gain[useful]  # found among the tested
+    wanted = rows * (right / found)[useful] / (right / positives)[useful] / share
+    return float(max(1.0, np.ceil(wanted.min() - positives)))
+
+
+def promise_recall(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    recall: float,
+    *,
+    groups: np.ndarray | None = None,
+    names: list[str] | None = None,
+) -> Promises:
+    """Fit for each label the highest cut that misses at most 1 − recall of its rows, in expectation.
+
+    Conformal risk control: with n rows (groups) that carry the label, the cut is the highest for which
+    (missed + 1)/(n + 1) ≤ 1 − recall.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores of rows the model has not seen.
+    Y : csr_array of shape (n, k)
+        True labels.
+    recall : float
+        In (0, 1).
+    groups : ndarray of shape (n,), default=None
+        Each group counts once: a positive row weighs one over the positive rows of its group.
+    names : list of str, default=None
+        Of the labels.
+
+    Returns
+    -------
+    promises : Promises
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import promise_recall
+    >>> scores = np.arange(10.0)[:, None]
+    >>> promise_recall(scores, sparse.csr_array(np.ones((10, 1))), 0.8).cuts
+    array([0.5])
+    """
+    check_promise(recall, None, "recall")
+    k = scores.shape[1]
+    unit = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    cuts, bound, more = np.full(k, np.inf), np.full(k, np.nan), np.zeros(k)
+    found, right, positives = np.zeros(k), np.zeros(k), np.zeros(k)
+    columns = Y.tocsc()
+    for j in range(k):
+        rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        weight = np.ones(len(rows))
+        if unit is not None and len(rows):
+            weight = 1 / np.bincount(unit[rows])[unit[rows]]
+        positives[j] = size = weight.sum()
+        allowed = (1 - recall) * (size + 1) - 1
+        if allowed < -1e-9:  # (0 + 1)/(n + 1) is too much already
+            more[j] = np.ceil(1 / (1 - recall) - 1 - size - 1e-9)
+            continue
+        order = np.argsort(scores[rows, j], kind="stable")
+        ranked, missed = scores[rows, j][order], np.cumsum(weight[order])
+        stop = int(np.searchsorted(missed, allowed + 1e-9, side="right"))  # the first row that must be found
+        below = ranked[:stop][ranked[:stop] < ranked[stop]]  # ties are found together
+        lower = below[-1] if len(below) else ranked[stop] - 1.0
+        cuts[j] = (lower + ranked[stop]) / 2
+        cuts[j] = cuts[j] if cuts[j] < ranked[stop] else lower
+        lost = missed[len(below) - 1] if len(below) else 0.0
+        found[j], right[j] = (scores[:, j] > cuts[j]).sum(), size - lost
+        bound[j] = 1 - (lost + 1) / (size + 1)
+    named = [str(j) for j in range(k)] if names is None else list(names)
+    return Promises("recall", recall, None, "label", cuts, bound, found, right, positives, more, named)

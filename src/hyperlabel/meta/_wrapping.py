@@ -15,16 +15,29 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
 from hyperlabel._params import check_params, forget_fit
 from hyperlabel._validation import check_targets, check_weights
+from hyperlabel.decision.promise import divide_units
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta._view import View, view
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
+
+
+HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
+
+
+def held_out_rows(n: int, groups: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the rows that ``cv="split"`` fits on and those it holds out: a third, groups whole.
+
+    At random and not stratified: a draw that looked at the labels would leave them dependent.
+    """
+    held_out, train = divide_units(n, groups, HELD_OUT, one_each=False, seed=1)
+    return np.sort(train), np.sort(held_out)
 
 
 def brings_scores(estimator: Any) -> bool:
@@ -61,6 +74,12 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         if self._is_prefit():
             check_is_fitted(self.estimator)
             self.estimator_ = self.estimator
+        elif self._is_split():
+            train, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
+            cut = _check_method_params(X, params=routed["fit"], indices=train)
+            self.estimator_ = clone(self.estimator).fit(
+                _safe_indexing(X, train), _safe_indexing(y, train), **cut
+            )
         else:
             model = clone(self.estimator)
             fit_params = dict(routed["fit"])
@@ -86,6 +105,10 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         free = getattr(self.estimator_, "oof_scores_", None)
         if self._is_prefit():
             scores = score_rows(self.estimator_, X, self._layout)
+        elif self._is_split():
+            _, held_out = held_out_rows(Y.shape[0], routed["split"].get("groups"))
+            scores = np.full(Y.shape, np.nan)
+            scores[held_out] = score_rows(self.estimator_, _safe_indexing(X, held_out), self._layout)
         elif free is not None and (self.cv is None or brings_scores(self.estimator_)):
             scores = np.asarray(free, dtype=np.float64)
             scores = scores[:, None] if scores.ndim == 1 else scores
@@ -108,6 +131,9 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             scores, Y = scores[rows], Y[rows]
             weights = None if weights is None else weights[rows]
         return scores, Y, weights, rows
+
+    def _is_split(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "split"
 
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,9 +22,13 @@ from hyperlabel.decision import (
     expected_f1_sets,
     global_cut,
     per_label_cuts,
-    precision_cuts,
+    promise_overall_precision,
+    promise_overall_recall,
+    promise_precision,
+    promise_recall,
     proportional_cuts,
 )
+from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
 from hyperlabel.meta._wrapping import WrappingClassifier
 
 STRATEGIES = (
@@ -34,7 +39,9 @@ STRATEGIES = (
     "label_set_size",
     "expected_f1",
     "precision_at_least",
+    "recall_at_least",
 )
+PROMISES = STRATEGIES[-2:]
 
 
 def _estimator_has(name: str) -> Any:
@@ -69,9 +76,19 @@ class ThresholdTuner(WrappingClassifier):
     ``"expected_f1"``
         For each row the set of greatest expected F1 under calibrated probabilities.
     ``"precision_at_least"``
-        For each label the lowest cut whose precision is at least `precision`; `coverage_` says which
-        share of the true labels is found that way, and a label that cannot keep the promise is never
-        predicted.
+        For each label the lowest cut whose precision is at least `precision` with the `confidence` asked
+        for (:func:`hyperlabel.decision.promise_precision`): P(promised and broken) ≤ 1 − confidence.
+        `promises_` lists cut, bound and rows of each label, or how many more positive rows it would take;
+        a label that cannot be promised is never predicted. `coverage_` is the share of the true labels
+        found.
+    ``"recall_at_least"``
+        For each label the highest cut that misses at most 1 − `recall` of its rows, in expectation
+        (conformal risk control).
+
+    With ``cv="split"`` or ``"prefit"`` a promise is a theorem for independent rows (groups); with
+    cross-fitted scores it rests on more rows and is measured only (``benchmarks/promises.py``), since the
+    model fitted on all rows is another one than those that gave the scores. Every row counts alike in a
+    promise, whatever its sample weight.
 
     Out-of-fold scores that the estimator brings along (`oof_scores_`) are used as they are; otherwise it
     is cross-validated. A 1-D y asks for one class of each row, not for cuts: it is predicted as the
@@ -85,13 +102,20 @@ class ThresholdTuner(WrappingClassifier):
         See above.
     scoring : {"f1_macro", "f1_micro", "f1_samples", "hamming_loss"}, default="f1_macro"
         What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise.
-    cv : None, int, splitter, iterable or "prefit", default=None
+    cv : None, int, splitter, iterable, "split" or "prefit", default=None
         Folds of the out-of-fold scores: None takes the estimator's own if it has them, or 5 stratified
-        folds. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
+        folds. ``"split"``: a third of the rows (groups) is held out for the rule, and the estimator
+        fitted on the rest alone. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
     k : int, default=None
         Of ``"top_k"``.
-    precision : float, default=0.9
-        Of ``"precision_at_least"``.
+    precision, recall : float, default=0.9
+        Of ``"precision_at_least"`` and ``"recall_at_least"``.
+    confidence : float, default=0.9
+        Of ``"precision_at_least"``; a recall holds in expectation, without it.
+    control : {"label", "share", "overall"}, default="label"
+        What is promised: ``"label"`` each label by itself, ``"share"`` (precision only) that the expected
+        share of broken promises among the promised labels is at most 1 − confidence, ``"overall"`` the
+        precision of all that is predicted, or the mean share of a row's labels that is found.
     shrinkage : float, default=10.0
         Of ``"per_label"``, in positives; 0 leaves every label to itself.
     n_jobs : int, default=None
@@ -112,8 +136,11 @@ class ThresholdTuner(WrappingClassifier):
         Of ``"label_set_size"``.
     calibration_ : Sigmoid
         Of ``"expected_f1"``.
-    coverage_, recall_ : float, ndarray of shape (n_labels,)
-        Of ``"precision_at_least"``: share of all true labels found, and of each label's, out of fold.
+    promises_ : Promises
+        Of ``"precision_at_least"`` and ``"recall_at_least"``: one line a label (one in all with
+        ``control="overall"``); ``pandas.DataFrame(list(tuner.promises_))`` is a table.
+    coverage_ : float
+        Of the same: share of all true labels found, on the rows tested.
     classes_, label_names_ : ndarray
         As in every classifier of the library.
 
@@ -134,7 +161,7 @@ class ThresholdTuner(WrappingClassifier):
     np.True_
     """
 
-    _rules: ClassVar = {"strategy": one_of(*STRATEGIES)}
+    _rules: ClassVar = {"strategy": one_of(*STRATEGIES), "control": one_of(*CONTROLS)}
 
     def __init__(
         self,
@@ -145,6 +172,9 @@ class ThresholdTuner(WrappingClassifier):
         cv: Any = None,
         k: int | None = None,
         precision: float = 0.9,
+        recall: float = 0.9,
+        confidence: float = 0.9,
+        control: str = "label",
         shrinkage: float = 10.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -154,6 +184,9 @@ class ThresholdTuner(WrappingClassifier):
         self.cv = cv
         self.k = k
         self.precision = precision
+        self.recall = recall
+        self.confidence = confidence
+        self.control = control
         self.shrinkage = shrinkage
         self.n_jobs = n_jobs
 
@@ -176,10 +209,11 @@ class ThresholdTuner(WrappingClassifier):
         -------
         self : ThresholdTuner
         """
+        self._check_promise()
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
         if self._layout.kind != "multilabel":
             return self
-        if self._constant.all():
+        if self._constant.all() and self.strategy not in PROMISES:
             self.thresholds_ = self._constant_cuts()
             return self
         scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
@@ -194,9 +228,50 @@ class ThresholdTuner(WrappingClassifier):
             self.calibration_ = Sigmoid.fit(scores, Y, weights)
         elif self.strategy == "top_k":
             self._fit_top_k(scores, Y, weights)
+        elif self.strategy in PROMISES:
+            together = routed["split"].get("groups")
+            self._fit_promises(scores, Y, None if together is None else np.asarray(together)[rows])
         else:
             self._fit_cuts(scores, Y, weights)
         return self
+
+    def _check_promise(self) -> None:
+        if self.strategy == "precision_at_least":
+            check_promise(self.precision, self.confidence)
+        elif self.strategy == "recall_at_least":
+            check_promise(self.recall, None, "recall")
+            if self.control == "share":
+                raise ValueError(
+                    "control='share' is about precision: a recall holds in expectation, by label or overall."
+                )
+
+    def _fit_promises(self, scores: np.ndarray, Y: sparse.csr_array, groups: np.ndarray | None) -> None:
+        names = [str(name) for name in self.label_names_]
+        varying = [name for name, c in zip(names, self._constant, strict=True) if c == 0]
+        found: Promises
+        if self.strategy == "recall_at_least" and self.control == "overall":
+            found = promise_overall_recall(scores, Y, self.recall, groups=groups)
+        elif self.strategy == "recall_at_least":
+            found = promise_recall(scores, Y, self.recall, groups=groups, names=varying)
+        elif self.control == "overall":
+            found = promise_overall_precision(
+                scores, Y, self.precision, confidence=self.confidence, groups=groups
+            )
+        else:
+            found = promise_precision(
+                scores,
+                Y,
+                self.precision,
+                confidence=self.confidence,
+                control=self.control,
+                groups=groups,
+                names=varying,
+            )
+        is_proven = self._is_prefit() or self._is_split()
+        found = replace(found, basis="split" if is_proven else "cross-fitted")
+        self.promises_ = found.widened(self._constant, len(scores), names)
+        self.thresholds_ = self.promises_.cuts
+        self.coverage_ = float(self.promises_.right.sum() / max(self.promises_.positives.sum(), 1))
 
     def _fit_top_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         if self.k is not None and not 1 <= self.k <= len(self.classes_):
@@ -214,12 +289,7 @@ class ThresholdTuner(WrappingClassifier):
     def _fit_cuts(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         self.thresholds_ = self._constant_cuts()
         varies = self._constant == 0
-        if self.strategy == "precision_at_least":
-            safe = precision_cuts(scores, Y, self.precision, sample_weight=weights)
-            cuts, self.coverage_ = safe.cuts, safe.coverage
-            self.recall_ = np.where(self._constant > 0, 1.0, 0.0)
-            self.recall_[varies] = safe.recall
-        elif self.strategy == "proportional":
+        if self.strategy == "proportional":
             cuts = proportional_cuts(scores, Y, sample_weight=weights)
         else:
             if self.strategy == "global":
@@ -252,6 +322,8 @@ class ThresholdTuner(WrappingClassifier):
 
     def _sets(self, X: Any, rows: slice, scores: np.ndarray) -> np.ndarray:
         """Apply the rule to a block of scores."""
+        if hasattr(self, "promises_"):
+            return self.promises_.decide(scores)
         if hasattr(self, "thresholds_"):
             return decide(scores, self.thresholds_)
         sets = np.broadcast_to(self._constant > 0, scores.shape).copy()

@@ -152,6 +152,9 @@ def _edit_labels(
         cuts = dict(zip(before, tuner.thresholds_, strict=True))
         cuts |= dict.fromkeys([*dropped, *added], np.inf)
         tuner.thresholds_ = np.array([cuts[name] for name in core.label_names_])
+        if hasattr(tuner, "promises_"):
+            after = [str(name) for name in core.label_names_]
+            tuner.promises_ = tuner.promises_.relabelled([str(name) for name in before], after)
 
 
 def without_training_rows(model: Any, *, sums: bool) -> Any:
@@ -180,8 +183,8 @@ def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | N
     """Give labels that have begun to vary a cut, and those that have stopped none."""
     cuts, constant = tuner.thresholds_, tuner._constant
     begun = np.isinf(cuts) & (constant == 0)
-    if tuner.strategy == "precision_at_least":
-        begun &= cuts < 0  # an infinite cut is this rule's promise, not a gap
+    if hasattr(tuner, "promises_"):
+        begun[:] = False  # an infinite cut is what can be promised, not a gap
     cuts = np.where(constant < 0, np.inf, np.where(constant > 0, -np.inf, cuts))
     if begun.any():
         cuts[begun] = 0.0
@@ -190,6 +193,8 @@ def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | N
             scores = np.ascontiguousarray(core.decision_function(entering[0])[:, begun])
             cuts[begun] = proportional_cuts(scores, Y[:, begun])
     tuner.thresholds_ = cuts
+    if hasattr(tuner, "promises_"):
+        tuner.promises_ = replace(tuner.promises_, cuts=cuts, basis="updated")
 
 
 def _rows(model: Any, X: Any) -> Any:

@@ -1,0 +1,187 @@
+"""Promised precision, checked like a theorem: known truth, then resplits of real data, then cost.
+
+``python -m benchmarks.promises synthetic [TRIALS]``, ``… real SET [RESPLITS]`` or ``… cost``.
+
+On real rows a promise counts as broken when a one-sided binomial test on fresh rows (one row a group)
+rejects it at 5 %; so 1 − confidence of the labels may be promised and broken, and 5 % of the promises that
+are kept look broken to the test.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import numpy as np
+from scipy import optimize, sparse, stats
+
+from benchmarks._data import real
+from benchmarks._timing import show
+from hyperlabel import BinaryRelevance
+from hyperlabel.datasets import load_debtags
+from hyperlabel.decision import (
+    promise_overall_precision,
+    promise_overall_recall,
+    promise_precision,
+    promise_recall,
+)
+from hyperlabel.decision.promise import divide_units
+from hyperlabel.meta._wrapping import held_out_rows
+
+RATE, SHIFT = 0.1, 2.5
+CONFIDENCE, FRESH_LEVEL = 0.9, 0.05
+COLUMNS = 1000
+
+
+def synthetic(trials: int) -> None:
+    """Scores N(2.5·y, 1), base rate .1: precision and recall of every cut are known."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for target in (0.9, 0.8):
+        best = optimize.brentq(lambda cut, t=target: _precision(cut) - t, -5, 10)
+        for positives in (50, 100, 200, 400, 800, 1500, 3000):
+            n = round(positives / RATE)
+            for control in ("label", "share"):
+                found = [_trial(rng, n, target, control) for _ in range(max(1, trials // 50))]
+                cuts = np.concatenate(found)
+                promised = np.isfinite(cuts)
+                broken = promised & (_precision(np.where(promised, cuts, 0.0)) < target)
+                cover = np.where(promised, stats.norm.sf(np.where(promised, cuts, 0.0) - SHIFT), 0.0).mean()
+                cover /= stats.norm.sf(best - SHIFT)
+                among = broken.sum() / max(promised.sum(), 1)
+                measured = f"{broken.mean():.3f} / {among:.3f} / {promised.mean():.2f} / {cover:.2f}"
+                rows.append((f"p = {target}, {positives} positives, {control} ({len(cuts)})", measured, ""))
+    show(
+        "promised and broken / broken among promised / promised / coverage over the oracle's, confidence .9",
+        rows,
+    )
+
+
+def _trial(rng: np.random.Generator, n: int, target: float, control: str) -> np.ndarray:
+    """Fifty independent labels at once."""
+    Y = rng.random((n, 50)) < RATE
+    scores = rng.normal(size=Y.shape) + SHIFT * Y
+    return promise_precision(
+        scores, sparse.csr_array(Y * 1.0), target, confidence=CONFIDENCE, control=control
+    ).cuts
+
+
+def _precision(cut):
+    right, wrong = RATE * stats.norm.sf(cut - SHIFT), (1 - RATE) * stats.norm.sf(cut)
+    return right / (right + wrong)
+
+
+def resplits(name: str, count: int, target: float = 0.8) -> None:
+    """Fit on 60 % of the rows (groups), look at the rest; as ThresholdTuner does, each model fitted once."""
+    data = load_debtags() if name == "debtags" else real(name)
+    X = data.X
+    if X.shape[1] > COLUMNS:  # the most frequent words
+        X = X[:, np.sort(np.argsort(-np.asarray((X != 0).sum(axis=0)).ravel(), kind="stable")[:COLUMNS])]
+    groups = None if data.groups is None else np.asarray(data.groups)
+    by_label: dict[str, list[tuple[float, ...]]] = {"split": [], "cross-fitted": []}
+    overall: dict[str, list[tuple[float, ...]]] = {"split": [], "cross-fitted": []}
+    start = time.perf_counter()
+    for seed in range(count):
+        fresh, known = divide_units(data.n_rows, groups, 0.4, one_each=False, seed=1000 + seed)
+        known_groups = None if groups is None else groups[known]
+        one_each = divide_units(
+            len(fresh), None if groups is None else groups[fresh], 1.0, one_each=True, seed=seed
+        )[0]
+        train, held_out = held_out_rows(len(known), known_groups)
+        model = BinaryRelevance().fit(X[known[train]], data.Y[known[train]])
+        whole = BinaryRelevance(cv=5).fit(X[known], data.Y[known], groups=known_groups)
+        for kind, fitted, rows, scores in (
+            ("split", model, held_out, model.decision_function(X[known[held_out]])),
+            ("cross-fitted", whole, np.arange(len(known)), whole.oof_scores_),
+        ):
+            together = None if known_groups is None else known_groups[rows]
+            fresh_scores = fitted.decision_function(X[fresh])
+            truth = data.Y[fresh].toarray() > 0
+            for rule, into, outcome in (
+                (promise_precision, by_label, _by_label),
+                (promise_overall_precision, overall, _overall),
+            ):
+                kept = rule(scores, data.Y[known[rows]], target, confidence=CONFIDENCE, groups=together)
+                into[kind].append(outcome(kept, fresh_scores, truth, one_each, target))
+    for kind in by_label:
+        _say(f"{name}, precision {target} promised, {count} resplits, {kind}", by_label[kind], overall[kind])
+    print(f"  {time.perf_counter() - start:.0f} s")
+
+
+def _say(title: str, labels: list[tuple[float, ...]], overall: list[tuple[float, ...]]) -> None:
+    promised, broken, total, cover, oracle = np.sum(labels, axis=0)
+    done = np.array(overall)
+    precision = np.nanmean(done[:, 2]) if done[:, 0].any() else float("nan")
+    rows = [
+        ("labels promised", f"{promised / total:.3f}", f"{int(promised)} of {int(total)}"),
+        ("promised and broken", f"{broken / total:.4f}", "at most .1"),
+        ("broken among promised", f"{broken / max(promised, 1):.4f}", "the test alone: .05"),
+        ("coverage / the oracle cut's", f"{cover / len(done):.3f} / {oracle / len(done):.3f}", ""),
+        (
+            "overall: promised / broken",
+            f"{done[:, 0].mean():.2f} / {done[:, 1].mean():.3f}",
+            f"mean precision {precision:.3f}",
+        ),
+    ]
+    show(title, rows)
+
+
+def _by_label(kept, scores, truth, one_each, target) -> tuple[float, ...]:
+    """Promised, broken, labels, coverage and the oracle's."""
+    sets = kept.decide(scores)
+    promised = ~np.isnan(kept.bound)
+    found, right = sets[one_each].sum(axis=0), (sets & truth)[one_each].sum(axis=0)
+    broken = promised & (found > 0) & (stats.binom.cdf(right, found, target) < FRESH_LEVEL)
+    cover = (sets & truth).sum() / truth.sum()
+    return promised.sum(), broken.sum(), len(promised), cover, _oracle(scores, truth, target)
+
+
+def _overall(kept, scores, truth, one_each, target) -> tuple[float, ...]:
+    """Promised, broken, precision."""
+    if np.isnan(kept.bound[0]):
+        return 0.0, 0.0, float("nan")
+    sets = kept.decide(scores)
+    gap = ((sets & ~truth).sum(axis=1) - (1 - target) * sets.sum(axis=1))[one_each]
+    is_broken = gap.mean() > stats.norm.isf(FRESH_LEVEL) * gap.std() / np.sqrt(len(gap))
+    return 1.0, float(is_broken and gap.any()), (sets & truth).sum() / max(sets.sum(), 1)
+
+
+def _oracle(scores: np.ndarray, truth: np.ndarray, target: float) -> float:
+    """Coverage of the lowest cuts that keep the precision on the fresh rows themselves."""
+    order = np.argsort(-scores, axis=0)
+    right = np.cumsum(np.take_along_axis(truth, order, axis=0), axis=0)
+    kept = right / np.arange(1, len(scores) + 1)[:, None] >= target
+    return float(np.where(kept, right, 0).max(axis=0).sum() / truth.sum())
+
+
+def cost(n: int = 100_000, k: int = 1000) -> None:
+    """Processor seconds and memory above the scores themselves."""
+    rng = np.random.default_rng(0)
+    rates = np.clip(0.2 / np.arange(1, k + 1) ** 0.7, 0.0005, 1)
+    columns = [np.sort(rng.choice(n, int(n * rate), replace=False)) for rate in rates]
+    starts = np.r_[0, np.cumsum([len(rows) for rows in columns])]
+    Y = sparse.csc_array((np.ones(starts[-1]), np.concatenate(columns), starts), shape=(n, k)).tocsr()
+    scores = rng.standard_normal((n, k))
+    entries = Y.tocoo()
+    scores[entries.row, entries.col] += 3
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    promise_overall_precision(scores[:200], Y[:200], 0.5)  # compiles
+    rows = []
+    for rule in (promise_precision, promise_recall, promise_overall_precision, promise_overall_recall):
+        start = time.process_time()
+        rule(scores, Y, 0.9)
+        spent = time.process_time() - start
+        above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20
+        rows.append((rule.__name__, f"{spent:.1f} s, {above:.2f} GB", "at most 5 s, 1 GB"))
+    show(f"{n} rows, {k} labels, {Y.nnz} entries: processor time, memory above the scores so far", rows)
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:] or ["synthetic"]
+    if what == "synthetic":
+        synthetic(int(rest[0]) if rest else 500)
+    elif what == "cost":
+        cost()
+    else:
+        resplits(rest[0], int(rest[1]) if rest[1:] else 200)

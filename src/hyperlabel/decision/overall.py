@@ -1,0 +1,280 @@
+"""One promise for all labels together: the precision of everything predicted, or the labels missed.
+
+A family of label sets with one parameter t, label j where a_j·score + b_j > t, is fixed on some rows (the
+sigmoids make labels comparable). On the others, precision p is promised where the mean of
+Z = wrong − (1 − p)·predicted over the rows (groups) is below 0 by a betting test: with the stake λ chosen on
+the first rows, ∏(1 − λZ) has mean at most 1 while the promise is broken, so it exceeds 1/δ with probability
+at most δ. Z is bounded because a row keeps at most `most` labels. Missed labels fall with t, so conformal
+risk control applies to them as it stands.
+
+References
+----------
+I. Waudby-Smith, A. Ramdas, *Estimating means of bounded random variables by betting*, JRSS B 2024.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.decision.calibration import Sigmoid
+from hyperlabel.decision.promise import CHOOSING_SHARE, Promises, check_promise, divide_units, rows_needed
+from hyperlabel.solvers.arrays import row_blocks
+
+N_CUTS = 120
+N_STAKES = 24
+LEAST_LOGIT = -4.0  # entries below are never worth predicting at a promised precision
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """Entries of some rows that may be predicted, surest first: unit, logit, truth, place within its row."""
+
+    unit: np.ndarray
+    logit: np.ndarray
+    is_on: np.ndarray
+    place: np.ndarray
+    size: np.ndarray  # rows of each unit
+
+    def above(self, cut: float) -> slice:
+        """Return the entries above the cut."""
+        return slice(0, int(np.searchsorted(-self.logit, -cut)))
+
+    def most(self, cut: float) -> int:
+        """Return the largest number of entries above the cut in a row."""
+        return int(self.place[self.above(cut)].max(initial=0))
+
+    def sums(self, cut: float, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return predicted and wrong entries of each unit, per row."""
+        above, n = self.above(cut), len(self.size)
+        weight = (self.place[above] <= most) / self.size[self.unit[above]]
+        predicted = np.bincount(self.unit[above], weight, minlength=n)
+        return predicted, np.bincount(self.unit[above], weight * ~self.is_on[above], minlength=n)
+
+
+def promise_overall_precision(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    precision: float,
+    *,
+    confidence: float = 0.9,
+    groups: np.ndarray | None = None,
+) -> Promises:
+    """Fit the loosest label sets of the family whose overall precision can be promised.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores of rows the model has not seen.
+    Y : csr_array of shape (n, k)
+        True labels.
+    precision, confidence : float
+        In (0, 1).
+    groups : ndarray of shape (n,), default=None
+        Each group counts once, by the mean of its rows.
+
+    Returns
+    -------
+    promises : Promises
+        With one line for all labels.
+    """
+    check_promise(precision, confidence)
+    choosing, testing = divide_units(len(scores), groups, CHOOSING_SHARE, one_each=False)
+    least = rows_needed(precision, confidence)
+    if len(testing) < least:
+        raise ValueError(
+            f"A precision of {precision:g} with confidence {confidence:g} needs at least {least} rows to "
+            f"test; {len(testing)} of {len(scores)} are left beside those that choose the cuts."
+        )
+    sigmoid = Sigmoid.fit(scores[choosing], Y[choosing])
+    first = _entries(scores, Y, choosing, groups, sigmoid, LEAST_LOGIT)
+    # beyond positives/p entries nothing can be precise enough; some room for luck
+    cuts = _cuts(first.logit[: int(1.5 * Y[choosing].nnz / precision) + 10])
+    second = _entries(scores, Y, testing, groups, sigmoid, cuts[-1] if cuts else LEAST_LOGIT)
+    best: tuple[float, int, float] | None = None
+    plan = []
+    for cut in cuts:
+        most = first.most(cut)
+        predicted, wrong = first.sums(cut, most)
+        plan.append((cut, most, *_stake(wrong - (1 - precision) * predicted, precision, most)))
+    start = int(np.argmax([growth for *_, growth in plan])) if plan else 0
+    for cut, most, stake, _ in plan[start:]:
+        if _wealth(second, cut, most, stake, precision) < np.log(1 / (1 - confidence)):
+            break
+        best = cut, most, stake
+    return _overall(best, second, sigmoid, precision, confidence, Y.shape[1], int(Y[testing].nnz), plan)
+
+
+def _entries(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+    sigmoid: Sigmoid,
+    least: float,
+) -> _Entries:
+    """Collect the entries of `rows` with a logit above `least`, a block of rows at a time."""
+    unit = np.arange(len(rows))
+    if groups is not None:
+        first = np.unique(np.asarray(groups)[rows], return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(first[1], kind="stable"), kind="stable")  # units in the order drawn
+        unit = order[first[2]]
+    parts: list[tuple[np.ndarray, ...]] = []
+    k = scores.shape[1]
+    for block in row_blocks(len(rows), 32 * k):
+        logit = scores[rows[block]] * sigmoid.slope + sigmoid.intercept
+        row, label = np.nonzero((logit > least) & (sigmoid.slope > 0))
+        value = logit[row, label]
+        order = np.lexsort((-value, row))
+        row, label, value = row[order], label[order], value[order]
+        place = np.arange(len(row)) - np.searchsorted(row, row) + 1
+        is_on = np.asarray(Y[rows[block]].toarray()[row, label] > 0)
+        parts.append((unit[block][row], value, is_on, place))
+    unit_of, logit, is_on, place = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(-logit, kind="stable")
+    size = np.bincount(unit).astype(np.float64)
+    return _Entries(unit_of[order], logit[order], is_on[order], place[order], size)
+
+
+def _cuts(logit: np.ndarray) -> list[float]:
+    """Return cuts from strict to loose that find ever more of these entries."""
+    if not len(logit):
+        return []
+    place = np.unique(np.geomspace(1, len(logit), N_CUTS).astype(np.int64))
+    return [float(np.nextafter(logit[i - 1], -np.inf)) for i in place]
+
+
+def _stake(z: np.ndarray, precision: float, most: int) -> tuple[float, float]:
+    """Return the stake under which wealth would have grown most on these units, and that growth."""
+    stakes = np.linspace(0.02, 0.95, N_STAKES) / (precision * max(most, 1))
+    growth = [float(np.log1p(-stake * z).sum()) for stake in stakes]
+    best = int(np.argmax(growth))
+    return float(stakes[best]), growth[best]
+
+
+def _wealth(entries: _Entries, cut: float, most: int, stake: float, precision: float) -> float:
+    """Return the log of the greatest wealth on the way through the units."""
+    predicted, wrong = entries.sums(cut, most)
+    return float(np.cumsum(np.log1p(-stake * (wrong - (1 - precision) * predicted))).max(initial=0.0))
+
+
+def _overall(
+    best: tuple[float, int, float] | None,
+    entries: _Entries,
+    sigmoid: Sigmoid,
+    precision: float,
+    confidence: float,
+    k: int,
+    positives: int,
+    plan: list[tuple[float, int, float, float]],
+) -> Promises:
+    cuts, bound, found, right, most = np.full(k, np.inf), np.nan, 0.0, 0.0, 0
+    more = np.inf
+    growth = max((g for *_, g in plan), default=0.0) * (1 - CHOOSING_SHARE) / CHOOSING_SHARE
+    if best is not None:
+        cut, most, stake = best
+        cuts = overall_cuts(sigmoid, cut)
+        low, high = precision, 1.0
+        for _ in range(30):  # the largest precision that the same bets would have borne out
+            middle = (low + high) / 2
+            passed = _wealth(entries, cut, most, stake, middle) >= np.log(1 / (1 - confidence))
+            low, high = (middle, high) if passed else (low, middle)
+        bound, more = low, 0.0
+        above = entries.above(cut)
+        kept = entries.place[above] <= most
+        found, right = float(kept.sum()), float(entries.is_on[above][kept].sum())
+    elif growth > 0:
+        more = max(1.0, np.ceil(positives * (np.log(1 / (1 - confidence)) / growth - 1)))
+    return replace(
+        _line("precision", precision, confidence, cuts, bound, found, right, positives, more),
+        slope=sigmoid.slope,
+        most=most,
+    )
+
+
+def _line(
+    kind: str,
+    target: float,
+    confidence: float | None,
+    cuts: np.ndarray,
+    bound: float,
+    found: float,
+    right: float,
+    positives: float,
+    more: float,
+) -> Promises:
+    """Return promises of one line, for all labels."""
+    one = [np.array([value], dtype=np.float64) for value in (bound, found, right, positives, more)]
+    return Promises(
+        kind, target, confidence, "overall", cuts, one[0], one[1], one[2], one[3], one[4], ["all labels"]
+    )
+
+
+def overall_cuts(sigmoid: Sigmoid, cut: float) -> np.ndarray:
+    """Return the cut of each label that one cut of the logits means."""
+    slope = sigmoid.slope
+    return np.divide(cut - sigmoid.intercept, slope, out=np.full(len(slope), np.inf), where=slope > 0)
+
+
+def promise_overall_recall(
+    scores: np.ndarray, Y: sparse.csr_array, recall: float, *, groups: np.ndarray | None = None
+) -> Promises:
+    """Fit the strictest label sets of the family that miss at most 1 − recall of a row's labels on average.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores of rows the model has not seen.
+    Y : csr_array of shape (n, k)
+        True labels; a row without labels misses none.
+    recall : float
+        In (0, 1); in expectation, by conformal risk control.
+    groups : ndarray of shape (n,), default=None
+        Each group counts once, by the mean of its rows.
+
+    Returns
+    -------
+    promises : Promises
+        With one line for all labels.
+    """
+    check_promise(recall, None, "recall")
+    choosing, testing = divide_units(len(scores), groups, CHOOSING_SHARE, one_each=False)
+    # a label without rows to choose on has no slope: it keeps the order of its scores
+    fitted = Sigmoid.fit(scores[choosing], Y[choosing])
+    sigmoid = Sigmoid(np.where(fitted.slope > 0, fitted.slope, 1e-6), fitted.intercept)
+    logit, missed, n = _missed(scores, Y, testing, groups, sigmoid)
+    allowed = (1 - recall) * (n + 1) - 1
+    if allowed < 0:
+        more = float(np.ceil(1 / (1 - recall) - 1 - n))
+        return _line("recall", recall, None, np.full(Y.shape[1], np.inf), np.nan, 0, 0, len(logit), more)
+    stop = int(np.searchsorted(missed, allowed, side="right"))
+    below = logit[:stop] if stop == len(logit) else logit[:stop][logit[:stop] < logit[stop]]
+    lost = missed[len(below) - 1] if len(below) else 0.0
+    cuts = overall_cuts(sigmoid, float(np.nextafter(logit[stop], -np.inf)) if stop < len(logit) else np.inf)
+    found = sum(
+        int((scores[testing[block]] > cuts).sum()) for block in row_blocks(len(testing), 8 * len(cuts))
+    )
+    right = len(logit) - len(below)
+    return _line("recall", recall, None, cuts, 1 - (lost + 1) / (n + 1), found, right, len(logit), 0.0)
+
+
+def _missed(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+    sigmoid: Sigmoid,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the logits of the labels that are on, lowest first, what is lost up to each, and the units."""
+    unit = np.arange(len(rows))
+    if groups is not None:
+        unit = np.unique(np.asarray(groups)[rows], return_inverse=True)[1]
+    entries = Y[rows].tocoo()
+    logit = scores[rows[entries.row], entries.col] * sigmoid.slope[entries.col]
+    logit += sigmoid.intercept[entries.col]
+    loss = 1 / np.bincount(entries.row, minlength=len(rows))[entries.row]
+    loss /= np.bincount(unit)[unit[entries.row]]  # the mean over the rows of a group
+    order = np.argsort(logit, kind="stable")
+    return logit[order], np.cumsum(loss[order]), int(unit.max(initial=-1)) + 1

@@ -1,0 +1,174 @@
+"""Promises: exact bounds, walks that stop, levels kept on synthetic truth, groups, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from hyperlabel.decision import (
+    promise_overall_precision,
+    promise_overall_recall,
+    promise_precision,
+    promise_recall,
+)
+from hyperlabel.decision.promise import divide_units, rows_needed
+
+RATE, SHIFT = 0.1, 2.5
+
+
+def draw(n, k, seed, shift=SHIFT):
+    """Scores N(shift·y, 1): the precision of every cut is known."""
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, k)) < RATE
+    return rng.normal(size=(n, k)) + shift * Y, sparse.csr_array(Y * 1.0)
+
+
+def true_precision(cut, shift=SHIFT):
+    right, wrong = RATE * stats.norm.sf(cut - shift), (1 - RATE) * stats.norm.sf(cut)
+    return right / (right + wrong)
+
+
+def test_a_promise_is_broken_at_most_as_often_as_the_level_allows():
+    scores, Y = draw(3000, 300, 0)
+    found = promise_precision(scores, Y, 0.8, confidence=0.8)
+    promised = ~np.isnan(found.bound)
+    assert promised.mean() > 0.9
+    broken = int((true_precision(found.cuts[promised]) < 0.8).sum())
+    assert stats.binomtest(broken, 300, 0.2, alternative="greater").pvalue > 0.01
+    assert broken > 0.02 * 300  # a test that never fails would promise too little
+
+
+def test_the_bound_is_clopper_pearsons_on_the_rows_that_did_not_choose_the_cut():
+    scores, Y = draw(2000, 3, 1)
+    found = promise_precision(scores, Y, 0.8)
+    _, tested = divide_units(2000, None, 0.25, one_each=True)
+    for j, line in enumerate(found):
+        above = scores[tested, j] > found.cuts[j]
+        right = int(Y.toarray()[tested, j][above].sum())
+        assert (line["rows"], line["right"]) == (above.sum(), right)
+        interval = stats.binomtest(right, int(above.sum()), alternative="greater").proportion_ci(0.9, "exact")
+        assert line["bound"] == pytest.approx(interval.low)
+        assert line["bound"] >= 0.8
+
+
+def test_broken_promises_among_the_promised_are_few_on_request():
+    scores, Y = draw(4000, 200, 2)
+    scores[:, 100:] = np.random.default_rng(3).normal(size=(4000, 100))  # labels nobody can promise
+    each, share = (promise_precision(scores, Y, 0.8, control=control) for control in ("label", "share"))
+    assert (share.cuts >= each.cuts).all()
+    promised = ~np.isnan(share.bound)
+    assert promised[:100].mean() > 0.8
+    assert not promised[100:].any()
+    assert (true_precision(share.cuts[promised]) < 0.8).mean() <= 0.1
+
+
+def test_what_cannot_be_promised_says_how_many_more_positives_it_takes():
+    scores, Y = draw(900, 60, 4)
+    lines = [line for line in promise_precision(scores, Y, 0.9) if not line["promised"]]
+    assert len(lines) > 20
+    finite = [line["more_positives"] for line in lines if np.isfinite(line["more_positives"])]
+    assert len(finite) > 10
+    assert 30 < np.median(finite) < 1000  # with 500 positives 84 % of such labels are promised
+    empty = next(iter(promise_precision(scores[:, :1], sparse.csr_array((900, 1)), 0.9)))
+    assert empty["promise"] == f"cannot promise: about {int(np.ceil(21.85 / 0.75))} more positive rows needed"
+    noise = np.random.default_rng(0).normal(size=(900, 1))
+    assert next(iter(promise_precision(noise, Y[:, :1], 0.9)))["promise"].endswith(
+        "more rows alone will not do"
+    )
+
+
+@pytest.mark.parametrize(("precision", "rows"), [(0.8, 11), (0.9, 22)])
+def test_the_fewest_rows_that_can_bear_a_promise(precision, rows):
+    assert rows_needed(precision, 0.9) == rows
+    assert stats.binom.cdf(0, rows, 1 - precision) <= 0.1 < stats.binom.cdf(0, rows - 1, 1 - precision)
+
+
+def test_one_row_stands_for_a_group_of_equal_rows():
+    scores, Y = draw(600, 100, 5)
+    once = promise_precision(scores, Y, 0.8, confidence=0.8)
+    rows = np.repeat(np.arange(600), 5)
+    grouped = promise_precision(scores[rows], Y[rows], 0.8, confidence=0.8, groups=rows)
+    fooled = promise_precision(scores[rows], Y[rows], 0.8, confidence=0.8)
+
+    def broken(found):
+        promised = ~np.isnan(found.bound)
+        return (true_precision(found.cuts[promised]) < 0.8).sum()
+
+    assert grouped.found.max() <= 600
+    assert broken(grouped) <= 30  # 100 labels at level .2
+    assert broken(fooled) > broken(grouped)
+    assert np.isnan(grouped.bound).sum() == pytest.approx(np.isnan(once.bound).sum(), abs=25)
+
+
+def test_missed_labels_are_as_many_as_allowed_in_expectation():
+    missed = []
+    for seed in range(40):
+        scores, Y = draw(300, 20, seed)
+        found = promise_recall(scores, Y, 0.8)
+        missed.append(stats.norm.cdf(found.cuts - SHIFT))
+    assert np.mean(missed) <= 0.2 + 3 * np.std(missed) / np.sqrt(np.size(missed))
+    assert np.mean(missed) > 0.15  # and no row more is found than needed
+    few = promise_recall(np.zeros((3, 1)), sparse.csr_array(np.ones((3, 1))), 0.8)
+    assert few.cuts[0] == np.inf
+    assert few.more[0] == 1  # four rows would do: (0 + 1)/(4 + 1)
+
+
+def test_ties_are_found_together_and_groups_count_once():
+    scores = np.array([0.0, 0, 0, 0, 1, 1, 1, 1, 1, 1])[:, None]
+    Y = sparse.csr_array(np.ones((10, 1)))
+    assert promise_recall(scores, Y, 0.6).cuts[0] < 0  # three may be missed, but four are tied
+    assert 0 <= promise_recall(scores, Y, 0.5).cuts[0] < 1
+    groups = np.array([0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
+    assert promise_recall(scores, Y, 0.7, groups=groups).positives[0] == pytest.approx(7)
+    assert 0 <= promise_recall(scores, Y, 0.7, groups=groups).cuts[0] < 1
+
+
+def test_overall_precision_is_promised_for_everything_predicted():
+    big, Y_big = draw(20000, 12, 99)
+    broken = promised = 0
+    for seed in range(30):
+        scores, Y = draw(800, 12, seed)
+        found = promise_overall_precision(scores, Y, 0.8, confidence=0.8)
+        sets = found.decide(big)
+        assert sets.sum(axis=1).max() <= found.most
+        if not np.isnan(found.bound[0]):
+            promised += 1
+            broken += Y_big.multiply(sets).sum() / sets.sum() < 0.8
+    assert promised > 20
+    assert stats.binomtest(broken, 30, 0.2, alternative="greater").pvalue > 0.01
+
+
+def test_overall_recall_counts_rows_and_groups():
+    big, Y_big = draw(20000, 12, 99)
+    labels = Y_big.sum(axis=1)
+    found = []
+    for seed in range(30):
+        scores, Y = draw(400, 12, seed)
+        sets = promise_overall_recall(scores, Y, 0.8).decide(big)
+        found.append(1 - ((labels - Y_big.multiply(sets).sum(axis=1)) / np.maximum(labels, 1)).mean())
+    assert 0.79 < np.mean(found) < 0.83
+    rows = np.repeat(np.arange(400), 2)
+    doubled = promise_overall_recall(scores[rows], Y[rows], 0.8, groups=rows)
+    assert doubled.bound[0] == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_row_keeps_the_surest_labels_when_too_many_pass():
+    scores, Y = draw(2000, 12, 1)
+    found = promise_overall_precision(scores, Y, 0.8)
+    flood = np.tile(np.linspace(50, 60, 12), (2, 1))
+    sets = found.decide(flood)
+    assert (sets.sum(axis=1) == found.most).all()
+
+
+def test_bad_input_is_one_sentence():
+    scores, Y = draw(100, 2, 0)
+    for precision in (0.0, 1.0, 1.2):
+        with pytest.raises(ValueError, match="precision must lie between 0 and 1"):
+            promise_precision(scores, Y, precision)
+    with pytest.raises(ValueError, match="confidence must lie between 0 and 1, got 1"):
+        promise_overall_precision(scores, Y, 0.9, confidence=1)
+    with pytest.raises(ValueError, match="needs at least 230 rows to test"):
+        promise_precision(scores, Y, 0.99)
+    with pytest.raises(ValueError, match="needs at least 230 rows to test"):
+        promise_overall_precision(scores, Y, 0.99)
