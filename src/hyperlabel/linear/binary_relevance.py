@@ -46,9 +46,10 @@ from hyperlabel.moments.cross_validate import (
     cross_validate_ridge,
     free_cross_validation,
 )
+from hyperlabel.moments.decided import CUT, Auto, decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.label_blocks import keep_largest, solve_label_blocks
+from hyperlabel.solvers.label_blocks import SolvedBlock, keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.operators import weighted_mean
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
@@ -90,9 +91,14 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
     ----------
     estimator : classifier, default=None
         A scikit-learn classifier cloned for each label, or None for the shared ridge.
-    alpha : float or sequence of float, default=1.0
+    alpha : float, sequence of float or "auto", default=1.0
         The ridge λ of the shared solve; 0 means the pseudo-inverse. Several values need `cv`,
-        which chooses among them.
+        which chooses among them. "auto" takes the λ of the largest evidence, a function of the sums alone:
+        every way to the same sums (`partial_fit`, `merge`, `forget`, chunks, Dask) chooses the same.
+    cut : float or "auto", default=0.0
+        What is subtracted from every score, so that a label is predicted where its score exceeded
+        it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from
+        the sums alone (0 for a 1-D y). Cuts for each label are `ThresholdTuner`'s.
     cv : None, int, "loo", splitter or iterable of (train, test), default=None
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
         `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
@@ -121,6 +127,8 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         Intercepts of the shared ridge.
     alpha_ : float
         The λ used.
+    cut_ : float
+        The cut used; `intercept_` holds it already.
     residual_ : float
         Certificate: relative residual of the equations solved.
     solver_ : str
@@ -161,7 +169,8 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         self,
         estimator: Any = None,
         *,
-        alpha: float | Sequence[float] = 1.0,
+        alpha: float | Sequence[float] | Auto = 1.0,
+        cut: float | Auto = 0.0,
         cv: Any = None,
         scoring: Any = None,
         solver: Solver = "auto",
@@ -171,6 +180,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
+        self.cut = cut
         self.cv = cv
         self.scoring = scoring
         self.solver = solver
@@ -297,8 +307,9 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         route: Any = choose_route(X) if self.solver == "auto" else self.solver
         self.alpha_ = alphas[0]
         if self.cv is not None:
+            scorer = self._scorer(len(alphas))
             found, total = cross_validate_ridge(
-                X, Y, self._layout, self.cv, alphas, self._scorer(len(alphas)), route, weights, groups
+                X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, self.cut
             )
             self._keep_cv(found)
             self.alpha_ = alphas[found.best]
@@ -309,13 +320,11 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
                 self.moments_ = Moments.from_rows(X, Y, sample_weight=weights)
             self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
-            self._constant = constant_labels(*label_counts(Y, weights))
-            self._keep_blocks(
-                solve_label_blocks(
-                    X, Y, self.alpha_, route=route, sample_weight=weights, memory_limit=self.memory_limit
-                ),
-                route,
-            )
+            counts, weight = label_counts(Y, weights)
+            self._constant = constant_labels(counts, weight)
+            options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit}
+            blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=is_auto(self.cut), **options)
+            self._keep_blocks(blocks, route, counts, weight)
 
     def _scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
@@ -331,11 +340,18 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
     def _fit_known(
         self, X: Any, Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None
     ) -> None:
-        (self.alpha_,) = self._alphas()
-        result, route = solve_known(X, Y, unknown, weights, self.alpha_, self.solver)
-        self._keep_blocks([(result, weighted_mean(X, weights))], route)
+        (alpha,) = self._alphas()
+        known = solve_known(X, Y, unknown, weights, alpha, self.solver)
+        block = SolvedBlock(known.result, weighted_mean(X, weights), known.alpha, known.squares)
+        self._keep_blocks([block], known.route, known.counts, known.weight)
 
-    def _alphas(self) -> list[float]:
+    def _alphas(self) -> list[Any]:
+        if not CUT.accepts(self.cut):
+            raise ValueError(f"cut must be {CUT.wording}, got {self.cut!r}.")
+        if is_auto(self.alpha):
+            return ["auto"]
+        if isinstance(self.alpha, str):
+            raise ValueError(f"alpha must be a number of at least 0, several, or 'auto', got {self.alpha!r}.")
         alphas = [float(alpha) for alpha in np.atleast_1d(np.asarray(self.alpha, dtype=float))]
         if not alphas or not all(alpha >= 0 for alpha in alphas):
             raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
@@ -344,31 +360,43 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         return alphas
 
     def _solve(self, rows: Any = None) -> None:
+        sums = self.moments_
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
             self.alpha_ = self._alphas()[0]
-        self._constant = constant_labels(self.moments_.f_sum, self.moments_.weight)
-        path: Any = RidgePath(self.moments_, alphas=(self.alpha_,))
-        if rows is not None and self.alpha_ == 0 and needs_rows(path, rows[0].shape):
+        self._constant = constant_labels(sums.f_sum, sums.weight)
+        path: Any = RidgePath(sums, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
+        alpha = decide_alpha(path, sums, self.alpha_)
+        if rows is not None and alpha == 0 and needs_rows(path, rows[0].shape):
             path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
-        self._keep(path.solve(self.alpha_), path.solver)
+        squares = path.fitted_squares(alpha) if is_auto(self.cut) else None
+        block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
+        self._keep_blocks([block], path.solver, sums.f_sum, sums.weight)
 
-    def _keep(self, result: RidgeResult, solver: str) -> None:
-        centre = self.moments_.shift + self.moments_.x_sum / self.moments_.weight
-        self._keep_blocks([(result, centre)], solver)
-
-    def _keep_blocks(self, blocks: Iterable[tuple[RidgeResult, np.ndarray]], solver: str) -> None:
+    def _keep_blocks(
+        self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any
+    ) -> None:
         """Take over the solutions of blocks of labels, in order; few weights per label if asked."""
         coef, intercept, self.residual_ = [], [], 0.0
-        for result, centre in blocks:
-            found = self._map_of(result, centre)
+        squares: list[Any] = []
+        for block in blocks:
+            found = self._map_of(block.result, block.centre)
             coef.append(found.product)
             intercept.append(found.intercept)
-            self.residual_ = max(self.residual_, result.residual)
+            squares.append(block.squares)
+            self.residual_, self.alpha_ = max(self.residual_, block.result.residual), block.alpha
         if self.max_weights is not None:
             self.coef_ = sparse.vstack(coef, format="csr")
         else:
             self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
-        self.intercept_ = np.concatenate(intercept)
+        self.cut_ = decide_cut(
+            self.cut,
+            self._layout.kind,
+            np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0),
+            np.concatenate(squares) if is_auto(self.cut) else None,
+            counts,
+            weight,
+        )
+        self.intercept_ = np.concatenate(intercept) - self.cut_
         self.solver_ = solver
 
     def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
@@ -389,10 +417,13 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
-        path = RidgePath(moments)
+        path, counts, weight = RidgePath(moments), moments.f_sum, moments.weight
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
-            return self._map_of(path.solve(float(setting.get("alpha", self.alpha))), path.x_mean)
+            alpha = decide_alpha(path, moments, setting.get("alpha", self.alpha))
+            squares = path.fitted_squares(alpha) if is_auto(self.cut) else None
+            cut = decide_cut(self.cut, self._layout.kind, counts / weight, squares, counts, weight)
+            return self._map_of(path.solve(alpha), path.x_mean).lowered(cut)
 
         return fold_map
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import constant_labels, label_counts
+from hyperlabel.moments.decided import is_auto
 from hyperlabel.moments.linear_map import LinearMap, not_linear
-from hyperlabel.solvers.ridge import RidgeResult, Solver, solve_ridge
+from hyperlabel.solvers.ridge import RidgeResult, Solver, solve_auto, solve_ridge
 
 
 def fit_labels(
@@ -62,20 +63,38 @@ def score_labels(models: list[Any], X: Any) -> np.ndarray:
     return scores
 
 
+class KnownRidge(NamedTuple):
+    """A ridge on known labels: solution, route, λ, and each label's known rows, positives and ‖fitted‖²."""
+
+    result: RidgeResult
+    route: str
+    alpha: float
+    weight: np.ndarray
+    counts: np.ndarray
+    squares: np.ndarray
+
+
 def solve_known(
     X: Any,
     Y: sparse.csr_array,
     unknown: sparse.csc_array,
     weights: np.ndarray | None,
-    alpha: float,
+    alpha: Any,
     solver: Solver,
-) -> tuple[RidgeResult, str]:
+) -> KnownRidge:
     """Ridge of each label on the rows where it is known; labels with the same gaps share a solve.
 
-    The certificate is the worst residual; labels about which nothing is known keep zeros.
+    The certificate is the worst residual; labels about which nothing is known keep zeros. λ = "auto" is
+    chosen on all rows at once, as if every unknown entry were the frequency of its label.
     """
+    (counts, total), gaps = label_counts(Y, weights), label_counts(unknown.astype(np.float64), weights)[0]
+    weight = total - gaps
+    if is_auto(alpha):
+        share = np.divide(counts, weight, out=np.zeros(len(weight)), where=weight > 0)
+        filled = sparse.csr_array(Y + unknown.astype(np.float64) @ sparse.diags_array(share))
+        _, alpha = solve_auto(X, filled, solver=solver, sample_weight=weights)
     coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
-    residual, taken = 0.0, "gram"
+    squares, residual, taken = np.zeros(Y.shape[1]), 0.0, "gram"
     patterns: dict[bytes, list[int]] = {}
     for j in range(Y.shape[1]):
         patterns.setdefault(_rows_of(unknown, j).tobytes(), []).append(j)
@@ -87,8 +106,9 @@ def solve_known(
         path = solve_ridge(X[kept], Y[kept][:, labels], alphas=(alpha,), solver=solver, sample_weight=part)
         result = path.solve(alpha)
         coef[:, labels], intercept[labels] = result.coef, result.intercept
+        squares[labels] = path.fitted_squares(alpha)
         residual, taken = max(residual, result.residual), path.solver
-    return RidgeResult(coef, intercept, residual), taken
+    return KnownRidge(RidgeResult(coef, intercept, residual), taken, alpha, weight, counts, squares)
 
 
 def known_constants(Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None) -> np.ndarray:

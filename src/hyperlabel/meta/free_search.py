@@ -21,6 +21,7 @@ from hyperlabel._base import MultiLabelClassifier, constant_labels, place_consta
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
+from hyperlabel.moments.decided import is_auto
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
 
 
@@ -120,14 +121,17 @@ class FreeSearchCV(MultiLabelClassifier):
             and setting.keys() <= {"alpha", "n_components"}
             for setting in settings
         )
-        alphas = sorted({float(setting["alpha"]) for setting in settings if "alpha" in setting})
+        asked = {setting["alpha"] for setting in settings if "alpha" in setting}
+        alphas = sorted(float(alpha) for alpha in asked if not is_auto(alpha))
 
         def fold_model(fold: Fold) -> FoldModel:
             rows, labels, sums = X[fold.train], Y[fold.train], fold.moments
             if sums is None:
                 return self._refit(rows, labels)
             constant = constant_labels(sums.f_sum, sums.weight)
-            maps = _as_classifier(self.estimator)._fold_maps(sums, rows, labels, alphas)
+            model = _as_classifier(self.estimator)
+            model._layout = self._layout  # classes of a 1-D y are decided differently
+            maps = model._fold_maps(sums, rows, labels, alphas)
             return lambda rows, setting: place_constant_labels(maps(setting).scores(rows), constant)
 
         folds = Folds(X, Y, self.cv, groups=groups, with_ff=True, summed=None if free else False)

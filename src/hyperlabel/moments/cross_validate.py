@@ -23,10 +23,11 @@ from hyperlabel._base import (
 )
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.moments.decided import decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_auto, solve_ridge
 
 
 class Fold(NamedTuple):
@@ -188,13 +189,16 @@ def cross_validate_ridge(
     Y: sparse.csr_array,
     layout: TargetLayout,
     cv: Any,
-    alphas: list[float],
+    alphas: list[Any],
     scorer: Any,
     route: Any,
     sample_weight: np.ndarray | None,
     groups: Any,
+    cut: Any = 0.0,
 ) -> tuple[FreeCV, Moments | None]:
     """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
+
+    λ = "auto" and `cut` = "auto" are decided anew on each training fold.
 
     On the Gram route the moments of each training fold come by subtraction; on the other routes
     each fold is solved anew (there are no moments, and None is returned for them).
@@ -209,18 +213,29 @@ def cross_validate_ridge(
 
     def fold_model(fold: Fold) -> FoldModel:
         if fold.moments is not None:
-            path: Any = RidgePath(fold.moments, alphas=() if cv == "loo" else alphas)
-            constant = constant_labels(fold.moments.f_sum, fold.moments.weight)
+            announced = () if cv == "loo" or is_auto(alphas[0]) else alphas
+            path: Any = RidgePath(fold.moments, alphas=announced)
+            counts, weight = fold.moments.f_sum, fold.moments.weight
+            chosen = decide_alpha(path, fold.moments, alphas[0])
         else:
             part = None if sample_weight is None else sample_weight[fold.train]
-            labels = Y[fold.train]
-            path = solve_ridge(X[fold.train], labels, alphas=alphas, solver=route, sample_weight=part)
-            constant = constant_labels(*label_counts(labels, part))
-        if isinstance(cv, str):
-            return lambda rows, setting: leave_one_out(path, rows, Y, setting["alpha"], sample_weight)
-        return lambda rows, setting: place_constant_labels(
-            _ridge_map(path.solve(setting["alpha"])).scores(rows), constant
-        )
+            rows, labels = X[fold.train], Y[fold.train]
+            counts, weight = label_counts(labels, part)
+            if is_auto(alphas[0]):
+                path, chosen = solve_auto(rows, labels, solver=route, sample_weight=part)
+            else:
+                path = solve_ridge(rows, labels, alphas=alphas, solver=route, sample_weight=part)
+        constant = constant_labels(counts, weight)
+
+        def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
+            alpha = chosen if is_auto(setting["alpha"]) else setting["alpha"]
+            squares = path.fitted_squares(alpha) if is_auto(cut) else None
+            placed = decide_cut(cut, layout.kind, counts / weight, squares, counts, weight)
+            if isinstance(cv, str):
+                return leave_one_out(path, rows, Y, alpha, sample_weight) - placed
+            return place_constant_labels(_ridge_map(path.solve(alpha)).scores(rows) - placed, constant)
+
+        return scores
 
     summed = route == "gram" or isinstance(cv, str)
     folds = Folds(X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed)

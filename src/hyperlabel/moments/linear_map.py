@@ -6,7 +6,7 @@ predicted. Models that go through a few directions (projections, label spaces) k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,6 +87,15 @@ class LinearMap:
         if not cheap or 8 * d * k > PRODUCT_MAX_BYTES:
             return cls(None, signed(intercept), through)
         return cls(cls.of_targets(np.asarray(basis @ readout), intercept).product, signed(intercept), through)
+
+    def lowered(self, cut: float) -> LinearMap:
+        """Return the map whose scores are lower by `cut`."""
+        if not cut:
+            return self
+        through = self.through
+        if through is not None:
+            through = replace(through, base=through.base - cut)
+        return replace(self, intercept=self.intercept - cut, through=through)
 
     @property
     def coef(self) -> Any:

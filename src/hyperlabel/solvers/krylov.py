@@ -95,7 +95,13 @@ class KrylovSpace:
 
 
 def block_lanczos(
-    operator: Operator, B: np.ndarray, *, alpha: float, tol: float = 1e-6, max_iter: int = 300
+    operator: Operator,
+    B: np.ndarray,
+    *,
+    alpha: float,
+    tol: float = 1e-6,
+    max_iter: int = 300,
+    enough: Callable[[KrylovSpace, bool], bool] | None = None,
 ) -> KrylovSpace:
     """Build the Krylov space until every column's residual is below `tol` at λ = `alpha`.
 
@@ -113,6 +119,9 @@ def block_lanczos(
         Bound on ‖B_c − (A + λI)Z_c‖ / ‖B_c‖ for every column c.
     max_iter : int, default=300
         Bound on the number of block products.
+    enough : callable, default=None
+        In place of the residual at λ = `alpha`: ``enough(space, final)`` after each product says whether to
+        stop; `final` says that the space is complete and will not grow.
 
     Examples
     --------
@@ -141,13 +150,17 @@ def block_lanczos(
         space.spread = max(space.spread, float(np.linalg.norm(diagonal, 2)))
         # What is smaller than the rounding of A is no new direction.
         following, C = orthonormalise(W, floor=space.spread * 10 * float(np.finfo(W.dtype).eps))
-        elimination.push(diagonal.astype(np.float64), space.lower[-1] if space.lower else None)
+        if enough is None:
+            elimination.push(diagonal.astype(np.float64), space.lower[-1] if space.lower else None)
         space.basis.append(Q)
         space.diagonal.append(diagonal.astype(np.float64))
         space.lower.append(C)
-        reached = _relative(np.linalg.norm(space.lower[-1] @ elimination.last(), axis=0), norms)
-        if reached.max(initial=0.0) <= tol:
-            space.converged = True
+        if enough is None:
+            reached = _relative(np.linalg.norm(space.lower[-1] @ elimination.last(), axis=0), norms)
+            space.converged = bool(reached.max(initial=0.0) <= tol)
+        else:
+            space.converged = enough(space, not following.shape[1])
+        if space.converged:
             break
         previous, Q = Q, following
     space.converged |= not Q.shape[1]

@@ -26,6 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread_of_targets
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge_factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath, solve_codes
 from hyperlabel.solvers.ridge_krylov import KrylovPath, krylov_memory
@@ -43,6 +44,7 @@ __all__ = [
     "choose_route",
     "krylov_memory",
     "needs_rows",
+    "solve_auto",
     "solve_codes",
     "solve_ridge",
 ]
@@ -118,6 +120,33 @@ def solve_ridge(
             X, F, alpha=smallest, sample_weight=sample_weight, tol=tol, max_iter=max_iter, dtype=dtype
         )
     raise ValueError(f"Unknown solver {solver!r}: choose 'auto', 'gram', 'samples', 'rows' or 'krylov'.")
+
+
+def solve_auto(
+    X: Any, F: Any, *, solver: Solver = "auto", sample_weight: np.ndarray | None = None, **options: Any
+) -> tuple[Any, float]:
+    """Solve the ridge of F on the rows X at the λ of the largest evidence; return its path and λ.
+
+    Parameters
+    ----------
+    X, F, solver, sample_weight, **options
+        As in `solve_ridge`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 8)); F = X[:, :2] + rng.normal(size=(60, 2))
+    >>> [solve_auto(X, F, solver=s)[1] for s in ("gram", "samples", "krylov")]
+    [10.0, 10.0, 10.0]
+    """
+    route: Any = choose_route(X) if solver == "auto" else solver
+    if route == "krylov":
+        alpha = krylov_alpha(X, F, sample_weight)
+        return solve_ridge(X, F, alphas=(alpha,), solver=route, sample_weight=sample_weight, **options), alpha
+    path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
+    weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
+    return path, path.choose(spread_of_targets(F, sample_weight), degrees(weight, X.shape[0]))
 
 
 def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:

@@ -20,9 +20,10 @@ import numpy as np
 from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, rank_floor
+from hyperlabel.solvers.evidence import alpha_grid, best_alpha, fallback_alpha
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
-from hyperlabel.solvers.tridiagonal import solve_shifted
+from hyperlabel.solvers.tridiagonal import Tridiagonal, solve_shifted
 
 # λ = 0 from a Gram loses κ²ε: 2e-4 at this condition number κ of the rows.
 CONDITION_LIMIT = 1e6
@@ -90,6 +91,7 @@ class FactoredPath:
 
     A: np.ndarray
     null = 0  # eigenvalues of A that are 0 by construction
+    x_mean: np.ndarray
     alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
     n_iter = 1
 
@@ -145,6 +147,29 @@ class FactoredPath:
         solutions = solve_shifted(self.A, rhs, self.alphas)
         return {} if solutions is None else dict(zip(self.alphas, solutions, strict=True))
 
+    def choose(self, total: float, nu: float) -> float:
+        """Return λ of the largest evidence (see `solvers.evidence`); its solution is then at hand.
+
+        `total` is ‖Fc‖², `nu` the degrees of freedom ν.
+        """
+        trace = float(np.trace(self.A))
+        if trace <= 0 or total <= 0:
+            alpha = fallback_alpha(trace, len(self.x_mean))
+            self.alphas = (alpha,)
+            return alpha
+        form, grid = Tridiagonal(self.A, self._rhs()), alpha_grid(trace)
+        left = self._left(np.array([form.quadratic(alpha) for alpha in grid]), grid, total)
+        spectrum = np.maximum(form.eigenvalues(), 0.0)
+        log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in grid])
+        alpha = best_alpha(grid, left, log_det, total, nu)
+        solution = form.solve(alpha)
+        self.alphas, self.__dict__["_announced"] = (alpha,), {} if solution is None else {alpha: solution}
+        return alpha
+
+    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+        """Return q(λ), what the fit leaves of the targets plus the penalty, from tr Tᵀ(A + λI)⁻¹T."""
+        raise AttributeError("A path knows what its right-hand side is.")
+
     def _solution(self, alpha: float) -> np.ndarray:
         """Return (A + λI)⁻¹(right-hand side); kept for the λ last asked for."""
         if alpha in self._announced:
@@ -195,6 +220,17 @@ class RidgePath(FactoredPath):
 
     def _rhs(self) -> np.ndarray:
         return self.centered.xf
+
+    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+        return total - quadratic
+
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column; XcᵀXcW is B − λW."""
+        W = self._solution(alpha)
+        reached = self._rhs() - alpha * W
+        for right in rights:
+            W, reached = dense(W @ right), dense(reached @ right)
+        return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
 
     def solve(self, alpha: float) -> RidgeResult:
         """Solve for one λ."""
@@ -305,6 +341,16 @@ class SamplePath(FactoredPath):
 
     def _rhs(self) -> np.ndarray:
         return self.Fc
+
+    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+        return alphas * quadratic
+
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column; XcW is Fc − λα."""
+        fitted = self.Fc - alpha * self.dual(alpha) if alpha > 0 else self.A @ self.dual(alpha)
+        for right in rights:
+            fitted = dense(fitted @ right)
+        return np.einsum("ij,ij->j", fitted, fitted)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.krylov import KrylovSpace, block_lanczos
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.ridge_factored import RidgeResult
@@ -76,6 +77,7 @@ class KrylovPath:
         F = sparse.csc_array(F) if sparse.issparse(F) else F
         self.spaces = [self._space(F[:, block]) for block in self.blocks]
         self._last: tuple[float, Any] = (-1.0, None)
+        self._solved: tuple[float, Any] = (-1.0, None)
         if not self.converged:
             steps = max(space.n_iter for space in self.spaces)
             warnings.warn(
@@ -113,6 +115,7 @@ class KrylovPath:
         small = self._small(alpha)
         parts = [self._primal(s.expand(y)) for s, (y, _) in zip(self.spaces, small, strict=True)]
         coef = np.hstack(parts)
+        self._solved = (alpha, coef)
         return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:
@@ -134,6 +137,15 @@ class KrylovPath:
         if len(self.spaces) > 1:
             return self.solve(alpha).coef @ right
         return self._primal(self.spaces[0].expand(self._small(alpha)[0][0], right))
+
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column."""
+        if self._solved[0] != alpha:
+            self.solve(alpha)
+        fitted = self.rows.matmat(self._solved[1])
+        for right in rights:
+            fitted = dense(fitted @ right)
+        return np.einsum("ij,ij->j", fitted, fitted, dtype=np.float64)
 
     def residual(self, alpha: float) -> float:
         """Return the largest relative residual over the columns."""

@@ -75,6 +75,13 @@ class RowsPath:
         """Return W·right."""
         return self.V @ ((self.s / (self.s**2 + alpha))[:, None] * (self.target @ right))
 
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column."""
+        fitted = (self.s**2 / (self.s**2 + alpha))[:, None] * self.target
+        for right in rights:
+            fitted = dense(fitted @ right)
+        return np.einsum("ij,ij->j", fitted, fitted)
+
     def residual(self, alpha: float) -> float:
         """Return ‖Xcᵀ(Fc − XcW) − λW‖ / ‖XcᵀFc‖, taken on the rows themselves."""
         coef = self.combine(alpha, np.eye(self.target.shape[1]))

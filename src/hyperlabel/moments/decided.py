@@ -1,0 +1,63 @@
+"""What the shared ridge decides from sums over rows alone: its λ, and one cut for all labels.
+
+Both are functions of the moments (`solvers.evidence`, `solvers.shared_cut`), so every way to the same sums
+decides the same. The cut is kept in the intercepts, all of which it moves by one number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from hyperlabel._params import Rule, number, one_of
+from hyperlabel.solvers.evidence import degrees, spread_of_labels
+from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.shared_cut import shared_cut
+
+Auto = Literal["auto"]
+ALPHA: Rule = number(0) | one_of("auto")
+CUT: Rule = number() | one_of("auto")
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter says "auto"; it may also be a number or a list."""
+    return isinstance(value, str) and value == "auto"
+
+
+def decide_alpha(path: Any, moments: Moments, alpha: Any) -> float:
+    """Return λ of a path over these sums of 0/1 labels: as given, or that of the largest evidence."""
+    if not is_auto(alpha):
+        return float(alpha)
+    return path.choose(spread_of_labels(moments.f_sum, moments.weight), degrees(moments.weight, moments.n))
+
+
+def decide_cut(
+    cut: Any, kind: str, means: np.ndarray, squares: np.ndarray | None, counts: np.ndarray, weight: Any
+) -> float:
+    """Return the cut on the scale ±1: as given, or to predict as many labels as rows carry.
+
+    Parameters
+    ----------
+    cut : float or "auto"
+    kind : str
+        Of the target layout. Classes of a 1-D y exclude each other or are two: their cut stays at 0.
+    means : ndarray of shape (k,)
+        Mean score of each label over the training rows, on the scale 0/1.
+    squares : ndarray of shape (k,) or None
+        Squared distance of the scores from their mean, summed over the rows.
+    counts : ndarray of shape (k,)
+        How often each label comes.
+    weight : float, or ndarray of shape (k,)
+        Number of rows (or sum of weights), for each label where they differ.
+    """
+    if not is_auto(cut):
+        return float(cut)
+    if kind != "multilabel" or squares is None:
+        return 0.0
+    shares = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+    variance = np.divide(squares, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+    slack = 1e-12  # weighted counts are sums of floats
+    shares = np.where(shares <= slack, 0.0, np.where(shares >= 1 - slack, 1.0, shares))
+    found = shared_cut(means, np.sqrt(variance), shares)
+    return 0.0 if found is None else 2.0 * found - 1.0

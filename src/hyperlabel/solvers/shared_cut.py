@@ -1,0 +1,48 @@
+"""One cut for all labels from sums over rows: as many labels predicted as rows carry.
+
+A linear score of label j has mean mⱼ and standard deviation sⱼ over the training rows, both of which
+follow from XᵀX and XᵀY. Taken as normal, it exceeds a cut t in a share Φ((mⱼ − t)/sⱼ) of the rows; t solves
+
+    Σⱼ Φ((mⱼ − t)/sⱼ) = Σⱼ pⱼ,   pⱼ the share of rows that carry label j.
+
+Moving every intercept by the same number leaves each row's ranking of the labels as it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+HALVINGS = 60  # of the bracket: down to the rounding of a float64
+
+
+def shared_cut(means: np.ndarray, spreads: np.ndarray, shares: np.ndarray) -> float | None:
+    """Return t, or None where no label varies.
+
+    Parameters
+    ----------
+    means, spreads : ndarray of shape (k,)
+        Mean and standard deviation of each label's score over the training rows.
+    shares : ndarray of shape (k,)
+        Share of the rows that carry each label; those that are 0 or 1 are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(shared_cut(np.array([0.1, 0.3]), np.array([0.1, 0.1]), np.array([0.1, 0.3])), 6)
+    0.328252
+    """
+    varies = (shares > 0) & (shares < 1)
+    if not varies.any():
+        return None
+    means, spreads, wanted = means[varies], spreads[varies], float(shares[varies].sum())
+    reach = 9.0 * spreads  # Φ is 0 or 1 to rounding beyond
+    low, high = float(np.min(means - reach)) - 1.0, float(np.max(means + reach)) + 1.0
+    floor = np.maximum(spreads, 1e-300)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if ndtr((means - middle) / floor).sum() > wanted:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

@@ -1,0 +1,157 @@
+"""λ of the largest evidence, against Gaussian densities written out, and along every route."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.linalg import helmert
+from scipy.stats import multivariate_normal, norm
+
+from hyperlabel.solvers.evidence import alpha_grid, krylov_alpha, spread_of_targets
+from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_auto
+from hyperlabel.solvers.shared_cut import shared_cut
+
+
+def rows(n, d, k=3, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.geomspace(0.1, 3.0, d) + rng.normal(size=d)
+    scores = X @ rng.normal(size=(d, k)) / np.sqrt(d) + noise * rng.normal(size=(n, k))
+    return X, (scores > np.quantile(scores, 0.7, axis=0)).astype(float)
+
+
+def literal_choice(X, Y):
+    """The grid point with the largest density of the contrasts of Y, noise profiled, no formula shared."""
+    n, k = Y.shape
+    H = helmert(n)  # (n − 1)×n, orthonormal, blind to the mean
+    Z, G = H @ Y, H @ X @ X.T @ H.T
+    grid = alpha_grid(float(np.trace(G)))
+    found = []
+    for alpha in grid:
+        C = np.eye(n - 1) + G / alpha
+        variance = np.sum(Z * np.linalg.solve(C, Z)) / (k * (n - 1))
+        found.append(sum(multivariate_normal.logpdf(z, cov=variance * C) for z in Z.T))
+    return float(grid[int(np.argmax(found))])
+
+
+@pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
+@pytest.mark.parametrize(("n", "d"), [(60, 5), (40, 40), (25, 80)])
+def test_the_choice_maximises_the_density_of_the_labels(n, d, solver):
+    for seed in range(3):
+        X, Y = rows(n, d, seed=seed)
+        path, alpha = solve_auto(X, Y, solver=solver)
+        assert alpha == literal_choice(X, Y)
+        assert path.solve(alpha).residual < 1e-5
+
+
+def test_the_solution_at_the_choice_is_the_ridge_there():
+    X, Y = rows(90, 30)
+    for solver in ("gram", "samples"):
+        path, alpha = solve_auto(X, Y, solver=solver)
+        Xc = X - X.mean(axis=0)
+        direct = np.linalg.solve(Xc.T @ Xc + alpha * np.eye(30), Xc.T @ Y)
+        assert_allclose(path.solve(alpha).coef, direct, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
+def test_a_row_of_weight_two_is_two_rows(solver):
+    X, Y = rows(50, 12)
+    times = np.random.default_rng(1).integers(0, 4, size=50)
+    twice = solve_auto(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0), solver=solver)[1]
+    assert solve_auto(X, Y, solver=solver, sample_weight=times.astype(float))[1] == twice
+
+
+def test_weights_that_are_shares_count_the_rows():
+    X, Y = rows(50, 12)
+    even = np.full(50, 1 / 50)
+    plain, shares = solve_auto(X, Y)[1], solve_auto(X, Y, sample_weight=even)[1]
+    assert abs(np.log10(plain / 50 / shares)) <= 0.25  # the same λ per unit of weight, up to the grid
+
+
+@pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
+def test_columns_of_zeros_and_constant_labels_change_nothing(solver):
+    X, Y = rows(70, 9)
+    plain = solve_auto(X, Y, solver=solver)[1]
+    wide = np.hstack([X, np.zeros((70, 30))])
+    more = np.hstack([Y, np.zeros((70, 2)), np.ones((70, 1))])
+    assert solve_auto(wide, more, solver=solver)[1] == plain
+
+
+@pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
+def test_where_nothing_varies_lambda_is_the_mean_diagonal_or_one(solver):
+    X, Y = rows(30, 4)
+    Xc = X - X.mean(axis=0)
+    assert_allclose(solve_auto(X, np.ones_like(Y), solver=solver)[1], np.trace(Xc.T @ Xc) / 4)
+    assert solve_auto(np.zeros((30, 4)), Y, solver=solver)[1] == 1.0
+
+
+@pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
+def test_an_exact_fit_takes_the_smallest_lambda_of_the_grid(solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    F = X @ rng.normal(size=(6, 3))
+    assert solve_auto(X, F, solver=solver)[1] == alpha_grid(np.sum((X - X.mean(axis=0)) ** 2))[0]
+
+
+def test_sums_added_up_differently_choose_the_same_number():
+    X, Y = rows(300, 20)
+    X += 1e4
+    whole = RidgePath(Moments.from_rows(X, Y)).choose(spread_of_targets(Y, None), 299.0)
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        order = rng.permutation(300)
+        parts = [Moments.from_rows(X[part], Y[part]) for part in np.array_split(order, 7)]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        assert RidgePath(total).choose(spread_of_targets(Y, None), 299.0) == whole
+
+
+def test_random_columns_choose_as_the_whole_spectrum_does_for_many_sparse_labels():
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((400, 900), density=0.03, rng=rng, format="csr")
+    W = rng.normal(size=(900, 150))
+    scores = X @ W
+    Y = sparse.csr_array((scores > np.quantile(scores, 0.95, axis=0)).astype(float))
+    path = SamplePath.from_rows(X, Y)
+    exact = path.choose(spread_of_targets(Y, None), 399.0)
+    assert abs(np.log10(krylov_alpha(X, Y) / exact)) <= 0.2500001  # at most the next grid point
+
+
+def test_fitted_squares_are_those_of_the_training_scores():
+    X, Y = rows(40, 60)
+    right = np.random.default_rng(0).normal(size=(3, 5))
+    Xc = X - X.mean(axis=0)
+    for solver in ("gram", "samples", "krylov", "rows"):
+        path = solve_auto(X, Y, solver=solver)[0] if solver != "rows" else None
+        if path is None:
+            from hyperlabel.solvers.ridge import RowsPath
+
+            path = RowsPath(X, Y)
+        fitted = Xc @ path.solve(2.0).coef
+        assert_allclose(path.fitted_squares(2.0), (fitted**2).sum(axis=0), rtol=1e-6)
+        assert_allclose(path.fitted_squares(2.0, right), ((fitted @ right) ** 2).sum(axis=0), rtol=1e-6)
+
+
+def test_the_shared_cut_predicts_as_many_labels_as_normal_scores_carry():
+    rng = np.random.default_rng(0)
+    shares = rng.uniform(0.01, 0.6, size=40)
+    spreads = rng.uniform(0.02, 0.3, size=40)
+    t = shared_cut(shares, spreads, shares)
+    drawn = shares + spreads * rng.normal(size=(20000, 40))
+    assert_allclose((drawn > t).sum(axis=1).mean(), shares.sum(), rtol=0.01)
+    assert_allclose(norm.sf(t, loc=shares, scale=spreads).sum(), shares.sum(), rtol=1e-9)
+
+
+def test_the_shared_cut_leaves_out_labels_that_do_not_vary():
+    shares, spreads = np.array([0.2, 0.3]), np.array([0.1, 0.2])
+    padded = np.array([0.2, 0.0, 0.3, 1.0])
+    with_constants = shared_cut(padded, np.array([0.1, 0.0, 0.2, 0.0]), padded)
+    assert with_constants == shared_cut(shares, spreads, shares)
+    assert shared_cut(np.array([0.0, 1.0]), np.zeros(2), np.array([0.0, 1.0])) is None
+
+
+def test_labels_whose_scores_do_not_vary_still_have_a_cut():
+    shares = np.array([0.2, 0.4])
+    t = shared_cut(shares, np.zeros(2), shares)  # every row scores .2 and .4: one of two labels at most
+    assert t >= 0.2
