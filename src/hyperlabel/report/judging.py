@@ -11,10 +11,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import score_rows
-from hyperlabel.decision import global_cut, per_label_cuts, precision_cuts, proportional_cuts
-from hyperlabel.meta import ThresholdTuner, out_of_fold_scores
+from hyperlabel.decision import global_cut, per_label_cuts, proportional_cuts
+from hyperlabel.meta import ThresholdTuner
 from hyperlabel.meta._wrapping import brings_scores
 from hyperlabel.meta.updating import walk
+from hyperlabel.model_selection import out_of_fold_scores
 from hyperlabel.report.model_numbers import Judged
 
 
@@ -82,11 +83,9 @@ def _cuts(inside: Any, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndar
 
 def _tuning(inside: Any) -> Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None:
     """Return how the model's cuts follow from scores; None where they were not tuned."""
-    if not isinstance(inside, ThresholdTuner):
-        return None
+    if not isinstance(inside, ThresholdTuner) or hasattr(inside, "promises_"):
+        return None  # the cuts of a promise come from rows of their own
     scoring, strategy = inside.scoring, inside.strategy
-    if strategy == "precision_at_least":
-        return lambda scores, Y: precision_cuts(scores, Y, inside.precision).cuts
     if strategy == "proportional":
         return lambda scores, Y: proportional_cuts(scores, Y)
     if strategy == "global":
