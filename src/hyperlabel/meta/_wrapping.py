@@ -27,7 +27,6 @@ from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
 
-
 HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
 
 
