@@ -21,11 +21,10 @@ from benchmarks._timing import show
 from hyperlabel import BinaryRelevance
 from hyperlabel.datasets import load_debtags
 from hyperlabel.decision import (
-    promise_overall_precision,
-    promise_overall_recall,
     promise_precision,
     promise_recall,
 )
+from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import divide_units
 from hyperlabel.meta._wrapping import held_out_rows
 

@@ -7,11 +7,10 @@ import pytest
 from scipy import sparse, stats
 
 from hyperlabel.decision import (
-    promise_overall_precision,
-    promise_overall_recall,
     promise_precision,
     promise_recall,
 )
+from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import divide_units, rows_needed
 
 RATE, SHIFT = 0.1, 2.5

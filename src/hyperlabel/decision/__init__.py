@@ -10,7 +10,6 @@ from hyperlabel.decision.cuts import (
     proportional_cuts,
 )
 from hyperlabel.decision.label_set_size import LabelSetSize, set_size_targets
-from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import Promises, promise_precision, promise_recall
 from hyperlabel.decision.quality import LabelQuality, label_quality
 
@@ -22,8 +21,6 @@ __all__ = [
     "proportional_cuts",
     "promise_precision",
     "promise_recall",
-    "promise_overall_precision",
-    "promise_overall_recall",
     "best_k",
     "decide",
     "Sigmoid",

@@ -156,6 +156,7 @@ def _stake(z: np.ndarray, precision: float, most: int) -> tuple[float, float]:
 
 def _wealth(entries: _Entries, cut: float, most: int, stake: float, precision: float) -> float:
     """Return the log of the greatest wealth on the way through the units."""
+    stake = min(stake, 0.95 / (precision * max(most, 1)))  # nobody may lose more than all
     predicted, wrong = entries.sums(cut, most)
     return float(np.cumsum(np.log1p(-stake * (wrong - (1 - precision) * predicted))).max(initial=0.0))
 

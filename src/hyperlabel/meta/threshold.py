@@ -22,12 +22,11 @@ from hyperlabel.decision import (
     expected_f1_sets,
     global_cut,
     per_label_cuts,
-    promise_overall_precision,
-    promise_overall_recall,
     promise_precision,
     promise_recall,
     proportional_cuts,
 )
+from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
 from hyperlabel.meta._wrapping import WrappingClassifier
 
