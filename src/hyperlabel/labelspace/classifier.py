@@ -25,17 +25,24 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
-from hyperlabel._params import check_params, number
+from hyperlabel._params import check_params
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
+from hyperlabel.labelspace.ridge_codes import (
+    RidgeOfCodes,
+    codes_from_rows,
+    codes_from_sums,
+    through_labels,
+)
 from hyperlabel.moments.blocks import refuse_large
+from hyperlabel.moments.decided import ALPHA, CUT, Auto, decide_alpha, is_auto
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_codes, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, RidgeResult
 
 
 @dataclass(frozen=True)
@@ -86,12 +93,15 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     encoder_: Any
     residual_: float
     regressor: Any
-    alpha: float
+    alpha: float | Auto
+    alpha_: float
+    cut: float | Auto = 0.0
+    cut_: float
     # how the dimension is chosen by classifiers without parameters for it
     scoring: Any = None
     candidates: Any = None
     cv: Any = 3
-    _rules: ClassVar = {"alpha": number(0)}
+    _rules: ClassVar = {"alpha": ALPHA, "cut": CUT}
     _inner = "regressor"
     # where the parameters that FreeSearchCV may search live
     _free_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
@@ -137,32 +147,34 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         return self
 
     def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, per_row: float) -> None:
-        self.encoder_ = encoder.fit(Y, X)
-        if self.regressor is not None:
-            H = dense(encoder.transform(Y))
-            self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
+        if self.regressor is None:
+            found = codes_from_rows(encoder, self._told, self.alpha, X, Y)
+            self._keep(encoder, found, np.asarray(Y.sum(axis=0)), Y.shape[0], per_row)
             return
-        alpha = float(self.alpha)
-        # At λ = 0 the rows themselves may have to answer.
-        linear = isinstance(encoder, FlatEncoder) and choose_route(X) == "gram" and alpha > 0
-        # XᵀY (d×K), which gives XᵀH for codes linear in y, may be smaller than the codes H (n×M)
-        if linear and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
-            sums = Moments.from_rows(X, Y).centered()
-            codes = solve_codes(sums, encoder.components_, encoder.offset_, alpha)
-        else:
-            codes = solve_ridge(X, encoder.transform(Y), alphas=(alpha,)).solve(alpha)
-        self._codes_, self.residual_ = codes, codes.residual
-        if isinstance(encoder, FlatEncoder):
-            P, offset = encoder.components_, encoder.offset_
-            self._map_ = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
+        H = dense(encoder.fit(Y, X).transform(Y))
+        self.encoder_, self.cut_ = encoder, 0.0 if is_auto(self.cut) else float(self.cut)
+        self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
     def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
         """Fit encoder and ridge from sums over the rows alone."""
-        self.encoder_ = encoder.fit_sums(moments)
-        P, offset = encoder.components_, encoder.offset_
-        codes = solve_codes(moments.centered(), P, offset, float(self.alpha))
-        self._codes_, self.residual_ = codes, codes.residual
-        self._map_ = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
+        found = codes_from_sums(encoder, self._told, self.alpha, moments)
+        self._keep(encoder, found, moments.f_sum, moments.weight, per_row)
+
+    def _told(self, encoder: Any, alpha: float) -> Any:
+        """Return the encoder, told λ where the ridge's λ is its own."""
+        return encoder
+
+    def _keep(
+        self, encoder: Any, found: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
+    ) -> None:
+        codes = found.codes
+        self.encoder_, self.alpha_, self._codes_, self.residual_ = encoder, found.alpha, codes, codes.residual
+        self.cut_ = 0.0 if is_auto(self.cut) else float(self.cut)
+        if isinstance(encoder, FlatEncoder):
+            P, offset = encoder.components_, encoder.offset_
+            whole = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
+            self.cut_ = found.cut(self.cut, self._layout.kind, P, offset, counts, weight)
+            self._map_ = whole.lowered(self.cut_)
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
 
@@ -226,6 +238,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path = RidgePath(moments)
         fitted: dict[str, FlatEncoder] = {}
+        decided: dict[Any, float] = {}
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
             model = clone(self).set_params(**{self._free_params[name]: setting[name] for name in setting})
@@ -233,13 +246,17 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             M = getattr(encoder, "n_components", None)
             if M is not None:
                 encoder.set_params(n_components=None)  # components are nested: one fit holds every M
+            if model.alpha not in decided:
+                decided[model.alpha] = decide_alpha(path, moments, model.alpha)
+            encoder = model._told(encoder, decided[model.alpha])
             key = repr(sorted(encoder.get_params().items()))
             if key not in fitted:
                 fitted[key] = encoder.fit_sums(moments)
             P, offset = fitted[key].components_[:M], fitted[key].offset_
-            W = path.combine(float(model.alpha), P.T)
-            codes = P @ (path.f_mean - offset) - path.x_mean @ W
-            return LinearMap.through_directions(W, codes, P, offset)
+            found = through_labels(path, P, offset, decided[model.alpha])
+            cut = found.cut(model.cut, self._layout.kind, P, offset, moments.f_sum, moments.weight)
+            through = LinearMap.through_directions(found.codes.coef, found.codes.intercept, P, offset)
+            return through.lowered(cut)
 
         return fold_map
 
@@ -270,7 +287,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def _scores(self, X: Any) -> np.ndarray:
         if hasattr(self, "_map_"):
             return self._map_.scores(X)
-        return signed(self.encoder_.inverse_transform(self._codes(X)))
+        return signed(self.encoder_.inverse_transform(self._codes(X))) - self.cut_
 
     def predict_codes(self, X: Any) -> np.ndarray:
         """Return r(x), the predicted codes of each row.
@@ -340,8 +357,11 @@ class LabelSpaceClassifier(EncodedClassifier):
         None is the identity, that is binary relevance.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float, default=1.0
-        The ridge λ of the default regressor.
+    alpha : float or "auto", default=1.0
+        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
+    cut : float or "auto", default=0.0
+        What is subtracted from every score; "auto" as in `BinaryRelevance` with a flat encoder and the
+        default regressor, 0 otherwise.
     scoring, candidates, cv
         How ``n_components="auto"`` of a flat encoder is chosen: see `PLST`.
 
@@ -356,6 +376,10 @@ class LabelSpaceClassifier(EncodedClassifier):
         codes are predicted first.
     intercept_ : ndarray of shape (n_labels,)
         Scores of a row of zeros.
+    alpha_ : float
+        The λ of the default ridge.
+    cut_ : float
+        The cut used; `intercept_` holds it already.
     residual_ : float
         Certificate: relative residual of the normal equations of the default ridge.
     dimension_path_ : dict
@@ -384,7 +408,8 @@ class LabelSpaceClassifier(EncodedClassifier):
         encoder: Any = None,
         regressor: Any = None,
         *,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
+        cut: float | Auto = 0.0,
         scoring: Any = None,
         candidates: Any = None,
         cv: Any = 3,
@@ -392,6 +417,7 @@ class LabelSpaceClassifier(EncodedClassifier):
         self.encoder = encoder
         self.regressor = regressor
         self.alpha = alpha
+        self.cut = cut
         self.scoring = scoring
         self.candidates = candidates
         self.cv = cv

@@ -17,13 +17,13 @@ from sklearn.base import clone
 
 from hyperlabel._base import KnownScores, constant_labels
 from hyperlabel._validation import TargetLayout
+from hyperlabel.labelspace.ridge_codes import codes_from_rows, codes_from_sums
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import GRAM_MAX
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.prefix_scores import score_prefixes
-from hyperlabel.solvers.ridge import solve_codes, solve_ridge
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
 WALKED = {
@@ -110,9 +110,7 @@ def _score_fold(
     if fold.moments is None:
         R, counts, n_rows = _predict_rows(model, encoder, X[fold.train], Y[fold.train], test)
     else:
-        encoder.fit_sums(fold.moments)
-        P, offset = encoder.components_, encoder.offset_
-        ridge = solve_codes(fold.moments.centered(), P, offset, float(model.alpha))
+        ridge = codes_from_sums(encoder, model._told, model.alpha, fold.moments).codes
         R = dense(test @ ridge.coef) + ridge.intercept
         counts, n_rows = fold.moments.f_sum, fold.moments.weight
     base = encoder.offset_ - 0.5 + FAR * constant_labels(counts, n_rows)
@@ -127,12 +125,11 @@ def _predict_rows(
     model: Any, encoder: Any, X: Any, Y: sparse.csr_array, test: Any
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Codes predicted for the test rows and how often each label came, where sums do not tell or fit."""
-    H = encoder.fit(Y, X).transform(Y)
     counts = Y.sum(axis=0)
     if model.regressor is None:
-        ridge = solve_ridge(X, H, alphas=(float(model.alpha),)).solve(float(model.alpha))
+        ridge = codes_from_rows(encoder, model._told, model.alpha, X, Y).codes
         return dense(test @ ridge.coef) + ridge.intercept, counts, Y.shape[0]
-    H = dense(H)
+    H = dense(encoder.fit(Y, X).transform(Y))
     fitted = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
     return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1), counts, Y.shape[0]
 

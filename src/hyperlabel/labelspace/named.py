@@ -13,6 +13,7 @@ from hyperlabel.labelspace.encoders import (
     PrincipalEncoder,
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
+from hyperlabel.moments.decided import ALPHA, Auto, is_auto
 
 AUTO = COMPONENTS | one_of("auto")
 
@@ -44,8 +45,10 @@ class PLST(EncodedClassifier):
         The reference point o.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float, default=1.0
-        The ridge λ of the default regressor.
+    alpha : float or "auto", default=1.0
+        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
+    cut : float or "auto", default=0.0
+        What is subtracted from every score: see `BinaryRelevance`.
     scoring : str or callable, default=None
         What "auto" maximises: nDCG@5 (None), any name of `hyperlabel.metrics.get_scorer_names`,
         or ``scorer(estimator, X, y) -> float``. On sparse labels the Hamming loss is a poor guide:
@@ -64,6 +67,8 @@ class PLST(EncodedClassifier):
     dimension_path_ : dict
         After "auto": ``n_components``, ``mean``, ``spread`` and ``fold_scores`` of the held-out
         metric for each M, and ``chosen``: the M of the highest mean (the smallest of equals).
+    alpha_, cut_ : float
+        λ of the default ridge and the cut, as in `BinaryRelevance`.
     coef_, intercept_, residual_
         Weights of the scores (n_labels × n_features) and the certificate of the default ridge, as in
         `LabelSpaceClassifier`.
@@ -91,7 +96,8 @@ class PLST(EncodedClassifier):
         *,
         reference: Literal["mean", "origin"] = "mean",
         regressor: Any = None,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
+        cut: float | Auto = 0.0,
         scoring: Any = None,
         candidates: Any = None,
         cv: Any = 3,
@@ -100,6 +106,7 @@ class PLST(EncodedClassifier):
         self.reference = reference
         self.regressor = regressor
         self.alpha = alpha
+        self.cut = cut
         self.scoring = scoring
         self.candidates = candidates
         self.cv = cv
@@ -121,8 +128,10 @@ class CPLST(EncodedClassifier):
         M, at most the rank, which None stands for; "auto" chooses on held-out folds.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float, default=1.0
-        The ridge λ, of the encoder and of the default regressor.
+    alpha : float or "auto", default=1.0
+        The ridge λ, of the encoder and of the default regressor; "auto" as in `BinaryRelevance`.
+    cut : float or "auto", default=0.0
+        What is subtracted from every score: see `BinaryRelevance`.
     scoring, candidates, cv
         How "auto" chooses: see `PLST`.
 
@@ -132,6 +141,8 @@ class CPLST(EncodedClassifier):
         The fitted encoder: `components_`, `offset_`, `eigenvalues_`.
     dimension_path_ : dict
         After "auto": see `PLST`.
+    alpha_, cut_ : float
+        λ of the default ridge and the cut, as in `BinaryRelevance`.
     coef_, intercept_, residual_
         Weights of the scores (n_labels × n_features) and the certificate of the default ridge, as in
         `LabelSpaceClassifier`.
@@ -150,14 +161,15 @@ class CPLST(EncodedClassifier):
     (2, 5)
     """
 
-    _rules: ClassVar = ConditionalPrincipalEncoder._rules | {"n_components": AUTO}
+    _rules: ClassVar = ConditionalPrincipalEncoder._rules | {"n_components": AUTO, "alpha": ALPHA}
 
     def __init__(
         self,
         n_components: int | Literal["auto"] | None = "auto",
         *,
         regressor: Any = None,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
+        cut: float | Auto = 0.0,
         scoring: Any = None,
         candidates: Any = None,
         cv: Any = 3,
@@ -165,12 +177,17 @@ class CPLST(EncodedClassifier):
         self.n_components = n_components
         self.regressor = regressor
         self.alpha = alpha
+        self.cut = cut
         self.scoring = scoring
         self.candidates = candidates
         self.cv = cv
 
     def _encoder(self) -> ConditionalPrincipalEncoder:
-        return ConditionalPrincipalEncoder(self.n_components, alpha=self.alpha)
+        alpha: Any = 1.0 if is_auto(self.alpha) else self.alpha
+        return ConditionalPrincipalEncoder(self.n_components, alpha=alpha)
+
+    def _told(self, encoder: Any, alpha: float) -> Any:
+        return encoder.set_params(alpha=alpha)
 
 
 class PartialBinaryRelevance(EncodedClassifier):
@@ -184,8 +201,10 @@ class PartialBinaryRelevance(EncodedClassifier):
         What the discarded labels decode to: absent, or their frequency.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float, default=1.0
-        The ridge λ of the default regressor.
+    alpha : float or "auto", default=1.0
+        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
+    cut : float or "auto", default=0.0
+        What is subtracted from every score: see `BinaryRelevance`.
 
     Attributes
     ----------
@@ -213,12 +232,14 @@ class PartialBinaryRelevance(EncodedClassifier):
         *,
         reference: Literal["origin", "mean"] = "origin",
         regressor: Any = None,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
+        cut: float | Auto = 0.0,
     ) -> None:
         self.n_components = n_components
         self.reference = reference
         self.regressor = regressor
         self.alpha = alpha
+        self.cut = cut
 
     def _encoder(self) -> FrequentLabelsEncoder:
         return FrequentLabelsEncoder(self.n_components, reference=self.reference)
@@ -239,8 +260,8 @@ class CompressedSensing(EncodedClassifier):
         "best_vertex" flips the labels that most rows carry, which makes the sets sparser.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float, default=1.0
-        The ridge λ of the default regressor.
+    alpha : float or "auto", default=1.0
+        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
     random_state : int or None, default=None
         Which rows and columns of the Hadamard matrix; None is 0.
 
@@ -272,7 +293,7 @@ class CompressedSensing(EncodedClassifier):
         sparsity: int | None = None,
         reference: Literal["origin", "best_vertex"] = "origin",
         regressor: Any = None,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components

@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from hyperlabel._base import constant_labels, label_counts
 from hyperlabel.moments.decided import is_auto
 from hyperlabel.moments.linear_map import LinearMap, not_linear
-from hyperlabel.solvers.ridge import RidgeResult, Solver, solve_auto, solve_ridge
+from hyperlabel.solvers.ridge import RidgeResult, Solver, choose_alpha, solve_ridge
 
 
 def fit_labels(
@@ -92,7 +92,7 @@ def solve_known(
     if is_auto(alpha):
         share = np.divide(counts, weight, out=np.zeros(len(weight)), where=weight > 0)
         filled = sparse.csr_array(Y + unknown.astype(np.float64) @ sparse.diags_array(share))
-        _, alpha = solve_auto(X, filled, solver=solver, sample_weight=weights)
+        alpha = choose_alpha(X, filled, solver=solver, sample_weight=weights)
     coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
     squares, residual, taken = np.zeros(Y.shape[1]), 0.0, "gram"
     patterns: dict[bytes, list[int]] = {}

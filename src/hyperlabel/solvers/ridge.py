@@ -28,7 +28,14 @@ from scipy import sparse
 
 from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread_of_targets
 from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge_factored import CrossPath, Path, RidgePath, RidgeResult, SamplePath, solve_codes
+from hyperlabel.solvers.ridge_factored import (
+    CrossPath,
+    Path,
+    RidgePath,
+    RidgeResult,
+    SamplePath,
+    path_of_codes,
+)
 from hyperlabel.solvers.ridge_krylov import KrylovPath, krylov_memory
 from hyperlabel.solvers.ridge_rows import ROWS_BYTES, RowsPath
 
@@ -41,11 +48,12 @@ __all__ = [
     "RowsPath",
     "SamplePath",
     "Solver",
+    "choose_alpha",
     "choose_route",
     "krylov_memory",
     "needs_rows",
+    "path_of_codes",
     "solve_auto",
-    "solve_codes",
     "solve_ridge",
 ]
 
@@ -147,6 +155,15 @@ def solve_auto(
     path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
     weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
     return path, path.choose(spread_of_targets(F, sample_weight), degrees(weight, X.shape[0]))
+
+
+def choose_alpha(
+    X: Any, F: Any, *, solver: Solver = "auto", sample_weight: np.ndarray | None = None
+) -> float:
+    """Return the λ of the largest evidence of F on the rows X, alone."""
+    if (choose_route(X) if solver == "auto" else solver) == "krylov":
+        return krylov_alpha(X, F, sample_weight)
+    return solve_auto(X, F, solver=solver, sample_weight=sample_weight)[1]
 
 
 def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:

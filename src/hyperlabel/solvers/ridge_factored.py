@@ -268,15 +268,15 @@ class RidgePath(FactoredPath):
         return RidgeResult(coef, intercept, self.residual(alpha))
 
 
-def solve_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alpha: float) -> RidgeResult:
-    """Solve the ridge from X to the codes P(f − o) of the targets, from sums over the rows alone.
+def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alpha: float) -> RidgePath:
+    """Return the path from X to the codes P(f − o) of the targets, from sums over the rows alone.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.hstack([X, -X])
     >>> moments = Moments.from_rows(X, F).centered()
-    >>> solve_codes(moments, np.array([[1.0, -1.0]]), np.zeros(2), 2.0).coef.round(6)
+    >>> path_of_codes(moments, np.array([[1.0, -1.0]]), np.zeros(2), 2.0).solve(2.0).coef.round(6)
     array([[1.]])
     """
     codes = replace(
@@ -285,7 +285,7 @@ def solve_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alp
         xf=np.asarray((P @ moments.xf.T).T),
         ff=None,
     )
-    return RidgePath(codes, alphas=(alpha,)).solve(alpha)
+    return RidgePath(codes, alphas=(alpha,))
 
 
 class SamplePath(FactoredPath):
