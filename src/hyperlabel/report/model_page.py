@@ -44,7 +44,7 @@ class PageOptions:
     max_rows: int = 5000
     prune: float = 0.0
     live: dict[str, Any] | None = None
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def model_report(
