@@ -58,8 +58,8 @@ def table_columns(path: str, options: dict[str, str | None]) -> list[ColumnFacts
         for name in names:
             seen = distinct.setdefault(name, set())
             for cell in cells.column(name):
-                text = "" if cell is None else str(cell).strip()
-                if not text or text == "nan" or text == "[]":
+                text = "; ".join(map(str, cell)) if isinstance(cell, list) else str(cell or "").strip()
+                if not text or text == "nan":
                     missing[name] += 1
                     continue
                 numeric[name] += _is_number(text)
