@@ -7,10 +7,10 @@ from scipy import sparse
 from hyperlabel.report.model_numbers import (
     EDGES,
     Judged,
+    calibration,
     calibration_errors,
     cut_table,
     label_map,
-    probabilities,
     review_order,
     worth,
 )
@@ -79,7 +79,7 @@ def test_intervals_narrow_with_rows_and_probabilities_are_honest():
     few, many = _judged(200), _judged(5000)
     width = [np.diff(worth(j)["measures"]["f1_micro"][1:])[0] for j in (few, many)]
     assert width[1] < 0.5 * width[0]
-    p = probabilities(many)
+    p = calibration(many)(many.scores)
     assert calibration_errors(many, p).max() < 0.05
     order = review_order(many, p)
     doubt = np.abs(p - many.Y.toarray()).max(axis=1)

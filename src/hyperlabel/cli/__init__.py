@@ -20,7 +20,8 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
     "compare": ("hyperlabel.cli.compare", "compare", "Compare methods on your data and write a report."),
     "reproduce": ("hyperlabel.cli.reproduce", "reproduce", "Reproduce the papers' tables and figures."),
-    "report": ("hyperlabel.cli.report", "report", "Write the report of a results file again."),
+    "report": ("hyperlabel.cli.report", "report", "Write the page of a model, or a comparison again."),
+    "serve": ("hyperlabel.cli.serve", "serve", "Serve models over HTTP, as Annif does."),
     "data": ("hyperlabel.cli.data", "data", "Look at data files, convert them, split them."),
     "doctor": ("hyperlabel.cli.doctor", "doctor", "Check this installation."),
 }

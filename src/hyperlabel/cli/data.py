@@ -67,6 +67,28 @@ def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
 
 
 @data.command()
+@click.argument("file")
+@input_options
+@click.option("-o", "--out", default="data.html", show_default=True, help="The page.")
+def report(file: str, out: str, **options: str | None) -> None:
+    """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
+    from hyperlabel._files import write_text
+    from hyperlabel.cli._input import read_file
+    from hyperlabel.cli._progress import step
+    from hyperlabel.datasets import data_format
+    from hyperlabel.report.data_page import data_report, table_columns
+
+    with step(f"reading {file}"):
+        found, settled = read_file(file, options)
+        is_table = Path(file).exists() and data_format(file) == "table"
+        columns = table_columns(file, settled) if is_table else []
+    with step("drawing"):
+        html = data_report(found, Path(file).name, columns)
+    write_text(Path(out), html)
+    click.echo(f"Report: {out}")
+
+
+@data.command()
 @click.argument("source")
 @click.argument("target")
 @input_options

@@ -33,8 +33,9 @@ _SHOWN = (
 @click.argument("data")
 @config_option
 @click.option("--worst", default=0, show_default=True, help="Also list so many labels with the lowest F1.")
+@click.option("--report", "page", help="Also write a page: every cut of every label, the worst rows, a map.")
 @click.option("--json", "as_json", is_flag=True, help="Print every measure as JSON.")
-def evaluate(model: str, data: str, worst: int, as_json: bool) -> None:
+def evaluate(model: str, data: str, worst: int, page: str | None, as_json: bool) -> None:
     """Measure MODEL on the labelled rows of DATA (- reads stdin)."""
     from hyperlabel.cli._columns import plural
     from hyperlabel.cli._model import aligned_labels, open_model, read_rows
@@ -58,6 +59,10 @@ def evaluate(model: str, data: str, worst: int, as_json: bool) -> None:
         rows = file.columns.inputs(table)
         predicted = file.predict(rows)
         values = measure(Y, predicted, file.scores(rows))
+    if page is not None:
+        from hyperlabel.cli.report import held_out_page
+
+        held_out_page(file, table, data, page)
     found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
     per_label = _worst(Y, predicted, names, worst) if worst else []
     if as_json:

@@ -68,30 +68,42 @@ def report(
 
 def model_html(model: str, data: str, scores: str | None, no_texts: bool, options: Any) -> str:
     """Return the page of a model file on labelled rows."""
-    from dataclasses import replace
-
-    from hyperlabel.cli._model import aligned_labels, open_model, read_rows
+    from hyperlabel.cli._model import open_model, read_rows
     from hyperlabel.cli._progress import step
-    from hyperlabel.report.judging import judge
-    from hyperlabel.report.model_page import model_report
 
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
         table = read_rows(data, file.columns, labelled=True)
+    return page_of(file, table, data, scores, no_texts, options)
+
+
+def held_out_page(file: Any, table: Any, data: str, page: str) -> None:
+    """Write the page of a loaded model on rows that count as unseen."""
+    from hyperlabel.report.model_page import PageOptions
+
+    write_text(Path(page), page_of(file, table, data, "held-out", False, PageOptions()))
+    click.echo(f"Report: {page}", err=True)
+
+
+def page_of(file: Any, table: Any, data: str, scores: str | None, no_texts: bool, options: Any) -> str:
+    """Return the page of a loaded model on loaded rows."""
+    from dataclasses import replace
+
+    from hyperlabel.cli._model import aligned_labels
+    from hyperlabel.cli._progress import step
+    from hyperlabel.report.judging import judge
+    from hyperlabel.report.model_page import model_report
+
     columns = file.columns
     Y, unknown = aligned_labels(table, columns.label_names)
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
-    rows = columns.inputs(table)
     with step("judging every cut"):
-        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
-    shown = {
-        "what": f"{columns.method} model",
-        "rows": f"{len(table)} rows of {Path(data).name}, scored {judged.kind}",
-        "unknown": f"{len(unknown)} labels unknown to the model left out" if unknown else "",
-    }
-    facts = {"model": Path(model).name, "shown": {key: text for key, text in shown.items() if text}}
+        judged = judge(file.model, columns.inputs(table), Y, scores, n_rows=columns.rows, groups=table.groups)
+    shown = [f"{columns.method} model", f"{len(table)} rows of {Path(data).name}, scored {judged.kind}"]
+    if unknown:
+        shown.append(f"{len(unknown)} labels unknown to the model left out")
     names = ["text", *columns.feature_names] if columns.text and columns.n_features else columns.feature_names
     with step("drawing"):
         return model_report(
@@ -99,9 +111,9 @@ def model_html(model: str, data: str, scores: str | None, no_texts: bool, option
             judged,
             columns.label_names,
             _page_rows(table, columns, no_texts),
-            title=f"{Path(model).stem} on {Path(data).stem}",
+            title=f"{Path(file.path).stem} on {Path(data).stem}",
             feature_names=names or None,
-            options=replace(options, facts=facts),
+            options=replace(options, facts={"model": Path(file.path).name, "shown": shown}),
         )
 
 

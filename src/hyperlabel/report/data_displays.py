@@ -64,7 +64,7 @@ class LabelScoresDisplay(Display):
         for row, j in enumerate(order):
             value = float(np.nan_to_num(self.f1[j]))
             beside(ax, f"{value:.2f}", value, row, (3, 0), va="center")
-        ax.set_yticks(rows, [f"{shorten(self.names[j])} ({self.actual[j]})" for j in order], fontsize=8)
+        ax.set_yticks(rows, [f"{shorten(self.names[j], 44)} ({self.actual[j]})" for j in order], fontsize=8)
         if len(self.names) > self.most:
             ax.axhline(len(order) / 2 - 0.5, color="C1", lw=1, ls="--")
         ax.set(xlim=(0, 1.08), xlabel="F1 of the label (rows with the label in brackets)")
@@ -114,9 +114,9 @@ class CooccurrenceDisplay(Display):
             shown, cmap="cividis", vmin=0.0, vmax=max(0.05, float(np.nanmax(shown, initial=0.0)))
         )
         ax.figure.colorbar(image, ax=ax, label="share of the row's rows", shrink=0.8)
-        names = [shorten(name, 18) for name in self.names]
-        ax.set_xticks(range(k), names, rotation=90, fontsize=7)
-        ax.set_yticks(range(k), names, fontsize=7)
+        names = [shorten(name, 30) for name in self.names]
+        ax.set_xticks(range(k), names, rotation=90, fontsize=8)
+        ax.set_yticks(range(k), names, fontsize=8)
         ax.grid(visible=False)
         return self
 

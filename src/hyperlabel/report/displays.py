@@ -302,7 +302,7 @@ class DifferenceDisplay(Display):
 
 
 class CostDisplay(Display):
-    """Time against quality: one point per method; down is faster, right is better.
+    """Quality against time: one point per method; up is better, left is faster.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ class CostDisplay(Display):
     --------
     >>> from hyperlabel.report import CostDisplay
     >>> shown = CostDisplay(["ridge", "SVM"], [0.61, 0.63], [0.1, 9.0], scoring="f1_macro").plot()
-    >>> shown.ax_.get_yscale()
+    >>> shown.ax_.get_xscale()
     'log'
     """
 
@@ -351,18 +351,18 @@ class CostDisplay(Display):
         quality = -self.scores if self.lower else self.scores
         order = np.argsort(self.seconds, kind="stable")
         front = [i for n, i in enumerate(order) if n == 0 or quality[i] > quality[order[:n]].max()]
-        ax.plot(self.scores[front], self.seconds[front], color="C1", lw=1.2, marker="", linestyle="--")
-        ax.plot(self.scores, self.seconds, linestyle="none", marker="o", color="C0")
-        middle = (self.scores.min() + self.scores.max()) / 2
-        ax.set_yscale("log")
-        for i, row in _spaced(np.log10(np.maximum(self.seconds, 1e-6))):
-            right = (self.scores[i] > middle) != self.lower
-            side = "right" if right else "left"
+        ax.plot(self.seconds[front], self.scores[front], color="C1", lw=1.2, marker="", linestyle="--")
+        ax.plot(self.seconds, self.scores, linestyle="none", marker="o", color="C0")
+        logs = np.log10(np.maximum(self.seconds, 1e-6))
+        ax.set_xscale("log")
+        for i, row in _spaced(quality):
+            right = logs[i] > (logs.min() + logs.max()) / 2
             offset = (-7 if right else 7, row)
-            beside(ax, self.names[i], self.scores[i], self.seconds[i], offset, ha=side, va="center")
+            side = "right" if right else "left"
+            beside(ax, self.names[i], self.seconds[i], self.scores[i], offset, ha=side, va="center")
         if self.lower:
-            ax.invert_xaxis()
-        ax.set(xlabel=f"{self.scoring} (right is better)", ylabel="seconds per fit (down is faster)")
+            ax.invert_yaxis()
+        ax.set(xlabel="seconds per fit (left is faster)", ylabel=f"{self.scoring} (up is better)")
         return self
 
 

@@ -21,7 +21,7 @@ from hyperlabel.report.page import (
     render,
     words,
 )
-from hyperlabel.report.summary import answers, direction, join, splits_text
+from hyperlabel.report.summary import answers, direction, hero, join, splits_text, without_folders
 
 
 def comparison_report(comparison: Comparison, *, title: str | None = None) -> str:
@@ -73,6 +73,8 @@ def comparison_report(comparison: Comparison, *, title: str | None = None) -> st
         answers(c),
         parts,
         f"Made by hyperlabel {__version__}. This file needs no network.",
+        hero(c),
+        c.datasets,
     )
     return render(page)
 
@@ -130,9 +132,13 @@ def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[An
         )
     )
     failures = [f"{r.id}: {text}" for r in results for text in r.failures]
+    command = without_folders(record["command"])
     answers.append(Answer("What failed?", "; ".join(failures) or "Nothing failed."))
     answers.append(
-        Answer("How do I repeat it?", Markup("Run <code>{}</code>.").format(escape(record["command"] or "…")))
+        Answer(
+            "How do I repeat it?",
+            Markup("Run <code>{}</code>.").format(escape(command or "…")),
+        )
     )
     return answers
 

@@ -30,8 +30,6 @@ def judge(
     own = is_own(model, Y, n_rows) if scores is None else scores == "out-of-fold"
     inside = model[-1]
     found = _out_of_fold(inside, model[:-1].transform(rows), Y, groups) if own else score_rows(model, rows)
-    known = np.isfinite(found).all(axis=1)  # rows of the first block of a time-ordered split have none
-    found, Y = found[known], Y[known]
     cuts, rule = _cuts(inside, found, Y)
     promised = getattr(inside, "strategy", "") == "precision_at_least"
     return Judged(
@@ -62,7 +60,7 @@ def _out_of_fold(inside: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.nd
     fitted = inside.estimator_ if tuner else inside
     estimator = clone(inside.estimator if tuner else inside)
     if not brings_scores(estimator):
-        return out_of_fold_scores(estimator, X, Y, groups=groups)
+        return out_of_fold_scores(estimator, X, Y, cv=inside.cv if tuner else None, groups=groups)
     folds = min(5, Y.shape[0]) if estimator.cv is None else estimator.cv
     estimator.set_params(alpha=fitted.alpha_, cv=folds)
     free: np.ndarray = estimator.fit(X, Y, **({} if groups is None else {"groups": groups})).oof_scores_

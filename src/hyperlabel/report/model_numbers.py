@@ -153,16 +153,18 @@ def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray], seed: int) -> 
     return sets
 
 
-def probabilities(judged: Judged) -> np.ndarray:
-    """Calibrated probabilities n×k; a label on no row or on all has its share."""
-    counts = np.asarray(judged.Y.sum(axis=0)).ravel()
-    n = judged.Y.shape[0]
-    varies = (counts > 0) & (counts < n)
-    p = np.broadcast_to(counts / n, judged.scores.shape).copy()
-    if varies.any():
-        part = np.ascontiguousarray(judged.scores[:, varies])
-        p[:, varies] = Sigmoid.fit(part, judged.Y[:, varies]).probabilities(part)
-    return p
+def calibration(judged: Judged) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what turns scores into probabilities; a label on no row or on all has its share."""
+    share = np.asarray(judged.Y.sum(axis=0)).ravel() / judged.Y.shape[0]
+    varies = (share > 0) & (share < 1)
+    curve = Sigmoid.fit(np.ascontiguousarray(judged.scores[:, varies]), judged.Y[:, varies])
+
+    def probabilities(scores: np.ndarray) -> np.ndarray:
+        p = np.broadcast_to(share, scores.shape).copy()
+        p[:, varies] = curve.probabilities(scores[:, varies])
+        return p
+
+    return probabilities
 
 
 def calibration_errors(judged: Judged, p: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class PageOptions:
     max_rows: int = 5000
     prune: float = 0.0
     live: dict[str, Any] | None = None
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def model_report(
@@ -59,7 +59,7 @@ def model_report(
 ) -> str:
     """Return the page of a fitted Pipeline as one self-contained HTML text."""
     options = options or PageOptions()
-    p = numbers.probabilities(judged)
+    p = numbers.calibration(judged)(judged.scores)
     order = numbers.review_order(judged, p)
     kept = np.sort(order[: options.max_rows])
     content, arrays = _rows_content(judged, rows, kept, order, p)

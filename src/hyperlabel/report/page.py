@@ -18,6 +18,8 @@ class Entry:
     sort: str = ""
     numeric: bool = False
     mark: bool = False
+    spread: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Table:
     rows: Sequence[Sequence[Entry]]
     notes: Sequence[str] = ()
     folded: str = ""
+    data: str = ""
     kind: str = "table"
 
 
@@ -54,7 +57,43 @@ class Figures:
     """Figures side by side where there is room."""
 
     figures: Sequence[Figure]
+    folded: str = ""
+    data: str = ""
     kind: str = "figures"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure and the table of its numbers, side by side where there is room."""
+
+    figure: Figure
+    table: Table
+    data: str = ""
+    kind: str = "pair"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of the answer: a value and its interval as shares of the longest."""
+
+    name: str
+    text: str
+    width: float
+    low: float
+    high: float
+    title: str = ""
+    mark: bool = False
+
+
+@dataclass(frozen=True)
+class Hero:
+    """The answer, large: a figure, what it is, and the best few beside each other."""
+
+    value: str
+    unit: str
+    text: str
+    bars: Sequence[Bar] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +102,7 @@ class Text:
 
     text: str
     style: str = ""
+    data: str = ""
     kind: str = "text"
 
 
@@ -94,18 +134,22 @@ class Page:
     answers: Sequence[Answer]
     sections: Sequence[Section]
     footer: str
+    hero: Hero | None = None
+    switch: Sequence[str] = ()
 
 
-def words(text: str, *, mark: bool = False) -> Entry:
+def words(text: str, *, mark: bool = False, title: str = "") -> Entry:
     """Return a text cell."""
-    return Entry(text, text, mark=mark)
+    return Entry(text, text, mark=mark, title=title)
 
 
-def number(value: float | None, digits: int = 3, *, text: str | None = None, mark: bool = False) -> Entry:
+def number(
+    value: float | None, digits: int = 3, *, text: str | None = None, mark: bool = False, spread: str = ""
+) -> Entry:
     """Return a number cell; unknown numbers show a dash and sort last."""
     if value is None or not math.isfinite(value):
         return Entry(text or "–", "", numeric=True, mark=mark)
-    return Entry(text or f"{value:.{digits}f}", repr(float(value)), numeric=True, mark=mark)
+    return Entry(text or f"{value:.{digits}f}", repr(float(value)), numeric=True, mark=mark, spread=spread)
 
 
 def duration(seconds: float) -> str:

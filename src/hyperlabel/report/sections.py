@@ -12,6 +12,7 @@ from hyperlabel.report.page import (
     Entry,
     Figure,
     Figures,
+    Pair,
     Section,
     Table,
     Text,
@@ -20,7 +21,14 @@ from hyperlabel.report.page import (
     number,
     words,
 )
-from hyperlabel.report.summary import FAILING, join, recommended, splits_text
+from hyperlabel.report.summary import (
+    FAILING,
+    join,
+    known_title,
+    recommended,
+    splits_text,
+    without_folders,
+)
 
 
 def scores_section(c: Comparison) -> Section:
@@ -42,12 +50,12 @@ def scores_section(c: Comparison) -> Section:
         best = {m: c.mean(data, c.ranking(data, m)[0], m) for m in c.metrics if c.ranking(data, m)}
         rows = [
             [
-                words(method),
+                _method(method),
                 *(
-                    number(
+                    _with_spread(
                         c.mean(data, method, m),
-                        text=_plus_minus(c.mean(data, method, m), c.spread(data, method, m)),
-                        mark=c.mean(data, method, m) == best.get(m),
+                        c.spread(data, method, m),
+                        c.mean(data, method, m) == best.get(m),
                     )
                     for m in c.metrics
                 ),
@@ -57,7 +65,7 @@ def scores_section(c: Comparison) -> Section:
         notes = [
             f"{m} is not listed: it did not finish (see Problems)." for m in c.methods if m not in ranking
         ]
-        section.blocks.append(Table(f"{data}: {_facts(c.facts[data])}", columns, rows, notes))
+        section.blocks.append(Table(f"{data}: {_facts(c.facts[data])}", columns, rows, notes, data=data))
     return section
 
 
@@ -77,11 +85,15 @@ def _facts(facts: dict[str, Any]) -> str:
     )
 
 
-def _plus_minus(mean: float, spread: float) -> str | None:
-    if not math.isfinite(mean):
-        return None
-    digits = 4 if abs(mean) < 0.1 else 3
-    return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if math.isfinite(spread) else "")
+def _method(name: str) -> Entry:
+    """Name a method as people know it; the name to type stands in its title."""
+    title = known_title(name)
+    return words(title, title="" if title == name else f"--methods {name}")
+
+
+def _with_spread(mean: float, spread: float, mark: bool) -> Entry:
+    digits = 4 if 0 < abs(mean) < 0.1 else 3
+    return number(mean, digits, mark=mark, spread=f"± {spread:.{digits}f}" if math.isfinite(spread) else "")
 
 
 def differences_section(c: Comparison) -> Section:
@@ -101,7 +113,9 @@ def differences_section(c: Comparison) -> Section:
     for data in c.datasets:
         rows = c.versus_best(data)
         if not rows:
-            section.blocks.append(Text(f"{data}: fewer than two methods or splits to compare.", "note"))
+            section.blocks.append(
+                Text(f"{data}: fewer than two methods or splits to compare.", "note", data=data)
+            )
             continue
         best = c.best(data)
         names = [
@@ -118,7 +132,7 @@ def differences_section(c: Comparison) -> Section:
             [Column(n, i > 0) for i, n in enumerate(names)],
             [
                 [
-                    words(v.method),
+                    _method(v.method),
                     number(v.difference, text=f"{v.difference:+.4f}"),
                     number(v.low, text=f"{v.low:+.4f} … {v.high:+.4f}"),
                     number(v.p_value, text="< 0.001" if v.p_value < 0.001 else f"{v.p_value:.3f}"),
@@ -135,7 +149,7 @@ def differences_section(c: Comparison) -> Section:
             key=f"difference-{c.datasets.index(data)}",
             size=(5.2, 0.3 * len(rows) + 1.1),
         )
-        section.blocks += [table, Figures([chart])]
+        section.blocks.append(Pair(chart, table, data=data))
     return section
 
 
@@ -175,14 +189,14 @@ def across_section(c: Comparison) -> Section:
         [Column("method"), Column("average rank", True), *(Column(d, True) for d in c.datasets)],
         [
             [
-                words(a.methods[i]),
+                _method(a.methods[i]),
                 number(float(f.ranks[i]), 2),
                 *(number(c.mean(d, a.methods[i]), mark=c.best(d) == a.methods[i]) for d in c.datasets),
             ]
             for i in order
         ],
     )
-    section.blocks += [Figures([chart]), table]
+    section.blocks.append(Pair(chart, table))
     return section
 
 
@@ -209,7 +223,7 @@ def costs_section(c: Comparison) -> Section:
             if cost is not None:
                 rows.append(
                     [
-                        words(method),
+                        _method(method),
                         number(c.mean(data, method)),
                         number(cost.fit_seconds, text=duration(cost.fit_seconds)),
                         number(cost.predict_seconds, text=duration(cost.predict_seconds)),
@@ -224,7 +238,7 @@ def costs_section(c: Comparison) -> Section:
             key=f"cost-{n}",
             size=(5.2, 3.8),
         )
-        section.blocks += [Figures([chart]), Table(f"{data}: cost of each method", columns, rows)]
+        section.blocks.append(Pair(chart, Table(f"{data}: cost of each method", columns, rows), data=data))
     return section
 
 
@@ -259,7 +273,7 @@ def labels_section(c: Comparison) -> Section:
             key=f"labels-{n}",
             size=(5.2, 0.23 * shown + 0.9),
         )
-        section.blocks += [Figures([chart]), _labels_table(data, method, labels)]
+        section.blocks.append(Pair(chart, _labels_table(data, method, labels), data=data))
     return section
 
 
@@ -278,7 +292,6 @@ def _labels_table(data: str, method: str, labels: list[Any]) -> Table:
             ]
             for x in sorted(labels, key=lambda x: (x.f1, -x.actual))
         ],
-        folded=f"All {len(labels)} labels of {data}" if len(labels) > 12 else "",
     )
 
 
@@ -308,7 +321,7 @@ def curves_section(c: Comparison) -> Section:
                     key=f"curve-{n}-{i}",
                 )
             )
-        section.blocks.append(Figures(charts))
+        section.blocks.append(Figures(charts, data=data))
     return section
 
 
@@ -353,8 +366,9 @@ def data_section(c: Comparison) -> Section:
                 size=(max(5.2, size + 0.4), size),
             )
         ]
+        spectrum = []
         if p["spectrum"]:
-            charts.append(
+            spectrum.append(
                 draw_figure(
                     lambda ax, s=p["spectrum"]: data_displays.SpectrumDisplay(s).plot(ax),
                     f"{data}: spectrum of the label hypergraph. A fast fall means few directions carry the "
@@ -376,7 +390,10 @@ def data_section(c: Comparison) -> Section:
                     size=(5.2, 4.0),
                 )
             )
-        section.blocks.append(Figures(charts))
+        section.blocks.append(Figures(charts, data=data))
+        if spectrum:
+            folded = f"{data}: how few directions carry the labels (spectrum of the hypergraph)"
+            section.blocks.append(Figures(spectrum, folded, data=data))
     return section
 
 
@@ -412,7 +429,7 @@ def problems_section(c: Comparison) -> Section:
 def repeat_section(record: dict[str, Any], c: Comparison | None = None) -> Section:
     """The command and the environment."""
     section = Section("repeat", "Repeat it")
-    section.blocks.append(Text(record["command"] or "(not recorded)", kind="code"))
+    section.blocks.append(Text(without_folders(record["command"]) or "(not recorded)", kind="code"))
     if c is not None:
         tuned = [m["name"] for m in record["spec"]["methods"] if m["grid"]]
         folds = record["spec"]["inner_cv"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 from hyperlabel.experiments.comparison import Comparison, LabelScore, Versus
-from hyperlabel.report.page import Answer, duration, megabytes
+from hyperlabel.meta.catalogue import CATALOGUE
+from hyperlabel.report.page import Answer, Bar, Hero, duration, megabytes
 
 FAILING = 0.2  # a label whose F1 is below this counts as failing
 
@@ -21,6 +24,58 @@ def answers(c: Comparison) -> list[Answer]:
         Answer("Which labels does it fail on?", _which_fail(c, best)),
         Answer("How do I repeat it?", _how_repeat(c)),
     ]
+
+
+def known_title(name: str) -> str:
+    """Return the name people know a method of the catalogue by.
+
+    Examples
+    --------
+    >>> from hyperlabel.report.summary import known_title
+    >>> known_title("linear-svm"), known_title("my own")
+    ('LinearSVC per label (scikit-learn)', 'my own')
+    """
+    return next((known.title for known in CATALOGUE if known.name == name), name)
+
+
+def without_folders(command: str | None) -> str:
+    """Return a command with files by name: where they lie on one machine says nothing on another.
+
+    Examples
+    --------
+    >>> from hyperlabel.report.summary import without_folders
+    >>> without_folders("hyperlabel compare '/home/me/my file.arff' --out=/tmp/x.html -k 3")
+    "hyperlabel compare 'my file.arff' --out=x.html -k 3"
+    """
+    return re.sub(r"(?<=[\s='\"])/(?:[^/\s'\"]+/)+", "", command or "")
+
+
+def hero(c: Comparison) -> Hero:
+    """Return the answer in one figure, with the best few methods beside each other."""
+    best = recommended(c)
+    data = c.datasets[0]
+    shown = [m for m in c.ranking(data) if math.isfinite(c.mean(data, m))][:6]
+    if best not in shown:
+        shown = [*shown[:5], best]
+    means = {m: c.mean(data, m) for m in shown}
+    spreads = {m: c.spread(data, m) if math.isfinite(c.spread(data, m)) else 0.0 for m in shown}
+    longest = max((means[m] + spreads[m] for m in shown), default=0.0) or 1.0
+    bars = [
+        Bar(
+            known_title(m),
+            f"{means[m]:.3f}",
+            max(0.0, means[m] / longest),
+            max(0.0, (means[m] - spreads[m]) / longest),
+            (means[m] + spreads[m]) / longest,
+            f"{known_title(m)} ({m})",
+            m == best,
+        )
+        for m in shown
+    ]
+    where = f" on {data}" if len(c.datasets) > 1 else ""
+    among = f"the best {len(shown)} of {len(c.ranking(data))} methods{where}"
+    note = f"Mean {c.scoring} of {among}; lines: ± one spread."
+    return Hero(f"{means[best]:.3f}", f"{c.scoring}{where}", f"{known_title(best)}", bars, note)
 
 
 def recommended(c: Comparison) -> str:
@@ -157,7 +212,7 @@ def _which_fail(c: Comparison, best: str) -> str:
 def _how_repeat(c: Comparison) -> Any:
     from markupsafe import Markup, escape
 
-    command = c.record["command"] or "see the last section"
+    command = without_folders(c.record["command"]) or "see the last section"
     return Markup("Run <code>{}</code>. Versions, seeds and machine are in the last section.").format(
         escape(command)
     )

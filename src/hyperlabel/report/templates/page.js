@@ -21,4 +21,21 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+for (const box of document.querySelectorAll("input[data-filters]")) {
+  const table = document.getElementById(box.dataset.filters);
+  box.addEventListener("input", () => {
+    const wanted = box.value.toLowerCase();
+    let shown = 0;
+    for (const row of table.tBodies[0].rows) {
+      row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+      shown += !row.hidden;
+    }
+    document.getElementById("said").textContent = `${shown} rows shown.`;
+  });
+}
+document.getElementById("switch")?.addEventListener("change", (event) => {
+  for (const block of document.querySelectorAll("[data-of]")) {
+    block.hidden = event.target.value !== "" && block.dataset.of !== event.target.value;
+  }
+});
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));

@@ -71,7 +71,7 @@ async function start() {
   const views = { label: new LabelView(data), map: new MapView(data), row: new RowView(data), try: new TryView(data) };
   addEventListener("hashchange", () => route(data, views));
   addEventListener("keydown", (event) => { if (views.now === "row") views.row.key(event); });
-  $("facts").textContent = Object.values(data.facts.shown ?? {}).join(" · ");
+  $("facts").textContent = (data.facts.shown ?? []).join(" · ");
   $("rule").textContent = data.rule;
   route(data, views);
   globalThis.hyperlabelPage = { data, views };

@@ -1,0 +1,278 @@
+"""The server, as Annif's clients see it, and as an attacker does."""
+
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.report.test_model_page import made, run  # noqa: F401 - a fixture
+
+from hyperlabel import BinaryRelevance, load
+from hyperlabel.cli.serve import ServedModel, open_project
+from hyperlabel.serve import Limits, make_app
+
+ONE = "/v1/projects/notes"
+
+
+def client(app, **options):
+    httpx = pytest.importorskip("httpx")
+    import asyncio
+
+    class Client:
+        """Requests one by one, without a socket."""
+
+        def __call__(self, method, path, **kwargs):
+            async def ask():
+                transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+                async with httpx.AsyncClient(
+                    transport=transport, base_url="http://localhost", **options
+                ) as c:
+                    return await c.request(method, path, **kwargs)
+
+            return asyncio.run(ask())
+
+    return Client()
+
+
+@pytest.fixture(scope="module")
+def project(made):  # noqa: F811
+    return open_project(str(made["model"]), str(made["data"]), learns=False)
+
+
+@pytest.fixture(scope="module")
+def ask(project):
+    return client(make_app([project]))
+
+
+def test_projects_are_listed_as_annif_lists_them(ask):
+    (listed,) = ask("GET", "/v1/projects").json()["projects"]
+    assert listed == ask("GET", ONE).json()
+    assert {"project_id", "name", "language", "backend", "is_trained"} <= set(listed)
+    assert listed["backend"] == {"backend_id": "hyperlabel"}
+    assert {"title", "version"} <= set(ask("GET", "/v1/").json())
+    assert ask("GET", "/healthz").json()["status"] == "ok"
+
+
+def test_suggestions_are_probabilities_best_first(ask, made):  # noqa: F811
+    found = ask("POST", f"{ONE}/suggest", data={"text": "piano and violin", "limit": "3"}).json()["results"]
+    scores = [one["score"] for one in found]
+    assert found[0]["label"] == "music"
+    assert found[0]["uri"] == "urn:hyperlabel:music"
+    assert set(found[0]) == {"uri", "label", "notation", "score"}
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < min(scores) <= max(scores) <= 1
+    assert len(found) == 3
+    many = ask("POST", f"{ONE}/suggest", data={"text": "piano", "threshold": "0.5"}).json()["results"]
+    assert all(one["score"] >= 0.5 for one in many)
+    assert ask("POST", f"{ONE}/suggest", data={"text": "", "limit": "0"}).json() == {"results": []}
+
+
+def test_a_batch_answers_each_document_as_alone(ask):
+    documents = [
+        {"text": "piano", "document_id": "a"},
+        {"text": "bread oven"},
+        {"text": "\ud800", "document_id": "\udfff"},
+    ]
+    body = json.dumps({"documents": documents})
+    found = ask("POST", f"{ONE}/suggest-batch?limit=2", content=body).json()
+    assert [one["document_id"] for one in found] == ["a", None, "\udfff"]
+    for one, document in zip(found[:2], documents, strict=False):
+        alone = ask("POST", f"{ONE}/suggest", data={"text": document["text"], "limit": "2"}).json()
+        assert one["results"] == [pytest.approx(r) for r in alone["results"]]
+    assert ask("POST", f"{ONE}/suggest-batch", json={"documents": []}).json() == []
+
+
+def test_probabilities_without_rows_follow_from_the_model(made):  # noqa: F811
+    from hyperlabel.cli._model import open_model
+
+    served = ServedModel(open_model(str(made["model"])))
+    p = served.probabilities(["piano violin song", "bread"])
+    assert p.shape == (2, 4)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert served.label_names[p[0].argmax()] == "music"
+
+
+def test_words_behind_a_score_add_up(ask):
+    (found,) = ask("POST", f"{ONE}/explain", data={"text": "piano bread", "label": "music"}).json()["results"]
+    assert found["words"][0]["word"] == "piano"
+    total = found["base"] + found["rest"] + sum(word["share"] for word in found["words"])
+    assert total == pytest.approx(found["score"])
+    assert len(ask("POST", f"{ONE}/explain", data={"text": "piano"}).json()["results"]) == 3
+
+
+def test_errors_are_problems_without_paths(ask, made):  # noqa: F811
+    big = "x" * (Limits.body + 1)
+    for status, method, path, options in (
+        (404, "GET", "/v1/projects/no", {}),
+        (404, "POST", "/v1/projects/no/suggest", {"data": {"text": "a"}}),
+        (404, "GET", "/nowhere", {}),
+        (405, "GET", f"{ONE}/suggest", {}),
+        (400, "POST", f"{ONE}/suggest", {"data": {"limit": "3"}}),
+        (400, "POST", f"{ONE}/suggest", {"data": {"text": "a", "limit": "-1"}}),
+        (400, "POST", f"{ONE}/suggest", {"data": {"text": "a", "threshold": "nan"}}),
+        (400, "POST", f"{ONE}/suggest", {"content": b"\xff\xfe"}),
+        (400, "POST", f"{ONE}/suggest", {"content": "&".join(f"a{i}=" for i in range(200))}),
+        (413, "POST", f"{ONE}/suggest", {"data": {"text": big}}),
+        (400, "POST", f"{ONE}/suggest-batch", {"content": "[" * 100_000}),
+        (400, "POST", f"{ONE}/suggest-batch", {"content": "1" * 10_000}),
+        (400, "POST", f"{ONE}/suggest-batch", {"json": {"documents": [{"text": 3}]}}),
+        (400, "POST", f"{ONE}/suggest-batch", {"json": {"documents": [{"text": "a"}] * 33}}),
+        (400, "POST", f"{ONE}/explain", {"data": {"text": "a", "label": "no such"}}),
+        (403, "POST", f"{ONE}/learn", {"json": []}),
+    ):
+        answer = ask(method, path, **options)
+        assert answer.status_code == status, (path, answer.text)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["status"] == status
+        assert str(made["model"].parent) not in answer.text
+        assert "Traceback" not in answer.text
+
+
+def test_failures_inside_say_nothing_of_the_inside(project):
+    class Broken:
+        label_names = ("a",)
+
+        def probabilities(self, texts):
+            raise RuntimeError("secret /path")
+
+    from dataclasses import replace
+
+    ask = client(make_app([replace(project, model=Broken())]))
+    answer = ask("POST", f"{ONE}/suggest", data={"text": "a"})
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_work_that_takes_too_long_is_given_up(project):
+    import time
+    from dataclasses import replace
+
+    class Slow:
+        label_names = ("a",)
+
+        def probabilities(self, texts):
+            time.sleep(0.5)
+
+    ask = client(make_app([replace(project, model=Slow())], limits=Limits(seconds=0.05)))
+    assert ask("POST", f"{ONE}/suggest", data={"text": "a"}).status_code == 503
+
+
+def test_a_token_is_needed_where_there_is_one(project):
+    app = make_app([project], token="a secret")
+    assert client(app)("GET", "/healthz").status_code == 200
+    for headers in ({}, {"Authorization": "Bearer no"}, {"Authorization": "a secret"}):
+        answer = client(app, headers=headers)("GET", "/v1/projects")
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+    assert client(app, headers={"Authorization": "Bearer a secret"})("GET", "/v1/projects").status_code == 200
+
+
+def test_another_name_for_this_machine_is_refused_without_a_token(ask):
+    assert ask("GET", "/v1/projects", headers={"host": "evil.example"}).status_code == 403
+    for host in ("127.0.0.1:5000", "localhost", "[::1]:5000"):
+        assert ask("GET", "/v1/projects", headers={"host": host}).status_code == 200
+
+
+def test_beyond_loopback_a_token_is_demanded(made, monkeypatch):  # noqa: F811
+    from click.testing import CliRunner
+
+    from hyperlabel.cli import main
+
+    monkeypatch.delenv("HYPERLABEL_TOKEN", raising=False)
+    result = CliRunner().invoke(main, ["serve", str(made["model"]), "--host", "0.0.0.0"])
+    assert result.exit_code == 2
+    assert "give a token" in result.output
+
+
+def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path):  # noqa: F811
+    path = tmp_path / "notes.hyper"
+    shutil.copy(made["model"], path)
+    project = open_project(str(path), None, learns=True)
+    ask = client(make_app([project]))
+    new = [
+        {
+            "text": "drum chord melody oven",
+            "subjects": [{"uri": "urn:hyperlabel:music"}, {"uri": "x", "label": "y"}][:1],
+        },
+        {"text": "soup onion", "subjects": [{"label": "cooking"}]},
+        {"text": "without subjects"},
+    ]
+    assert ask("POST", f"{ONE}/learn", json=new).status_code == 204
+    on_disk = load(path)
+    old = load(made["model"])
+    rows = [json.loads(line) for line in made["data"].read_text(encoding="utf-8").splitlines()]
+    rows += [{"body": new[0]["text"], "tags": ["music"]}, {"body": new[1]["text"], "tags": ["cooking"]}]
+    names = project.model.label_names
+    Y = np.array([[int(name in row["tags"]) for name in names] for row in rows])
+    inner = old[-1].estimator_
+    refit = BinaryRelevance(alpha=inner.alpha_, solver="gram").fit(
+        old[0].transform([r["body"] for r in rows]), Y
+    )
+    assert np.allclose(on_disk[-1].estimator_.coef_, refit.coef_, atol=1e-8)
+    assert np.array_equal(project.model.file.model[-1].estimator_.coef_, on_disk[-1].estimator_.coef_)
+    assert project.model.file.columns.rows == len(rows)
+    for wrong in (
+        [{"text": "a", "subjects": [{"uri": "unknown"}]}],
+        {"a": 1},
+        [{"text": 1, "subjects": []}],
+        [3],
+    ):
+        assert ask("POST", f"{ONE}/learn", json=wrong).status_code == 400
+    plain = ask("POST", f"{ONE}/learn", content="[]", headers={"content-type": "text/plain"})
+    assert plain.status_code == 415  # what another site's form could send
+
+
+def test_the_page_is_live(ask, project):
+    assert "connect-src 'self'" in project.page
+    assert ask("GET", "/").text == project.page
+    assert ask("GET", "/pages/notes").text == project.page
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["documents", "text", "document_id", "subjects", "uri", "x"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    body=_json,
+    form=st.dictionaries(st.sampled_from(["text", "limit", "threshold", "label", "x"]), st.text(max_size=20)),
+    raw=st.binary(max_size=40),
+)
+def test_no_request_ends_in_a_server_error(ask, body, form, raw):
+    from urllib.parse import urlencode
+
+    query = urlencode(form, errors="surrogatepass")
+    for path in ("suggest", "suggest-batch", "explain", "learn", ""):
+        for content in (json.dumps(body).encode(), query.encode(), raw):
+            answer = ask("POST", f"{ONE}/{path}?{query}", content=content)
+            assert answer.status_code < 500, (path, content, answer.text)
+
+
+def test_models_that_cannot_be_served_end_in_one_sentence(made, tmp_path):  # noqa: F811
+    numbers = tmp_path / "numbers.jsonl"
+    numbers.write_text(
+        "".join(f'{{"a": {i}, "b": {-i}, "t": ["{"xy"[i % 2]}"]}}\n' for i in range(40)), encoding="utf-8"
+    )
+    run("fit", numbers, "--labels", "t", "--features", "a,b", "-o", tmp_path / "n.hyper")
+    with pytest.raises(ValueError, match="not fitted on text alone"):
+        open_project(str(tmp_path / "n.hyper"), None, learns=False)
+    run("fit", made["data"], "--labels", "tags", "--text", "body", "--slim", "-o", tmp_path / "s.hyper")
+    with pytest.raises(ValueError, match="cannot learn"):
+        open_project(str(tmp_path / "s.hyper"), None, learns=True)
+    project = open_project(str(made["model"]), None, learns=False)
+    with pytest.raises(ValueError, match="same name"):
+        make_app([project, project])
