@@ -166,7 +166,9 @@ def _shrunk(found: Sigmoid, hist: _Histogram) -> Sigmoid:
         return found
     shared = np.average(found.slope * hist.spread, weights=positives) / hist.spread
     slope = (positives * found.slope + SHRINKAGE * shared) / (positives + SHRINKAGE)
-    intercept = found.intercept + (found.slope - slope) * (hist.middle * on).sum(axis=1) / np.maximum(positives, 1)
+    intercept = found.intercept + (found.slope - slope) * (hist.middle * on).sum(axis=1) / np.maximum(
+        positives, 1
+    )
     target = np.clip(positives, 0.5, n - 0.5)
     for _ in range(50):
         p = expit(hist.middle * slope[:, None] + intercept[:, None])
