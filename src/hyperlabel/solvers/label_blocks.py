@@ -1,24 +1,29 @@
 """Ridge for many labels under a memory budget: blocks of labels, one after the other.
 
-A Krylov basis holds one block of min(n, d)×m numbers per product with X; m labels at a time keep it within
-the budget, whatever the number of labels. Nothing of a block is kept but its solution, of which
-only the largest weights of each label may be kept (`keep_largest`), as napkinXC and PECOS do.
+Sparse rows with λ > 0 are solved by conjugate gradients (`solvers.conjugate`), six blocks of d×m numbers.
+Dense rows and λ = 0 need a Krylov basis, one block of min(n, d)×m numbers per product with X. Either way m
+labels at a time keep within the budget, whatever the number of labels. Nothing of a block is kept but its
+solution, of which only the largest weights of each label may be kept (`keep_largest`), as napkinXC and PECOS do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.conjugate import ConjugateRidge
 from hyperlabel.solvers.evidence import krylov_alpha
 from hyperlabel.solvers.ridge import RidgeResult, krylov_memory, solve_auto, solve_ridge
 from hyperlabel.solvers.ridge_krylov import KRYLOV_BYTES
 
 PRODUCTS = 30  # block products a basis is planned for
-SINGLE_TOLERANCE = 1e-4  # residual asked for when X is float32, and reachable there
+WIDTH = 128  # labels that share a product: wider blocks leave the cache, narrower ones read X more often
+SETTLED = 5e-4  # error of scores from which on the best labels of a row hardly change (docs/scaling.md)
+SINGLE = 1e-4  # smallest tolerance asked of single precision
 
 
 class SolvedBlock(NamedTuple):
@@ -39,13 +44,14 @@ def solve_label_blocks(
     sample_weight: np.ndarray | None = None,
     memory_limit: float | None = None,
     squares: bool = False,
+    tol: float = SETTLED,
 ) -> Iterator[SolvedBlock]:
     """Yield the solution of each block of labels, in order.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
-        Rows; float32 rows are solved in float32 (Krylov route).
+        Rows.
     Y : csr_array of shape (n, k)
         Labels.
     alpha : float or "auto"
@@ -57,7 +63,10 @@ def solve_label_blocks(
     memory_limit : float, default=None
         Bytes that the solver may take besides X, 1 GiB by default; fewer labels at a time fit in less.
     squares : bool, default=False
-        Whether ‖XcW‖² is wanted, too (Krylov route: one more product with X).
+        Whether ‖XcW‖² is wanted, too (Krylov basis: one more product with X).
+    tol : float, default=5e-4
+        Krylov route: error of a label's scores (root mean square over the rows, estimated), or for
+        dense rows and λ = 0 the relative residual. From 1e-4 on, products are in single precision.
 
     Examples
     --------
@@ -68,26 +77,58 @@ def solve_label_blocks(
     >>> [block.result.coef.shape for block in blocks]
     [(4, 1), (4, 1), (4, 1)]
     """
-    n, d = X.shape
-    k = Y.shape[1]
-    width, single = k, X.dtype == np.float32
-    dtype, tol = np.dtype(np.float32 if single else np.float64), SINGLE_TOLERANCE if single else 1e-6
-    if route == "krylov":
-        one = krylov_memory(n, d, 0, 1, PRODUCTS, itemsize=dtype.itemsize)
-        width = int(max(1, (KRYLOV_BYTES if memory_limit is None else memory_limit) // one))
-    options: Any = {"solver": route, "sample_weight": sample_weight, "tol": tol, "dtype": dtype}
-    if alpha == "auto" and route == "krylov":
+    options: Any = {"solver": route, "sample_weight": sample_weight}
+    if route != "krylov":
+        path: Any
+        if alpha == "auto":
+            path, alpha = solve_auto(X, Y, **options)
+        else:
+            path = solve_ridge(X, Y, alphas=(alpha,), **options)
+        yield SolvedBlock(
+            path.solve(alpha), path.x_mean, alpha, path.fitted_squares(alpha) if squares else None
+        )
+        return
+    if alpha == "auto":
         alpha = krylov_alpha(X, Y, sample_weight)
+    options |= {"tol": tol, "dtype": np.dtype(np.float32 if tol >= SINGLE else np.float64)}
+    yield from _krylov_blocks(
+        X, Y, alpha, options, KRYLOV_BYTES if memory_limit is None else memory_limit, squares
+    )
+
+
+def _krylov_blocks(
+    X: Any, Y: Any, alpha: float, options: dict[str, Any], budget: float, squares: bool
+) -> Iterator[SolvedBlock]:
+    conjugate, k = sparse.issparse(X) and alpha > 0, Y.shape[1]
+    width = block_width(X.shape, k, budget, options["dtype"].itemsize, conjugate=conjugate)
+    rows = {"sample_weight": options["sample_weight"], "dtype": options["dtype"]}
+    ridge = ConjugateRidge(X, alpha, **rows) if conjugate else None
     columns = sparse.csc_array(Y)
     for first in range(0, k, width):
         block = sparse.csr_array(columns[:, first : first + width]) if width < k else Y
-        path: Any
-        if alpha == "auto":
-            path, alpha = solve_auto(X, block, **options)
+        fitted: np.ndarray | None
+        if ridge is not None:
+            (result, fitted), centre = ridge.solve(block, tol=options["tol"]), ridge.x_mean
         else:
-            path = solve_ridge(X, block, alphas=(alpha,), **options)
-        result = path.solve(alpha)
-        yield SolvedBlock(result, path.x_mean, alpha, path.fitted_squares(alpha) if squares else None)
+            path: Any = solve_ridge(X, block, alphas=(alpha,), **options)
+            result, centre = path.solve(alpha), path.x_mean
+            fitted = path.fitted_squares(alpha) if squares else None
+        result = replace(result, coef=result.coef.astype(X.dtype, copy=False))
+        yield SolvedBlock(result, centre, alpha, fitted)
+
+
+def block_width(shape: tuple[int, int], k: int, budget: float, itemsize: int, *, conjugate: bool) -> int:
+    """Return how many of k labels are solved at a time: blocks of nearly equal width within `budget` bytes.
+
+    Examples
+    --------
+    >>> block_width((1000, 1000), 300, 2**30, 4, conjugate=True)
+    100
+    """
+    n, d = shape
+    one = 6 * itemsize * d if conjugate else krylov_memory(n, d, 0, 1, PRODUCTS, itemsize=itemsize)
+    most = int(max(1, min(budget // one, WIDTH if conjugate else k)))
+    return -(-k // -(-k // most))
 
 
 def keep_largest(coef: np.ndarray, count: int) -> sparse.csr_array:

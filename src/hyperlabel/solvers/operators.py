@@ -31,7 +31,7 @@ class CenteredRows:
 
     def __init__(self, X: Any, sample_weight: np.ndarray | None = None, *, dtype: Any = np.float64) -> None:
         self.dtype = np.dtype(dtype)
-        self.X: Any = _narrow(X.astype(self.dtype)) if sparse.issparse(X) else np.asarray(X, dtype=self.dtype)
+        self.X: Any = narrow(X.astype(self.dtype)) if sparse.issparse(X) else np.asarray(X, dtype=self.dtype)
         self.shape: tuple[int, int] = X.shape
         self.root = None if sample_weight is None else np.sqrt(sample_weight).astype(self.dtype)
         self.weight = float(X.shape[0] if sample_weight is None else np.sum(sample_weight))
@@ -39,7 +39,7 @@ class CenteredRows:
         self._mean = self.mean.astype(self.dtype)
         self._ones = np.ones(X.shape[0], dtype=self.dtype) if self.root is None else self.root
         # A second copy by columns makes Xᵀ·(block) a gather instead of a scatter: 2.6× faster.
-        self._transposed = _narrow(self.X.T) if sparse.issparse(X) else self.X.T
+        self._transposed = narrow(self.X.T) if sparse.issparse(X) else self.X.T
         self._times = sparse_times_dense if sparse.issparse(X) else np.matmul
 
     def matmat(self, V: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ def weighted_mean(A: Any, weights: np.ndarray | None) -> np.ndarray:
     return np.asarray(A.T @ (np.asarray(weights, dtype=np.float64) / np.sum(weights))).ravel()
 
 
-def _narrow(A: Any) -> sparse.csr_array:
+def narrow(A: Any) -> sparse.csr_array:
     """CSR with 32-bit indices where they fit: less to read in every product."""
     A = sparse.csr_array(A)
     if max(A.shape[0], A.shape[1], A.nnz) < np.iinfo(np.int32).max and A.indices.dtype != np.int32:
