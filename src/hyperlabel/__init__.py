@@ -51,7 +51,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "update",
         "explain",
     ),
-    "persistence": ("save", "load"),
+    "persistence": ("save", "load", "export_onnx"),
 }
 _MODULES = (
     "datasets",

@@ -5,6 +5,7 @@ The format is written down in docs/model-files.md.
 
 from hyperlabel.persistence._errors import ModelFileError
 from hyperlabel.persistence._files import describe, load, save
+from hyperlabel.persistence._onnx import export_onnx
 from hyperlabel.persistence._registry import register
 
-__all__ = ["save", "load", "describe", "register", "ModelFileError"]
+__all__ = ["save", "load", "describe", "register", "export_onnx", "ModelFileError"]

@@ -3,7 +3,8 @@
 Sparse rows with λ > 0 are solved by conjugate gradients (`solvers.conjugate`), six blocks of d×m numbers.
 Dense rows and λ = 0 need a Krylov basis, one block of min(n, d)×m numbers per product with X. Either way m
 labels at a time keep within the budget, whatever the number of labels. Nothing of a block is kept but its
-solution, of which only the largest weights of each label may be kept (`keep_largest`), as napkinXC and PECOS do.
+solution, of which only the largest weights of each label may be kept (`keep_largest`), as napkinXC and PECOS
+do.
 """
 
 from __future__ import annotations

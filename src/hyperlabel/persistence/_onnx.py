@@ -1,0 +1,248 @@
+"""Fitted linear classifiers as ONNX graphs: features → scores and labels, written with `onnx` alone.
+
+The graph is one or two matrix products, the places of constant labels, and one comparison with the cuts:
+plain operators of the standard domain, so that any runtime takes it. Text stays outside: ONNX's tokeniser
+lower-cases by the locale of the machine, keeps accents as they are encoded and knows no sublinear term
+frequencies, so that its counts would differ from those the model was fitted on.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from hyperlabel import __version__
+from hyperlabel._base import place_constant_labels
+from hyperlabel._files import replacing
+from hyperlabel.meta._view import view
+from hyperlabel.meta.calibrator import MultiLabelCalibrator
+from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.meta.updating import walk
+from hyperlabel.projection import Projection
+
+OPSET, IR = 17, 8  # of 2022: what runtimes in use understand
+MOST_BYTES = 2**31 - 2**20  # of one protobuf message
+_SCALERS = StandardScaler, MinMaxScaler, MaxAbsScaler
+
+
+def export_onnx(model: Any, path: Any) -> None:
+    """Write a fitted linear classifier as an ONNX file.
+
+    The graph takes ``features`` (float32, rows × features) and gives ``scores`` (float32) as
+    `decision_function` does and ``labels`` (bool) as `predict` does, tuned cuts included. The names of
+    labels and features are in the file's metadata, as JSON lists (``label_names``, ``feature_names``).
+
+    Every model that `explain` can take apart can be exported: linear models, label spaces and
+    projections without kernels, scikit-learn's scalers before them, `ThresholdTuner` and sigmoid
+    calibration around them. Text stays outside, see Notes.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A classifier of the library, or a Pipeline that ends in one; y was an indicator of labels.
+    path : str or Path
+        The file to write, replaced only when all went well.
+
+    Notes
+    -----
+    For a pipeline that starts with text, export what follows the vectoriser,
+    ``export_onnx(model[1:], path)``, and vectorise in Python: ONNX's tokeniser follows the locale, treats
+    accents differently and knows no sublinear term frequencies. Numbers are single precision, so that a
+    score within about 1e-6 of its cut may fall on the other side.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance, export_onnx
+    >>> X, Y = make_multilabel_classification(n_samples=50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_onnx(BinaryRelevance().fit(X, Y), pathlib.Path(folder, "model.onnx"))
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['model.onnx']
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("export_onnx needs the package onnx: pip install 'hyperlabel[onnx]'.") from error
+    check_is_fitted(model)
+    outer = _outermost(model)
+    scores = _scores(model, outer._constant)
+    _compare(model, scores)
+    graph = _graph(onnx, scores)
+    written = onnx.helper.make_model(
+        graph,
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR,
+        producer_name="hyperlabel",
+        producer_version=__version__,
+    )
+    names = getattr(model, "feature_names_in_", None)
+    facts: dict[str, Any] = {
+        "label_names": [str(name) for name in outer.label_names_],
+        "feature_names": None if names is None else [str(name) for name in names],
+    }
+    onnx.helper.set_model_props(written, {k: json.dumps(v) for k, v in facts.items() if v is not None})
+    onnx.checker.check_model(written)
+    with replacing(path) as file:
+        file.write(written.SerializeToString())
+
+
+def _outermost(model: Any) -> Any:
+    for part in walk(model):
+        if hasattr(part, "_layout"):
+            if part._layout.kind != "multilabel":
+                raise ValueError(
+                    "export_onnx writes models of label indicators; this one was fitted on a 1-D y."
+                )
+            return part
+    raise ValueError(f"{type(model).__name__} is no classifier of hyperlabel: export_onnx takes those.")
+
+
+@dataclass
+class _Scores:
+    """What the graph computes: x·A₁(·A₂) + b within ±limit, constant labels in their places, and cuts."""
+
+    layers: list[np.ndarray]
+    intercept: np.ndarray
+    constant: np.ndarray
+    cuts: np.ndarray
+    limit: float | None  # of calibrated log-odds
+
+
+def _scores(model: Any, constant: np.ndarray) -> _Scores:
+    """Read the linear part of the model, scalers multiplied in."""
+    seen = view(model, None, None, slice(None))
+    layers, intercept = [seen.coef.T], seen.intercept
+    if seen.codes is not None and seen.readout is not None:
+        basis, readout = seen.codes[0], seen.readout
+        if basis.size + readout.size < seen.coef.size:
+            layers = [basis, readout]
+    for scaler in reversed(list(_scalers(model))):
+        d = scaler.n_features_in_
+        shift = scaler.transform(np.zeros((1, d)))[0]
+        slope = scaler.transform(np.ones((1, d)))[0] - shift
+        moved = shift @ layers[0]
+        intercept = intercept + (moved if len(layers) == 1 else moved @ layers[1])
+        layers[0] = slope[:, None] * layers[0]
+    if 4 * sum(layer.size for layer in layers) > MOST_BYTES:
+        raise ValueError(
+            "The weights take more than the 2 GB of an ONNX file: use PLST with fewer components."
+        )
+    calibrated = any(isinstance(part, MultiLabelCalibrator) for part in walk(model))
+    limit = float(logit(1.0 - np.finfo(np.float32).eps)) if calibrated else None
+    return _Scores(layers, intercept, constant, _cuts(model, len(intercept)), limit)
+
+
+def _scalers(model: Any) -> Iterator[Any]:
+    """Steps between the features and the linear part, first to last."""
+    for part in walk(model):
+        steps = [step for _, step in getattr(part, "steps", [])[:-1]]
+        steps += [getattr(part, "scaler_", None)]
+        for step in steps:
+            if step is None or step == "passthrough" or isinstance(step, Projection):
+                continue
+            if not isinstance(step, _SCALERS) or getattr(step, "clip", False):
+                raise ValueError(
+                    f"{type(step).__name__} stays outside ONNX: export what follows it, "
+                    "export_onnx(model[1:], …), and transform the rows before."
+                )
+            yield step
+
+
+def _cuts(model: Any, k: int) -> np.ndarray:
+    for part in walk(model):
+        if hasattr(part, "thresholds_"):
+            return np.asarray(part.thresholds_, dtype=np.float64)
+        if isinstance(part, ThresholdTuner):
+            raise ValueError(
+                f"ThresholdTuner(strategy={part.strategy!r}) has no cut for each label to export: "
+                "choose a strategy that has, or export estimator_."
+            )
+    return np.zeros(k)
+
+
+def _compare(model: Any, graph: _Scores) -> None:
+    """Refuse a model whose scores or labels are not those of the graph, such as a rule of its own."""
+    rows = np.random.default_rng(0).standard_normal((16, len(graph.layers[0])))
+    scores = rows
+    for layer in graph.layers:
+        scores = scores @ layer
+    scores = scores + graph.intercept
+    if graph.limit is not None:
+        scores = np.clip(scores, -graph.limit, graph.limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # these rows have no names of columns
+        expected, labels = model.decision_function(rows), model.predict(rows)
+    scores = place_constant_labels(scores, graph.constant)
+    labels = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels) > 0
+    clear = np.abs(expected - graph.cuts) > 1e-6
+    same = np.allclose(scores, expected, rtol=1e-5, atol=1e-5)
+    if not same or (labels != (expected > graph.cuts))[clear].any():
+        raise ValueError(
+            f"{type(model).__name__} does more than compare linear scores with cuts: it cannot be exported."
+        )
+
+
+def _graph(onnx: Any, scores: _Scores) -> Any:
+    node, tensor = onnx.helper.make_node, onnx.numpy_helper.from_array
+    constant, d, k = scores.constant, len(scores.layers[0]), len(scores.intercept)
+    kept: dict[str, Any] = {"intercept": scores.intercept, "cuts": scores.cuts}
+    nodes, last = [], "features"
+    for i, layer in enumerate(scores.layers):
+        kept[f"weights_{i}"] = layer
+        nodes.append(node("MatMul", [last, f"weights_{i}"], [f"product_{i}"]))
+        last = f"product_{i}"
+    linear = "linear" if constant.any() else "scores"
+    if scores.limit is None:
+        nodes.append(node("Add", [last, "intercept"], [linear]))
+    else:
+        kept |= {"lower": np.array(-scores.limit), "upper": np.array(scores.limit)}
+        nodes.append(node("Add", [last, "intercept"], ["unlimited"]))
+        nodes.append(node("Clip", ["unlimited", "lower", "upper"], [linear]))
+    if constant.any():
+        kept |= {"zero": np.zeros((1, 1)), "one": np.ones((1, 1))}
+        nodes += _constant_labels(node, bool((constant == 0).any()))
+    initial = [tensor(value.astype(np.float32), name) for name, value in kept.items()]
+    if constant.any():
+        initial.append(tensor(np.flatnonzero(constant == 0).astype(np.int64), "ordinary"))
+        initial += [tensor(constant < 0, "never"), tensor(constant > 0, "always")]
+    nodes.append(node("Greater", ["scores", "cuts"], ["labels"]))
+    value, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    return onnx.helper.make_graph(
+        nodes,
+        "hyperlabel",
+        [value("features", kind.FLOAT, ["rows", d])],
+        [value("scores", kind.FLOAT, ["rows", k]), value("labels", kind.BOOL, ["rows", k])],
+        initial,
+    )
+
+
+def _constant_labels(node: Any, some_vary: bool) -> list[Any]:
+    """Labels never seen one below the rest (and below 0), labels always on one above: as in `_base`."""
+    if not some_vary:  # the linear part of constant labels is 0
+        lowest, highest, found = "zero", "zero", []
+    else:
+        lowest, highest = "lowest", "highest"
+        found = [
+            node("Gather", ["linear", "ordinary"], ["varying"], axis=1),
+            node("ReduceMin", ["varying"], ["smallest"], axes=[1], keepdims=1),
+            node("ReduceMax", ["varying"], ["largest"], axes=[1], keepdims=1),
+            node("Min", ["smallest", "zero"], ["lowest"]),
+            node("Max", ["largest", "zero"], ["highest"]),
+        ]
+    return [
+        *found,
+        node("Sub", [lowest, "one"], ["low"]),
+        node("Add", [highest, "one"], ["high"]),
+        node("Where", ["never", "low", "linear"], ["without_never"]),
+        node("Where", ["always", "high", "without_never"], ["scores"]),
+    ]
