@@ -72,3 +72,11 @@ def _load_real() -> Callable[..., Dataset]:
 @pytest.fixture(scope="session")
 def real_data_folder() -> Path:
     return real_folder()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """A text model, the file it was fitted on, and its page."""
+    from tests.report.made_model import make
+
+    return make(tmp_path_factory.mktemp("model"))

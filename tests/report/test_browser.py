@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import pytest
 from tests.report.browsing import AUDIT
+from tests.report.made_model import HOSTILE, run
 
-from hyperlabel.report import comparison_report
+from hyperlabel.experiments.papers.result import Curve, Number, Result
+from hyperlabel.report import comparison_report, reproduction_report
+from hyperlabel.report.data_page import table_columns
 
 PROBE = """(() => {
   const table = document.getElementById("scores-1");
@@ -53,3 +56,85 @@ def test_the_watchers_see_errors_requests_and_bad_pages(browser):
     assert any("seen" in line for line in browser.console)
     assert any("missing is not defined" in line for line in browser.console)
     assert any("127.0.0.1:9" in url for url in browser.asked)
+
+
+def test_a_switch_shows_one_data_set_and_filters_find_rows(browser, many):
+    browser.open(comparison_report(many))
+    shown = "[...new Set([...document.querySelectorAll('[data-of]')].filter((e) => !e.hidden).map((e) => e.dataset.of))]"
+    assert browser.run(shown) == ["one", "two"]
+    browser.run(
+        "(() => { const s = document.getElementById('switch'); s.value = 'two'; s.dispatchEvent(new Event('change')); })()"
+    )
+    assert browser.run(shown) == ["two"]
+    rows = "[...document.querySelectorAll('#labels-2 tbody tr')].filter((e) => !e.hidden).map((e) => e.cells[0].textContent)"
+    assert len(browser.run(rows)) > 12
+    browser.run(
+        "(() => { const s = document.querySelector('[data-filters=labels-2]'); s.value = 'LABEL & 1'; s.dispatchEvent(new Event('input')); })()"
+    )
+    found = browser.run(rows)
+    assert found
+    assert all(name.startswith("label & 1") for name in found)
+    assert browser.run("getComputedStyle(document.querySelector('nav')).position") == "sticky"
+
+
+def test_the_answer_stands_large_beside_the_best_methods(browser, comparison):
+    browser.open(comparison_report(comparison))
+    assert browser.run("parseFloat(getComputedStyle(document.querySelector('.big')).fontSize)") > 48
+    value = browser.run("parseFloat(document.querySelector('.big').textContent)")
+    assert value == pytest.approx(comparison.mean("made", comparison.best("made")), abs=5e-4)
+    bars = browser.run(
+        "[...document.querySelectorAll('.bars li')].map((e) => [e.querySelector('.name').textContent, e.querySelector('.fill').getBoundingClientRect().width, Number(e.querySelector('.value').textContent)])"
+    )
+    assert bars[0][0] == "BinaryRelevance (shared ridge)"
+    assert [bar[2] for bar in bars] == sorted((bar[2] for bar in bars), reverse=True)
+    assert bars[0][1] / bars[1][1] == pytest.approx(bars[0][2] / bars[1][2], rel=0.02)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
+def test_reproduced_papers_and_data_files_have_pages_of_the_same_design(browser, made, tmp_path, width, dark):
+    result = Result(
+        "kdd08-table2",
+        "mean ROC",
+        [Number("HG", "scene", 0.861, 0.01, 5, 0.8548), Number("HG", "arts", float("nan"))],
+        [Curve("a curve", [1.0, 2.0], {"PLST": [[0.1, 0.2]]}, "M", "loss", log_y=True)],
+    )
+    record = {"command": "hyperlabel reproduce /home/me/data", "environments": [{"python": "3"}]}
+    run("data", "report", made["data"], "--labels", "tags", "-o", tmp_path / "data.html")
+    data = (tmp_path / "data.html").read_text(encoding="utf-8")
+    for html, words in (
+        (reproduction_report([result], record), ["0.8548", "+0.0062", "hyperlabel reproduce data"]),
+        (data, ["labels per row", "taken for", "share of rows", "correlation φ", HOSTILE]),
+    ):
+        browser.open(html, width=width, dark=dark)
+        text = browser.run("document.body.textContent")
+        assert [word for word in words if word not in text] == []
+        assert "/home/me" not in text
+        assert browser.run(AUDIT) == []
+        assert browser.run("document.title") != "hijacked"
+        assert browser.console == []
+        assert browser.asked == []
+
+
+def test_data_report_counts_missing_cells_and_says_what_columns_are_for(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text(
+        "id,body,n,tags\n1,some words of text,3,a;b\n2,more words of text,,a\n3,,5,\n", encoding="utf-8"
+    )
+    found = {
+        c.name: c for c in table_columns(str(file), {"label_column": "tags", "text": "body", "features": "n"})
+    }
+    assert [(c.missing, c.distinct, c.kind, c.use) for c in found.values()] == [
+        (0, 3, "numbers", "left out"),
+        (1, 2, "words", "text"),
+        (1, 2, "numbers", "numbers, if it holds numbers"),
+        (1, 2, "words", "labels"),
+    ]
+
+
+def test_evaluate_writes_the_page_of_rows_the_model_has_not_seen(browser, made, tmp_path):
+    run("evaluate", made["model"], made["data"], "--report", tmp_path / "page.html")
+    browser.open((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert browser.run("hyperlabelPage.data.kind") == "held out"
+    assert "not fitted on" in browser.run("document.getElementById('worth').textContent")
+    assert browser.run(AUDIT) == []
+    assert browser.console == []

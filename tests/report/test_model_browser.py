@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from tests.report.browsing import AUDIT
-from tests.report.test_model_page import HOSTILE, made, run  # noqa: F401 - a fixture
+from tests.report.made_model import HOSTILE, run
 
 from hyperlabel import BinaryRelevance, load
 from hyperlabel.report.judging import judge
@@ -109,7 +109,7 @@ VIEWS = {"overview": "#overview", "label": "#label=cooking", "map": "#map", "row
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_opens_quietly_and_reads_well(browser, made, view):  # noqa: F811
+def test_every_view_opens_quietly_and_reads_well(browser, made, view):
     for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
         browser.open(made["html"], width=width, dark=dark, hash=VIEWS[view])
         assert browser.run(AUDIT) == []
@@ -123,7 +123,7 @@ def test_every_view_opens_quietly_and_reads_well(browser, made, view):  # noqa: 
         assert browser.asked == []
 
 
-def test_the_slider_shows_exact_counts_live(browser, made):  # noqa: F811
+def test_the_slider_shows_exact_counts_live(browser, made):
     from hyperlabel.cli._model import aligned_labels, open_model, read_rows
 
     file = open_model(str(made["model"]))
@@ -152,7 +152,7 @@ def test_the_slider_shows_exact_counts_live(browser, made):  # noqa: F811
         assert browser.run(shown) == expected
 
 
-def test_sliding_redraws_within_a_frame(browser, made):  # noqa: F811
+def test_sliding_redraws_within_a_frame(browser, made):
     browser.open(made["html"], hash="#label=travel")
     slowest = browser.run(
         """(() => { const slider = document.getElementById("cut"), times = [];
@@ -163,7 +163,7 @@ def test_sliding_redraws_within_a_frame(browser, made):  # noqa: F811
     assert 0 < slowest < 16
 
 
-def test_hostile_labels_and_texts_stay_text(browser, made):  # noqa: F811
+def test_hostile_labels_and_texts_stay_text(browser, made):
     for view in (
         "#overview",
         "#label=" + HOSTILE,
@@ -181,7 +181,7 @@ def test_hostile_labels_and_texts_stay_text(browser, made):  # noqa: F811
     assert HOSTILE in browser.run("document.getElementById('labels-table').textContent")
 
 
-def test_labels_are_found_sorted_and_filtered(browser, made):  # noqa: F811
+def test_labels_are_found_sorted_and_filtered(browser, made):
     browser.open(made["html"])
     names = "[...document.querySelectorAll('#labels-table tbody th')].map((e) => e.textContent)"
     assert len(browser.run(names)) == 4
@@ -203,7 +203,7 @@ def test_labels_are_found_sorted_and_filtered(browser, made):  # noqa: F811
     )
 
 
-def test_rows_are_corrected_by_keyboard_and_update_learns_the_file(browser, made, tmp_path):  # noqa: F811
+def test_rows_are_corrected_by_keyboard_and_update_learns_the_file(browser, made, tmp_path):
     """Accept, reject, add; the saved files change the model as a refit on corrected rows would."""
     browser.open(made["html"], hash="#row")
     first = browser.run("hyperlabelPage.views.row.row")
@@ -264,7 +264,7 @@ def _wait(path):
         time.sleep(0.05)
 
 
-def _agrees_with_a_refit(made, path, original, corrected):  # noqa: F811
+def _agrees_with_a_refit(made, path, original, corrected):
     old, new = load(made["model"]), load(path)
     rows = [corrected.get(i, row) for i, row in enumerate(original)]
     names = [str(name) for name in old[-1].label_names_]

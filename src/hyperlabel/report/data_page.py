@@ -152,15 +152,15 @@ def _answers(
     rare = int(((counts > 0) & (counts < _RARE)).sum())
     empty = sum(not text.strip() for text in data.text or ())
     doubts = [
-        (facts["rows_without_labels"], "rows carry no label"),
-        (facts["labels_without_positives"], "labels are on no row"),
-        (rare, f"labels are on fewer than {_RARE} rows: hard to learn"),
-        (empty, "texts are empty"),
-        (sum(c.missing > 0 for c in columns), "columns have missing cells"),
+        (facts["rows_without_labels"], "without labels", "row"),
+        (facts["labels_without_positives"], "on no row", "label"),
+        (rare, f"on fewer than {_RARE} rows, hard to learn", "label"),
+        (empty, "without words", "text"),
+        (sum(c.missing > 0 for c in columns), "with missing cells", "column"),
     ]
-    found = "; ".join(f"{n} {what}" for n, what in doubts if n)
+    found = "; ".join(f"{n} {noun}{'' if n == 1 else 's'} {what}" for n, what, noun in doubts if n)
     return [
-        Answer("What looks wrong?", f"{found[0].upper()}{found[1:]}." if found else "Nothing stands out."),
+        Answer("What looks wrong?", f"{found}." if found else "Nothing stands out."),
         Answer(
             "How do labels come together?",
             f"{facts['distinct_label_sets']} different label sets; at most {facts['max_labels_per_row']} "
@@ -185,7 +185,7 @@ def _columns_section(columns: list[ColumnFacts], rows: int) -> Section:
                 words(c.name),
                 words(c.use),
                 words(c.kind),
-                number(c.missing, text=str(c.missing), mark=c.missing > 0),
+                number(c.missing, text=str(c.missing)),
                 number(c.missing / max(rows, 1), text=f"{c.missing / max(rows, 1):.1%}"),
                 number(c.distinct, text=str(c.distinct)),
                 words(c.example[:60] + ("…" if len(c.example) > 60 else ""), title=c.example[:400]),

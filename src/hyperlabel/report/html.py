@@ -165,7 +165,7 @@ def _match_of_the_papers(results: list[Any]) -> list[Answer]:
 def _result_section(result: Any) -> Section:
     section = Section(result.id, f"{result.id}: {result.title}", short=result.id)
     if result.numbers:
-        columns = [Column("")]
+        columns = [Column("what")]
         for column in result.columns():
             columns += [
                 Column(f"{column} {x}".strip(), True) for x in ("paper", "ours", "± spread", "difference")

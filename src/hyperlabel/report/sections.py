@@ -118,18 +118,18 @@ def differences_section(c: Comparison) -> Section:
             )
             continue
         best = c.best(data)
-        names = [
-            "method",
-            "behind by",
-            "95 % interval",
-            "p-value",
-            "P(best better)",
-            "P(equal)",
-            "P(worse)",
-        ]
+        names = {
+            "method": "",
+            "behind by": "",
+            "95 % interval": "of the difference",
+            "p-value": "",
+            "better": "probability that the best is better",
+            "equal": f"probability that they differ by at most {c.rope:g}",
+            "worse": "probability that the best is worse",
+        }
         table = Table(
             f"{data}: {c.scoring} of {best} against the others",
-            [Column(n, i > 0) for i, n in enumerate(names)],
+            [Column(name, name != "method", help) for name, help in names.items()],
             [
                 [
                     _method(v.method),

@@ -38,6 +38,11 @@ def known_title(name: str) -> str:
     return next((known.title for known in CATALOGUE if known.name == name), name)
 
 
+def _named(name: str) -> str:
+    title = known_title(name)
+    return name if title == name else f"{title}, --methods {name}"
+
+
 def without_folders(command: str | None) -> str:
     """Return a command with files by name: where they lie on one machine says nothing on another.
 
@@ -89,14 +94,14 @@ def _which(c: Comparison, best: str) -> str:
     if len(c.datasets) > 1:
         wins = [d for d in c.datasets if c.best(d) == best]
         how = "the best average rank" if c.across is not None else f"the best mean on {c.datasets[0]}"
-        text = f"{best}: {how} over {len(c.datasets)} data sets (best on {len(wins)} of them)."
+        text = f"{_named(best)}: {how} over {len(c.datasets)} data sets (best on {len(wins)} of them)."
         others = sorted({c.best(d) for d in c.datasets} - {best})
         return text + (
             f" Elsewhere the best is {join(others)}: see the table for your kind of data." if others else ""
         )
     data = c.datasets[0]
     mean, among = c.mean(data, best), len(c.ranking(data))
-    text = f"{best}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
+    text = f"{_named(best)}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
     same = [v.method for v in c.versus_best(data) if not v.told_apart or _equal(v)]
     if same:
         many = "1 other is" if len(same) == 1 else f"{len(same)} others are"
