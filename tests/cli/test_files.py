@@ -54,7 +54,7 @@ def parts(tmp_path_factory):
     """A table split by the command, and a model of its training part."""
     place = tmp_path_factory.mktemp("notes")
     table = write(place / "notes.csv", ["id", "title", "body", "minutes", "tags"], notes(160, 0))
-    done("data", "split", table, "--labels", "tags", "--text", "title,body", "--out", place)
+    done("data", "split", table, "--labels", "tags", "--text", "title,body", "--to", "npz", "--out", place)
     found = done("fit", place / "notes-train.npz", "-o", place / "m.hyper")
     assert "text: 'text'; 1 column of numbers: 'minutes'" in found.stderr
     return place

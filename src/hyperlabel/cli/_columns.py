@@ -105,11 +105,6 @@ def _is_list(name: str, mark: str, known: set[str]) -> bool:
     return mark in name and all(part.strip() in known for part in name.split(mark))
 
 
-def plural(count: int, noun: str) -> str:
-    """Count something in words a person would use."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
 def _first_rows(path: str) -> dict[str, list[Any]]:
     from hyperlabel.datasets.table_sources import read_cells
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,7 +57,7 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
     options = settled(path, options)
     given = reader_options(path, options)
     with plain_warnings():
-        if not _is_table(path):
+        if not is_table(path):
             return read_data(path, **given), options
         plan = TablePlan(path, **given)
         return plan.read(), options | {"label_separator": plan.label_separator}
@@ -92,12 +93,12 @@ def settled(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.cli._columns import guess_columns
 
-    if not Path(path).exists():
-        raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
-    return guess_columns(path, options) if _is_table(path) else options
+    need_data(path)
+    return guess_columns(path, options) if is_table(path) else options
 
 
-def _is_table(path: str) -> bool:
+def is_table(path: str) -> bool:
+    """Tell whether a file is CSV, JSON lines or Parquet."""
     from hyperlabel.datasets import data_format
 
     return data_format(path) == "table"
@@ -123,6 +124,33 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
         if key in given:
             given[key] = names(given[key])
     return given
+
+
+def need_model(path: str) -> None:
+    """Refuse a model file that is not there, before anything is imported to read it."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(
+            f"There is no model file {path}: make one with hyperlabel fit DATA -o {path}."
+        )
+
+
+def need_data(*paths: str | None) -> None:
+    """Refuse data files that are not there; ``-`` is stdin, ``debtags`` the embedded data."""
+    for path in paths:
+        if path not in (None, "-", "debtags") and not Path(path).exists():
+            raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
+
+
+def check_target(output: str) -> None:
+    """Refuse a place that cannot be written to, before any work is done."""
+    path = Path(output)
+    if path.is_dir():
+        raise ValueError(f"{output} is a folder: name a file to write to.")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(f"{output} cannot be written: choose another place.")
 
 
 @contextmanager

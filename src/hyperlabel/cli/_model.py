@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.cli._input import plain_warnings
+from hyperlabel.cli._input import need_data, need_model, plain_warnings
 
 KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
 
@@ -39,6 +39,11 @@ class Columns:
     def text_only(self) -> bool:
         """Whether a row is nothing but a text."""
         return bool(self.text) and not self.n_features
+
+    def need_text_only(self) -> None:
+        """Refuse one text where a row is more than that."""
+        if not self.text_only:
+            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
 
     def inputs(self, data: Any) -> Any:
         """Return the rows of a data set as the model takes them."""
@@ -78,10 +83,7 @@ def open_model(path: str) -> ModelFile:
     """Load a model written by ``hyperlabel fit``."""
     from hyperlabel.persistence import describe, load
 
-    if not Path(path).is_file():
-        raise FileNotFoundError(
-            f"There is no model file {path}: make one with hyperlabel fit DATA -o {path}."
-        )
+    need_model(path)
     notes = (describe(path).get("metadata") or {}).get(KEY)
     if not isinstance(notes, dict):
         raise ValueError(
@@ -107,13 +109,17 @@ def save_model(file: ModelFile, sample: Any = None) -> None:
 # -- reading rows for a model ---------------------------------------------------------------------------
 
 
-def read_rows(source: str, columns: Columns, *, labelled: bool, ids: str | None = None) -> Any:
+def read_rows(
+    source: str, columns: Columns, *, labelled: bool, ids: str | None = None, cells: bool = False
+) -> tuple[Any, dict[str, list[Any]]]:
     """Read rows to predict (labels not needed) or to learn from and judge by (labelled).
 
-    `source` is a file or ``-`` for stdin; `ids` names a column to carry along as `groups`.
+    `source` is a file or ``-`` for stdin; `ids` names a column to carry along as `groups`. With `cells`, all
+    columns of a table come along as they stand in the file.
     """
-    with _as_file(source, columns) as path, plain_warnings():
+    with _as_file(source, columns) as path, plain_warnings(), named(path, source):
         data = _read(path, columns, labelled, ids)
+        kept = _cells(path, data) if cells else {}
     if not len(data):
         raise ValueError(f"{source} has no rows.")
     n = columns.n_features
@@ -121,7 +127,31 @@ def read_rows(source: str, columns: Columns, *, labelled: bool, ids: str | None 
         data = _with_features(data, columns.feature_names, source)
     if n and data.n_features != n:
         raise ValueError(f"{source} has {data.n_features} features, the model was fitted on {n}.")
-    return data
+    return data, kept
+
+
+@contextmanager
+def named(path: str, source: str) -> Iterator[None]:
+    """Let messages speak of stdin, not of the file that stands for it."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if source != "-":
+            raise
+        said = str(error).replace(path, "stdin").replace(Path(path).name, "stdin")
+        raise ValueError(said) from error
+
+
+def _cells(path: str, data: Any) -> dict[str, list[Any]]:
+    from hyperlabel.cli._rows import whole_table
+    from hyperlabel.datasets import data_format
+
+    if path.endswith(".lines"):
+        return {"text": data.text}
+    if (path == "debtags" and not Path(path).exists()) or data_format(path) != "table":
+        raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of CSV, JSON lines, Parquet.")
+    columns: dict[str, list[Any]] = whole_table(path).columns
+    return columns
 
 
 def _with_features(data: Any, wanted: list[str], source: str) -> Any:
@@ -172,8 +202,7 @@ def _as_file(source: str, columns: Columns) -> Iterator[str]:
         if source == "debtags" and not Path(source).exists():
             yield source
             return
-        if not Path(source).exists():
-            raise FileNotFoundError(f"There is no file {source}: check the path (- reads stdin).")
+        need_data(source)
         if not (columns.text_only and Path(source).suffix.lower() == ".txt"):
             yield source
             return

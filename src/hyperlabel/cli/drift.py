@@ -59,10 +59,10 @@ def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tup
         if model is not None:
             file = open_model(model)
             columns = file.columns
-            before = read_rows(old, columns, labelled=True)
+            before, _ = read_rows(old, columns, labelled=True)
         else:
             before, columns = read_training(old, reading)
-        after = read_rows(new, replace(columns, label_names=[]), labelled=True)
+        after, _ = read_rows(new, replace(columns, label_names=[]), labelled=True)
     return before, after, columns, file
 
 

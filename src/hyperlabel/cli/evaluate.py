@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import need_data, need_model
 
 _SHOWN = (
     "f1_macro",
@@ -37,15 +38,17 @@ _SHOWN = (
 @click.option("--json", "as_json", is_flag=True, help="Print every measure as JSON.")
 def evaluate(model: str, data: str, worst: int, page: str | None, as_json: bool) -> None:
     """Measure MODEL on the labelled rows of DATA (- reads stdin)."""
-    from hyperlabel.cli._columns import plural
+    need_model(model)
+    need_data(data)
     from hyperlabel.cli._model import aligned_labels, open_model, read_rows
     from hyperlabel.cli._progress import step
+    from hyperlabel.cli._words import plural
     from hyperlabel.metrics import evaluate as measure
 
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        table = read_rows(data, file.columns, labelled=True)
+        table, _ = read_rows(data, file.columns, labelled=True)
     names = file.columns.label_names
     Y, unknown = aligned_labels(table, names)
     if not Y.nnz and unknown:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import need_data, need_model
 
 _BEST = 3  # labels explained where none is named
 
@@ -37,6 +38,8 @@ def explain(
 
     Shares of the features and the base add up to the score.
     """
+    need_model(model)
+    need_data(data)
     from hyperlabel.cli._model import open_model
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import explain as explain_scores
@@ -66,16 +69,16 @@ def explain(
 
 def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     from hyperlabel.cli._model import read_rows
+    from hyperlabel.cli._words import plural
 
     if one_text is not None:
-        if not file.columns.text_only:
-            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
+        file.columns.need_text_only()
         return [one_text]
     if data is None:
         return None
-    table = read_rows(data, file.columns, labelled=False)
+    table, _ = read_rows(data, file.columns, labelled=False)
     if row > len(table):
-        raise ValueError(f"{data} has {len(table)} rows: there is no row {row}.")
+        raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
     return file.columns.inputs(table[row - 1 : row])
 
 

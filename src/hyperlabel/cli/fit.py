@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, input_options, names, read_file
+from hyperlabel.cli._input import READING, check_target, input_options, names, read_file
 
 
 @click.command()
@@ -74,7 +74,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.cli._progress import step
 
     start = time.perf_counter()
-    _check_target(output)
+    check_target(output)
     reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), training_file(data) as path:
         table, columns = read_training(path, reading)
@@ -193,16 +193,9 @@ def _numbers(text: str | None) -> tuple[float, ...]:
         raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
 
 
-def _check_target(output: str) -> None:
-    path = Path(output)
-    if path.is_dir():
-        raise ValueError(f"{output} is a folder: name a file to write the model to.")
-    if not path.resolve().parent.is_dir():
-        raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
-
-
 def _found(table: Any, columns: Any) -> str:
-    from hyperlabel.cli._columns import listing, plural
+    from hyperlabel.cli._columns import listing
+    from hyperlabel.cli._words import plural
 
     parts = [f"{plural(len(table), 'row')}, {plural(table.n_labels, 'label')}"]
     if columns.label_column:

@@ -10,6 +10,7 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import need_data, need_model
 
 
 @click.command()
@@ -45,6 +46,8 @@ def update(
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
     of it waits for the first. Labels change first, so NEW uses the new names.
     """
+    need_model(model)
+    need_data(new, *leaving)
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
@@ -105,7 +108,7 @@ def _count(rows: tuple[Any, Any] | None) -> int:
 
 
 def _sentence(found: dict[str, Any]) -> str:
-    from hyperlabel.cli._columns import plural
+    from hyperlabel.cli._words import plural
 
     return (
         f"Wrote {found['model']}: {plural(found['merged'], 'row')} merged, {found['forgotten']} forgotten, "
@@ -133,13 +136,13 @@ def _read(
     """Rows, their labels in the order of `names` (and the new ones), the new labels."""
     from dataclasses import replace
 
-    from hyperlabel.cli._columns import plural
     from hyperlabel.cli._model import aligned_labels, read_rows
+    from hyperlabel.cli._words import plural
 
     columns = file.columns
     if columns.labels:
         columns = replace(columns, labels=names)
-    table = read_rows(path, columns, labelled=True)
+    table, _ = read_rows(path, columns, labelled=True)
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
     Y, unknown = aligned_labels(table, names)

@@ -194,12 +194,12 @@ class Dataset:
         Parameters
         ----------
         path : path
-            The file; a name that ends in ``.gz`` is compressed (LIBSVM and XMC).
-        format : {"npz", "libsvm", "xmc"}, optional
-            By default told from the ending: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``
-            or ``.txt``.
-            Only npz keeps names, groups, time and text. LIBSVM numbers labels from 0 and
-            features from 1.
+            The file; a name that ends in ``.gz`` is compressed (all but npz and Parquet).
+        format : {"npz", "libsvm", "xmc", "csv", "jsonl", "parquet"}, optional
+            By default told from the ending: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``,
+            ``.txt``, ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``.
+            npz and tables keep names, groups, time and text; a table lists the labels of a row in its
+            column ``labels``. LIBSVM numbers labels from 0 and features from 1.
 
         Returns
         -------

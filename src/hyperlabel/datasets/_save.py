@@ -1,10 +1,12 @@
-"""Writing data sets: npz, LIBSVM and XMC."""
+"""Writing data sets: npz, LIBSVM, XMC, and tables."""
 
 from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -12,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._files import replacing
+from hyperlabel.datasets.table_write import TABLES, list_cells, write_columns
 
 if TYPE_CHECKING:
     from hyperlabel.datasets._dataset import Dataset
@@ -23,27 +26,44 @@ FORMATS = {
     ".svmlight": "libsvm",
     ".xmc": "xmc",
     ".txt": "xmc",
+    **TABLES,
 }
 _DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
+_MOST_COLUMNS = 100_000  # of a table
+
+
+def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """Tell what to write from the ending of a file, unless it is said."""
+    if format is None:
+        suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+        format = FORMATS.get(suffixes[-1] if suffixes else "")
+        if format is None:
+            raise ValueError(
+                f"Cannot tell the format from {Path(path).name!r}: end it with {', '.join(FORMATS)}."
+            )
+    if format not in _WRITERS:
+        raise ValueError(f"format must be one of {', '.join(_WRITERS)}, not {format!r}.")
+    return format
 
 
 def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None) -> Path:
     """Write a data set; see `Dataset.save`."""
     path = Path(path)
-    if format is None:
-        suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-        format = FORMATS.get(suffixes[-1] if suffixes else "")
-        if format is None:
-            raise ValueError(f"Cannot tell the format from {path.name!r}: end it with {', '.join(FORMATS)}.")
-    if format not in _WRITERS:
-        raise ValueError(f"format must be one of {', '.join(_WRITERS)}, not {format!r}.")
-    with replacing(path) as file:
-        if path.suffix.lower() == ".gz":
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                _WRITERS[format](data, cast(BinaryIO, packed))
-        else:
-            _WRITERS[format](data, file)
+    format = target_format(path, format)
+    with opened(path) as file:
+        _WRITERS[format](data, file)
     return path
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file that appears once it is complete; packed where its name ends in ``.gz``."""
+    with replacing(path) as file:
+        if not str(path).lower().endswith(".gz"):
+            yield file
+            return
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+            yield cast(BinaryIO, packed)
 
 
 def save_shards(
@@ -148,8 +168,33 @@ def _short(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
+def _save_table(data: Dataset, file: BinaryIO, *, kind: str) -> None:
+    """Text, features, groups, time and a column ``labels``, which lists the labels of each row."""
+    names = list(data.feature_names[: _MOST_COLUMNS + 1])
+    if len(names) > _MOST_COLUMNS:
+        raise ValueError(f"A table cannot have {data.n_features} columns: write npz, LIBSVM or XMC.")
+    X = data.X.toarray() if sparse.issparse(data.X) else data.X
+    columns: dict[str, list[Any]] = {} if data.text is None else {"text": data.text}
+    columns |= {name: _shorter(X[:, j]) for j, name in enumerate(names)}
+    for key in ("groups", "time"):
+        if getattr(data, key) is not None:
+            columns[key] = getattr(data, key).astype(str).tolist()
+    if len(columns) < len(names) + sum(v is not None for v in (data.text, data.groups, data.time)):
+        raise ValueError("Two columns would have the same name: rename a feature.")
+    labels = next(name for name in ("labels", "labels of the row") if name not in columns)
+    columns[labels] = list_cells(data.label_sets(), data.label_names, kind)
+    write_columns(columns, file, kind)
+
+
+def _shorter(values: np.ndarray) -> list[Any]:
+    """Whole numbers without a point."""
+    whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (abs(values) < 2**53).all()
+    return (values.astype(np.int64) if whole else values).tolist()
+
+
 _WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
     "npz": _save_npz,
     "libsvm": _save_libsvm,
     "xmc": _save_xmc,
+    **{kind: partial(_save_table, kind=kind) for kind in ("csv", "jsonl", "parquet")},
 }

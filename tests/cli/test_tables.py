@@ -1,0 +1,149 @@
+"""CSV in, CSV out: `data split`, `data convert` and `predict` keep what the user's file holds (D10)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hyperlabel.cli import main
+from hyperlabel.datasets import Dataset, make_multilabel, read_data, read_table
+from hyperlabel.datasets.table_sources import whole_table
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
+
+
+def notes(path, n=60, delimiter=","):
+    rng = np.random.default_rng(0)
+    words = {"fruit": "apple pear", "vehicle": "car lorry", "New York, NY": "city harbour"}
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(["key", "note", "when", "tags"])
+        for i in range(n):
+            chosen = rng.choice(list(words), size=rng.integers(1, 3), replace=False)
+            said = " ".join(rng.choice(words[c].split()) for c in chosen)
+            writer.writerow(
+                [f"A-{i:03d}", f'a "note",\non {said}', f"2024-01-{i % 28 + 1:02d}", "|".join(chosen)]
+            )
+    return path
+
+
+def rows_of(path):
+    columns = whole_table(path).columns
+    return [tuple(row) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_a_table_splits_into_tables_with_every_column(tmp_path, ending):
+    source = tmp_path / f"notes.{ending}"
+    assert run("data", "convert", notes(tmp_path / "first.csv"), source).exit_code == 0
+    done = run("data", "split", source, "--labels", "tags", "--out", tmp_path / "parts", "--json")
+    assert done.exit_code == 0, done.output
+    files = [tmp_path / "parts" / part["file"] for part in json.loads(done.stdout)["parts"]]
+    assert [file.name for file in files] == [
+        f"notes-{p}.{ending.removesuffix('.gz')}" for p in ("train", "test")
+    ]
+    train, test = map(rows_of, files)
+    assert len(train) == 45
+    assert sorted(train + test) == sorted(rows_of(source))
+    assert list(whole_table(files[0]).columns) == ["key", "note", "when", "tags"]
+    assert run("fit", files[0], "--labels", "tags", "-o", tmp_path / "m.hyper").exit_code == 0
+    assert run("evaluate", tmp_path / "m.hyper", files[1]).exit_code == 0
+
+
+def test_the_delimiter_of_a_european_table_stays(tmp_path):
+    source = notes(tmp_path / "notes.csv", delimiter=";")
+    assert run("data", "split", source, "--labels", "tags", "--out", tmp_path / "p").exit_code == 0
+    assert (tmp_path / "p" / "notes-test.csv").read_text().startswith("key;note;when;tags\n")
+
+
+def test_a_table_converts_to_every_table_and_back_without_loss(tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text('id,size,share,tags\n007,3,0.5,"[""a"", ""b""]"\n008,,1.25,\n')
+    for ending in ("jsonl", "parquet", "tsv", "csv.gz"):
+        done = run("data", "convert", source, tmp_path / f"b.{ending}")
+        assert done.exit_code == 0, done.output
+        assert "2 rows, 4 columns" in done.stdout
+        assert run("data", "convert", tmp_path / f"b.{ending}", tmp_path / "c.csv").exit_code == 0
+        assert (tmp_path / "c.csv").read_text() == source.read_text()
+    first = json.loads((tmp_path / "b.jsonl").read_text().splitlines()[0])
+    assert first == {"id": "007", "size": 3, "share": 0.5, "tags": '["a", "b"]'}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_arrays_become_a_table_that_reads_back(tmp_path, ending):
+    data = make_multilabel(12, 3, 4, random_state=0)
+    data = Dataset(data.X, data.Y, ["u", "v", "w"], ["a", "b;c", "d", "e|f"], text=["x y"] * 12)
+    data.save(tmp_path / "a.npz")
+    assert run("data", "convert", tmp_path / "a.npz", tmp_path / f"b.{ending}").exit_code == 0
+    again = read_table(
+        tmp_path / f"b.{ending}", label_column="labels", label_names=data.label_names, text="text"
+    )
+    np.testing.assert_array_equal(again.X, data.X)
+    assert again.label_sets() == data.label_sets()
+    assert again.text == data.text
+
+
+def test_a_lone_empty_cell_stays_a_row(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"x": ""}\n{"x": "b"}\n')
+    assert run("data", "convert", tmp_path / "a.jsonl", tmp_path / "b.csv").exit_code == 0
+    assert len(rows_of(tmp_path / "b.csv")) == 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("notes")
+    done = run("fit", notes(place / "notes.csv"), "--labels", "tags", "--text", "note", "--features", "",
+               "-o", place / "m.hyper")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return place
+
+
+def test_predict_appends_to_the_columns_of_the_input(folder, tmp_path):
+    done = run("predict", folder / "m.hyper", folder / "notes.csv", "--keep")
+    assert done.exit_code == 0, done.output
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    plain = list(csv.DictReader(io.StringIO(run("predict", folder / "m.hyper", folder / "notes.csv").stdout)))
+    assert list(found[0]) == ["key", "note", "when", "tags", "labels", "scores"]
+    assert [tuple(row.values())[:4] for row in found] == rows_of(folder / "notes.csv")
+    assert [(r["labels"], r["scores"]) for r in found] == [(r["labels"], r["scores"]) for r in plain]
+    for ending in ("jsonl", "parquet"):
+        out = tmp_path / f"o.{ending}"
+        assert run("predict", folder / "m.hyper", folder / "notes.csv", "--keep", "-o", out).exit_code == 0
+        columns = whole_table(out).columns
+        assert columns["key"] == [row["key"] for row in found]
+        assert ["|".join(labels) for labels in columns["labels"]] == [row["labels"] for row in found]
+
+
+def test_predict_gives_one_column_per_label(folder, tmp_path):
+    out = tmp_path / "wide.csv"
+    done = run("predict", folder / "m.hyper", folder / "notes.csv", "--wide", "-o", out)
+    assert done.exit_code == 0, done.output
+    wide = read_data(out, labels=["New York, NY", "fruit", "vehicle"], features=[])
+    plain = list(csv.DictReader(io.StringIO(run("predict", folder / "m.hyper", folder / "notes.csv").stdout)))
+    assert wide.label_sets() == [sorted(filter(None, row["labels"].split("|"))) for row in plain]
+    done = run("predict", folder / "m.hyper", out, "--wide", "--keep", stdin="")
+    assert done.exit_code == 2
+    assert "'note'" in done.stderr
+
+
+def test_predicted_columns_never_replace_those_of_the_input(folder):
+    table = "note,fruit,labels\na car,7,x\n"
+    done = run("predict", folder / "m.hyper", "-", "--keep", "--wide", stdin=table)
+    assert done.exit_code == 0, done.output
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["fruit"], row["fruit (predicted)"], row["vehicle"]) == ("7", "0", "1")
+    done = run("predict", folder / "m.hyper", "-", "--keep", stdin=table)
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["labels"], row["labels (predicted)"]) == ("x", "vehicle")
+
+
+def test_lines_of_text_keep_the_text(folder):
+    done = run("predict", folder / "m.hyper", "-", "--keep", stdin="an apple\na lorry\n")
+    assert [r["text"] for r in csv.DictReader(io.StringIO(done.stdout))] == ["an apple", "a lorry"]
