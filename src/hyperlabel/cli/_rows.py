@@ -19,8 +19,8 @@ def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:
     """Write the rows numbered by `index` (all of them: None) as a table; vectors beside it go along."""
     import numpy as np
 
-    from hyperlabel.datasets._save import opened
-    from hyperlabel.datasets.table_write import write_columns
+    from hyperlabel._files import opened
+    from hyperlabel.datasets.writing import write_columns
 
     columns = cells.columns
     if index is not None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 _GAP = "  "
-_NARROWEST = 20  # columns of a terminal below which a table is not cut further
+_NARROWEST = 12  # columns: a table is not cut to less
 
 
 def plural(count: int, noun: str) -> str:
@@ -69,15 +69,12 @@ def table_lines(
     """
     columns = [list(column) for column in zip(head, *rows, strict=True)]
     if width is not None:
-        room = max(width, _NARROWEST // 2) - 1
-        others = max((_width(cell) for column in columns[1:] for cell in column), default=0)
-        first = max(room - min(others, room // 2) - len(_GAP), 6)
-        columns = [[_cut(cell, first if j == 0 else room) for cell in c] for j, c in enumerate(columns)]
+        columns = _shortened(columns, max(width, _NARROWEST) - 1)
     sizes = [max(map(_width, column)) for column in columns]
     blocks: list[list[int]] = [[0]]
     for j in range(1, len(columns)):
         used = sum(sizes[i] + len(_GAP) for i in blocks[-1]) + sizes[j]
-        if width is not None and used >= width and len(blocks[-1]) > 1:
+        if width is not None and used >= max(width, _NARROWEST) and len(blocks[-1]) > 1:
             blocks.append([0])
         blocks[-1].append(j)
     lines: list[str] = []
@@ -87,6 +84,15 @@ def table_lines(
             padded = [_pad(cell, sizes[j], j < left) for cell, j in zip(cells, block, strict=True)]
             lines.append(_GAP.join(padded).rstrip())
     return lines
+
+
+def _shortened(columns: list[list[str]], room: int) -> list[list[str]]:
+    """Cut cells so that the first column and any other one fit side by side."""
+    others = max((_width(cell) for column in columns[1:] for cell in column), default=0)
+    most = max(room - min(others, room // 2) - len(_GAP), 6)
+    first = min(most, max(_width(cell) for cell in columns[0]))
+    rest = room - first - len(_GAP)
+    return [[_cut(cell, rest if j else first) for cell in column] for j, column in enumerate(columns)]
 
 
 def _room() -> int | None:

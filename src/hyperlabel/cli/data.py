@@ -102,7 +102,7 @@ def convert(
     From table to table every column is kept as it is, and no labels need be named. With --shard-rows a file
     larger than memory is read and written piece by piece.
     """
-    from hyperlabel.datasets._save import target_format
+    from hyperlabel.datasets.writing import target_format
 
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise ValueError(f"{source} and {target} are the same file: choose another target.")

@@ -105,35 +105,36 @@ def _columns(
     kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str, wide: bool
 ) -> dict[str, list[Any]]:
     """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
-    from hyperlabel.datasets.table_write import list_cells
+    from hyperlabel.datasets.writing import list_cells
 
-    def fresh(name: str) -> str:
-        while name in table:
-            name += " (predicted)"
-        return name
-
-    table = dict(kept)
-    found = list(answers)
+    table, found = dict(kept), list(answers)
     if wide:
         sets = [{one["label"] for one in row} for row in found]
         for label in columns.label_names:
-            table[fresh(label)] = [int(label in names) for names in sets]
+            table[_fresh(label, table)] = [int(label in names) for names in sets]
         return table
     names = [[str(one["label"]) for one in row] for row in found]
-    mark = columns.label_separator
-    listed = [mark.join(row) for row in names] if mark and form == "csv" else None
-    table[fresh("labels")] = listed or list_cells(names, columns.label_names, form)
-    scores = [[one["score"] for one in row] for row in found]
+    scores: list[Any] = [[one["score"] for one in row] for row in found]
+    mark = columns.label_separator or ";"
     if form == "csv":
-        table[fresh("scores")] = [(mark or ";").join(f"{value:.4f}" for value in row) for row in scores]
+        scores = [mark.join(f"{value:.4f}" for value in row) for row in scores]
+    if form == "csv" and columns.label_separator:
+        table[_fresh("labels", table)] = [mark.join(row) for row in names]
     else:
-        table[fresh("scores")] = scores
+        table[_fresh("labels", table)] = list_cells(names, columns.label_names, form)
+    table[_fresh("scores", table)] = scores
     return table
 
 
+def _fresh(name: str, taken: dict[str, Any]) -> str:
+    while name in taken:
+        name += " (predicted)"
+    return name
+
+
 def _write_table(output: str, columns: dict[str, list[Any]], form: str) -> None:
-    from hyperlabel.datasets._save import opened
-    from hyperlabel.datasets.table_write import write_columns
+    from hyperlabel._files import opened
+    from hyperlabel.datasets.writing import write_columns
 
     if output == "-":
         sys.stdout.flush()

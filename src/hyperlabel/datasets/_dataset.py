@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._labels import NamedColumns, indicator_from_sets, label_sets, plain_targets, small_indices
 from hyperlabel.datasets._save import save
 from hyperlabel.datasets._statistics import describe_labels
 
@@ -321,10 +322,11 @@ def _check_numbers(values: np.ndarray) -> None:
 
 
 def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
-    if _are_label_sets(Y):
-        return indicator_from_sets(Y, names)
-    if hasattr(Y, "columns") and names is None:  # a DataFrame brings its names
-        names = [str(column) for column in Y.columns]
+    if (sets := label_sets(Y)) is not None:
+        return indicator_from_sets(sets, names)
+    Y = plain_targets(Y)
+    if isinstance(Y, NamedColumns):  # a frame brings its names
+        Y, names = Y.values, Y.columns if names is None else names
     Y = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must have two dimensions (rows, labels), not {Y.ndim}.")
@@ -336,40 +338,6 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     Y.eliminate_zeros()
     Y = sparse.csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
     return small_indices(Y), names
-
-
-def _are_label_sets(Y: Any) -> bool:
-    if not isinstance(Y, list | tuple) or not len(Y):
-        return False
-    if not all(isinstance(row, list | tuple | set | frozenset) for row in Y):
-        return False
-    return all(isinstance(value, str) for row in Y for value in row)
-
-
-def indicator_from_sets(
-    sets: Sequence[Iterable[str]], names: Sequence[str] | None = None
-) -> tuple[sparse.csr_array, list[str]]:
-    """Return the indicator of label sets and the label names (sorted when not given)."""
-    label_names = sorted({value for row in sets for value in row}) if names is None else list(names)
-    place = {label: j for j, label in enumerate(label_names)}
-    try:
-        columns = [sorted({place[value] for value in row}) for row in sets]
-    except KeyError as error:
-        raise ValueError(f"The label {error.args[0]!r} is not among label_names.") from None
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in columns], dtype=np.int64)])
-    indices = np.array([j for row in columns for j in row], dtype=np.int64)
-    Y = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(columns), len(label_names))
-    )
-    return small_indices(Y), label_names
-
-
-def small_indices(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Use 32-bit indices where they suffice: scikit-learn's liblinear and trees take no others."""
-    if max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max:
-        matrix.indices = matrix.indices.astype(np.int32, copy=False)
-        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
-    return matrix
 
 
 def _as_names(names: Any, count: int, prefix: str, what: str) -> Sequence[str]:

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._files import replacing
-from hyperlabel.datasets.table_write import TABLES, list_cells, write_columns
+from hyperlabel._files import opened
+from hyperlabel.datasets.writing import list_cells, target_format, write_columns
 
 if TYPE_CHECKING:
     from hyperlabel.datasets._dataset import Dataset
 
-FORMATS = {
-    ".npz": "npz",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".xmc": "xmc",
-    ".txt": "xmc",
-    **TABLES,
-}
 _DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
 _MOST_COLUMNS = 100_000  # of a table
-
-
-def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
-    """Tell what to write from the ending of a file, unless it is said."""
-    if format is None:
-        suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-        format = FORMATS.get(suffixes[-1] if suffixes else "")
-        if format is None:
-            raise ValueError(
-                f"Cannot tell the format from {Path(path).name!r}: end it with {', '.join(FORMATS)}."
-            )
-    if format not in _WRITERS:
-        raise ValueError(f"format must be one of {', '.join(_WRITERS)}, not {format!r}.")
-    return format
 
 
 def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None) -> Path:
@@ -53,17 +28,6 @@ def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None)
     with opened(path) as file:
         _WRITERS[format](data, file)
     return path
-
-
-@contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that appears once it is complete; packed where its name ends in ``.gz``."""
-    with replacing(path) as file:
-        if not str(path).lower().endswith(".gz"):
-            yield file
-            return
-        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-            yield cast(BinaryIO, packed)
 
 
 def save_shards(

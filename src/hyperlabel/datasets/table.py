@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.datasets._dataset import Dataset, indicator_from_sets, stack
+from hyperlabel._labels import indicator_from_sets
+from hyperlabel.datasets._dataset import Dataset, stack
 from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
 from hyperlabel.datasets.table_columns import TableColumns, convert, groups, number, zero_one

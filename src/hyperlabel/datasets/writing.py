@@ -1,4 +1,4 @@
-"""Columns of cells written as CSV, JSON lines or Parquet: what `read_cells` gives, kept as it is."""
+"""What is written in which format; columns of cells as CSV, JSON lines or Parquet, kept as they are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from hyperlabel.datasets.label_cells import MARKS
@@ -19,6 +21,30 @@ TABLES = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+FORMATS = {
+    ".npz": "npz",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".xmc": "xmc",
+    ".txt": "xmc",
+    **TABLES,
+}
+
+
+def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """Tell what to write from the ending of a file, unless it is said."""
+    if format is None:
+        suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+        format = FORMATS.get(suffixes[-1] if suffixes else "")
+        if format is None:
+            raise ValueError(
+                f"Cannot tell the format from {Path(path).name!r}: end it with {', '.join(FORMATS)}."
+            )
+    if format not in FORMATS.values():
+        known = ", ".join(dict.fromkeys(FORMATS.values()))
+        raise ValueError(f"format must be one of {known}, not {format!r}.")
+    return format
 
 
 def write_columns(
