@@ -147,3 +147,30 @@ def test_predicted_columns_never_replace_those_of_the_input(folder):
 def test_lines_of_text_keep_the_text(folder):
     done = run("predict", folder / "m.hyper", "-", "--keep", stdin="an apple\na lorry\n")
     assert [r["text"] for r in csv.DictReader(io.StringIO(done.stdout))] == ["an apple", "a lorry"]
+
+
+def test_evaluate_writes_every_label_and_says_what_macro_leaves_out(folder, tmp_path):
+    (tmp_path / "held.csv").write_text("note,tags\na car,vehicle\nan apple,fruit\nlorry and pear,vehicle\n")
+    out = tmp_path / "labels.csv"
+    done = run("evaluate", folder / "m.hyper", tmp_path / "held.csv", "--per-label", out, "--worst", 1)
+    assert done.exit_code == 0, done.output
+    with open(out, encoding="utf-8", newline="") as file:
+        found = {row["label"]: row for row in csv.DictReader(file)}
+    assert list(found) == ["New York, NY", "fruit", "vehicle"]
+    assert found["fruit"] == {"label": "fruit", "rows": "1", "predicted": "2", "right": "1", "mistakes": "1",
+                              "precision": "0.5", "recall": "1.0", "f1": str(2 / 3)}  # fmt: skip
+    assert "1 label without a row count 0 in f1_macro; 2 occur" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[-2].split() == [
+        "label",
+        "mistakes",
+        "rows",
+        "predicted",
+        "right",
+        "precision",
+        "recall",
+        "f1",
+    ]
+    assert lines[-1].split()[:2] == ["fruit", "1"]
+    values = json.loads(run("evaluate", folder / "m.hyper", tmp_path / "held.csv", "--json").stdout)
+    assert values["f1_macro_present"] == pytest.approx(values["f1_macro"] * 3 / 2)
