@@ -56,7 +56,7 @@ def parts(tmp_path_factory):
     table = write(place / "notes.csv", ["id", "title", "body", "minutes", "tags"], notes(160, 0))
     done("data", "split", table, "--labels", "tags", "--text", "title,body", "--to", "npz", "--out", place)
     found = done("fit", place / "notes-train.npz", "-o", place / "m.hyper")
-    assert "text: 'text'; 1 column of numbers: 'minutes'" in found.stderr
+    assert "text: 'title', 'body'; 1 column of numbers: 'minutes'" in found.stderr
     return place
 
 
@@ -80,7 +80,8 @@ def test_text_beside_a_number_column_survives_convert_and_fit(parts, tmp_path):
 def test_text_survives_in_shards(parts, tmp_path):
     done("data", "convert", parts / "notes.csv", tmp_path / "s", "--labels", "tags", "--shard-rows", 50)
     assert (
-        "text: 'text'; 1 column of numbers" in done("fit", tmp_path / "s", "-o", tmp_path / "m.hyper").stderr
+        "text: 'title', 'body'; 1 column of numbers"
+        in done("fit", tmp_path / "s", "-o", tmp_path / "m.hyper").stderr
     )
 
 

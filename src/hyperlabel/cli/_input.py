@@ -22,18 +22,45 @@ _OPTIONS = [
         "--label-separator",
         help="Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]",
     ),
-    click.option("--features", help="Tables: the columns of numbers to use, separated by commas."),
+    click.option(
+        "--features",
+        help="Tables: the columns of numbers, lists of numbers and categories to use, separated by commas.",
+    ),
     click.option("--text", help="Tables: the columns of raw text, separated by commas."),
+    click.option(
+        "--blank",
+        type=click.Choice(["no", "unknown"]),
+        help="Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x marks]",
+    ),
+    click.option(
+        "--normalise-labels",
+        "normalise",
+        is_flag=True,
+        default=None,
+        help="Join labels that differ only in case or blanks.",
+    ),
     click.option("--group", help="Tables: the column of groups that must stay together."),
     click.option("--time", help="Tables: the column of times."),
     click.option(
         "--nominal", type=click.Choice(["drop", "onehot"]), help="ARFF: what to do with word columns."
     ),
 ]
-READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
+READING = (
+    "labels",
+    "label_column",
+    "label_separator",
+    "features",
+    "text",
+    "blank",
+    "normalise",
+    "group",
+    "time",
+    "nominal",
+)
 _KNOWN = {
     "arff": {"labels", "nominal"},
-    "table": {"labels", "label_column", "label_separator", "features", "text", "group", "time"},
+    "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
+    | {"words"},
 }
 
 
@@ -58,9 +85,26 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
     given = reader_options(path, options)
     with plain_warnings():
         if not is_table(path):
-            return read_data(path, **given), options
+            return _joined(read_data(path, **given), options), options
         plan = TablePlan(path, **given)
-        return plan.read(), options | {"label_separator": plan.label_separator}
+        data = _joined(plan.read(), options)
+        found = {"label_separator": plan.label_separator, "features": ",".join(plan.numbers or ())}
+        return with_vectors(data, path, options), options | found
+
+
+def _joined(data: Any, options: dict[str, str | None]) -> Any:
+    from hyperlabel.cli._variants import join_variants
+
+    return join_variants(data) if options.get("normalise") else data
+
+
+def with_vectors(data: Any, path: str, options: dict[str, str | None]) -> Any:
+    """Add the vectors that lie beside a table, unless the features to use were named."""
+    from hyperlabel.cli._rows import add_vectors, vectors_beside
+
+    if options.get("chosen") or vectors_beside(path) is None:
+        return data
+    return add_vectors(data, path)
 
 
 def load_file(path: str, options: dict[str, str | None]) -> Any:
@@ -110,6 +154,8 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
 
     kind = data_format(path)
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    for settled_elsewhere in ("normalise", "chosen"):
+        given.pop(settled_elsewhere, None)
     foreign = sorted(set(given) - _KNOWN.get(kind, set()))
     if foreign:
         raise ValueError(
@@ -120,7 +166,7 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
         given["labels"] = int(labels)
     elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
         given["labels"] = names(labels)
-    for key in ("features", "text"):
+    for key in ("features", "text", "words"):
         if key in given:
             given[key] = names(given[key])
     return given

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+VECTOR = "vector"  # what features from a file of vectors are called
 TABLE_KINDS = ("csv", "jsonl", "parquet")
 
 
@@ -36,6 +37,28 @@ def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:
         vectors = np.load(beside, mmap_mode="r", allow_pickle=False)
         with opened(vectors_name(target)) as file:
             np.save(file, vectors if index is None else vectors[index], allow_pickle=False)
+
+
+def add_vectors(data: Any, path: str | Path) -> Any:
+    """Return a data set with the vectors beside its table as further features, named vector[0] and so on."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    place = vectors_beside(path)
+    if place is None:
+        raise ValueError(f"The model was fitted with vectors: there is no {vectors_name(path)}.")
+    try:
+        vectors = np.load(place, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{place} is not a readable npy file.") from error
+    if vectors.ndim != 2 or vectors.dtype.kind not in "biuf" or len(vectors) != len(data):
+        raise ValueError(
+            f"{place} must hold one vector of numbers for each of the {len(data)} rows; its shape is "
+            f"{vectors.shape}."
+        )
+    names = [*data.feature_names, *(f"{VECTOR}[{j}]" for j in range(vectors.shape[1]))]
+    return replace(data, X=np.hstack([data.X, vectors.astype(np.float64)]), feature_names=names)
 
 
 def vectors_name(path: str | Path) -> Path:

@@ -83,7 +83,12 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
         file = open_model(model)
     with step(f"reading {data}"):
         table, _ = read_rows(data, file.columns, labelled=True)
-    Y, unknown = aligned_labels(table, file.columns.label_names)
+    Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
+    left_out = [name for name in unknown if name in file.columns.left_out]
+    if left_out:
+        left = plural(len(left_out), "label")
+        click.echo(f"Warning: {left} the fit left out (--min-rows) do not count: {some(left_out)}", err=True)
+        unknown = [name for name in unknown if name not in left_out]
     if not Y.nnz and unknown:
         raise ValueError(f"{data} shares no label with the model: its labels are {some(unknown)}.")
     if unknown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
@@ -57,9 +57,8 @@ def explain(
 
         best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
         wanted = [file.columns.label_names[j] for j in best]
-    columns = file.columns
-    names = [*(["text"] if columns.text else []), *columns.feature_names]
-    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=names or None)
+    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names)
+    found = [_with_plain_names(one, file.columns.text) for one in found]
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
         return
@@ -82,6 +81,13 @@ def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     return file.columns.inputs(table[row - 1 : row])
 
 
+def _with_plain_names(one: Any, texts: list[str]) -> Any:
+    from hyperlabel.cli._methods import plain_feature
+
+    features = tuple(replace(share, name=plain_feature(share.name, texts)) for share in one.features)
+    return replace(one, features=features)
+
+
 def _print(one: Any) -> None:
     head = one.label
     if one.score is not None:
@@ -93,8 +99,7 @@ def _print(one: Any) -> None:
     if one.note:
         return
     for share in one.features:
-        name = share.name.removeprefix("text__").removeprefix("numbers__")
-        click.echo(f"  {share.share:+8.3f}  {name}")
+        click.echo(f"  {share.share:+8.3f}  {share.name}")
     if one.row is not None:
         click.echo(f"  {one.rest:+8.3f}  everything else")
     click.echo(f"  {one.base:+8.3f}  base")

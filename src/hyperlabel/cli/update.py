@@ -81,6 +81,7 @@ def update(
         label_names=names,
         rows=file.columns.rows + merged - taken,
         labels=names if file.columns.labels else [],
+        left_out=[name for name in file.columns.left_out if name not in names],
     )
     save_model(updated, entering and entering[0])
     found = {
@@ -137,7 +138,7 @@ def _read(
     from dataclasses import replace
 
     from hyperlabel.cli._model import aligned_labels, read_rows
-    from hyperlabel.cli._words import plural
+    from hyperlabel.cli._words import plural, some
 
     columns = file.columns
     if columns.labels:
@@ -145,16 +146,20 @@ def _read(
     table, _ = read_rows(path, columns, labelled=True)
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
-    Y, unknown = aligned_labels(table, names)
+    Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
     unknown = [name for name in unknown if name not in dropped]
+    ignored = [name for name in unknown if name in columns.left_out]
+    if ignored and not add_all:
+        click.echo(f"{path}: ignored {plural(len(ignored), 'label')} that the fit left out as too rare: "
+                   f"{some(ignored)}", err=True)  # fmt: skip
+        unknown = [name for name in unknown if name not in ignored]
     if unknown and not add_all:
-        shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         raise ValueError(
-            f"{path} has {plural(len(unknown), 'label')} the model does not know ({shown}): add them with "
-            "--add-labels, or each with --add-label."
+            f"{path} has {plural(len(unknown), 'label')} the model does not know ({some(unknown)}): add them "
+            "with --add-labels, or each with --add-label."
         )
     if unknown:
-        Y, _ = aligned_labels(table, [*names, *unknown])
+        Y, _ = aligned_labels(table, [*names, *unknown], normalise=columns.normalise)
     return (columns.inputs(table), Y), unknown
 
 

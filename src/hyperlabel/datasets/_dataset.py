@@ -66,6 +66,10 @@ class Dataset:
         When each row was seen, for splits by time.
     text : sequence of str, optional
         The raw text of each row, where the source had one.
+    words : dict of str to sequence of str, optional
+        Further columns as text, by name: categories, and the parts of `text` where it is several columns.
+    unknown : sparse indicator of shape (n, k), optional
+        Entries of Y nobody knows (they are 0 in Y).
 
     See Also
     --------
@@ -93,6 +97,8 @@ class Dataset:
     groups: Any = None
     time: Any = None
     text: Any = None
+    words: Any = None
+    unknown: Any = None
 
     def __post_init__(self) -> None:
         def put(field: str, value: Any) -> None:
@@ -113,6 +119,14 @@ class Dataset:
             put("text", list(self.text))
             if len(self.text) != self.X.shape[0]:
                 raise ValueError(f"There are {len(self.text)} texts for {self.X.shape[0]} rows.")
+        if self.words is not None:
+            put("words", {str(name): list(column) for name, column in self.words.items()})
+            if any(len(column) != self.X.shape[0] for column in self.words.values()):
+                raise ValueError(f"Every column of words must have {self.X.shape[0]} rows.")
+        if self.unknown is not None:
+            put("unknown", sparse.csr_array(self.unknown))
+            if self.unknown.shape != self.Y.shape:
+                raise ValueError(f"unknown must have the shape of Y, not {self.unknown.shape}.")
 
     @property
     def n_rows(self) -> int:
@@ -148,6 +162,8 @@ class Dataset:
             groups=None if self.groups is None else self.groups[index],
             time=None if self.time is None else self.time[index],
             text=None if self.text is None else [self.text[i] for i in index],
+            words=self.words and {name: [c[i] for i in index] for name, c in self.words.items()},
+            unknown=None if self.unknown is None else self.unknown[index],
         )
 
     def describe(self, *, n_pairs: int = 10) -> dict[str, Any]:
@@ -273,6 +289,8 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
         groups=joined("groups"),
         time=joined("time"),
         text=joined("text", lambda texts: list(chain.from_iterable(texts))),
+        words=joined("words", _stack_words),
+        unknown=joined("unknown", _stack_rows),
     )
 
 
@@ -280,6 +298,10 @@ def _stack_rows(blocks: list[Any]) -> Any:
     if not any(sparse.issparse(block) for block in blocks):
         return np.vstack(blocks)
     return sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
+
+
+def _stack_words(blocks: list[dict[str, list[str]]]) -> dict[str, list[str]]:
+    return {name: [cell for block in blocks for cell in block[name]] for name in blocks[0]}
 
 
 def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:

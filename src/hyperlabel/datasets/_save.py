@@ -92,11 +92,24 @@ def _save_npz(data: Dataset, file: BinaryIO) -> None:
         values = getattr(data, key)
         if values is not None:
             arrays[key] = values.astype(np.str_) if values.dtype.hasobject else values
-    if data.text is not None:  # bytes and offsets: a fixed-width array would be as wide as the longest text
-        encoded = [_encoded(text, i) for i, text in enumerate(data.text)]
-        arrays["text_bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        arrays["text_ends"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    if data.unknown is not None:
+        arrays["unknown_rows"], arrays["unknown_labels"] = data.unknown.nonzero()
+    if data.text is not None:
+        arrays |= _text_arrays(data.text, "text")
+    if data.words:
+        arrays["words"] = np.array(list(data.words), dtype=np.str_)
+        for j, column in enumerate(data.words.values()):
+            arrays |= _text_arrays(column, f"words{j}")
     np.savez_compressed(file, **arrays)
+
+
+def _text_arrays(texts: list[str], key: str) -> dict[str, np.ndarray]:
+    """Bytes and offsets: a fixed-width array would be as wide as the longest text."""
+    encoded = [_encoded(text, i) for i, text in enumerate(texts)]
+    return {
+        f"{key}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{key}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+    }
 
 
 def _encoded(text: str, row: int) -> bytes:
@@ -139,11 +152,13 @@ def _save_table(data: Dataset, file: BinaryIO, *, kind: str) -> None:
         raise ValueError(f"A table cannot have {data.n_features} columns: write npz, LIBSVM or XMC.")
     X = data.X.toarray() if sparse.issparse(data.X) else data.X
     columns: dict[str, list[Any]] = {} if data.text is None else {"text": data.text}
+    columns = dict(data.words) if data.words else columns
     columns |= {name: _shorter(X[:, j]) for j, name in enumerate(names)}
     for key in ("groups", "time"):
         if getattr(data, key) is not None:
             columns[key] = getattr(data, key).astype(str).tolist()
-    if len(columns) < len(names) + sum(v is not None for v in (data.text, data.groups, data.time)):
+    texts = len(data.words) if data.words else int(data.text is not None)
+    if len(columns) < len(names) + texts + sum(v is not None for v in (data.groups, data.time)):
         raise ValueError("Two columns would have the same name: rename a feature.")
     labels = next(name for name in ("labels", "labels of the row") if name not in columns)
     columns[labels] = list_cells(data.label_sets(), data.label_names, kind)
