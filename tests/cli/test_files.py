@@ -95,8 +95,10 @@ def test_predict_update_drift_and_compare_use_the_text_of_an_npz_file(parts, tmp
     assert np.mean(same) > 0.9
     done("update", parts / "m.hyper", test, "-o", tmp_path / "u.hyper")
     done("update", tmp_path / "u.hyper", "--forget", test)
-    assert "words" in json.loads(done("drift", parts / "notes-train.npz", test, "--json").stdout)
-    assert "scores" in json.loads(done("drift", test, test, "--model", parts / "m.hyper", "--json").stdout)
+    assert "words" in json.loads(done("data", "drift", parts / "notes-train.npz", test, "--json").stdout)
+    found = json.loads(done("data", "drift", test, test, "--model", parts / "m.hyper", "--json").stdout)
+    assert "scores" in {one["kind"] for one in found["moved"]}
+    assert not found["drift"]
     places = ["--store", tmp_path / "s.sqlite", "--out", tmp_path / "r.html", "--no-curves", "--no-tune"]
     options = ["--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--json"]
     found = json.loads(done("compare", parts / "notes-train.npz", *options, *places).stdout)

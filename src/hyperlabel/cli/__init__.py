@@ -16,13 +16,12 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "evaluate": ("hyperlabel.cli.evaluate", "evaluate", "Measure a model on labelled rows."),
     "explain": ("hyperlabel.cli.explain", "explain", "Show the features behind a score."),
     "update": ("hyperlabel.cli.update", "update", "Merge or forget rows; add, drop or rename labels."),
-    "drift": ("hyperlabel.cli.drift", "drift", "Compare two files: labels, words, numbers, scores."),
     "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
     "compare": ("hyperlabel.cli.compare", "compare", "Compare methods on your data and write a report."),
     "reproduce": ("hyperlabel.cli.reproduce", "reproduce", "Reproduce the papers' tables and figures."),
     "report": ("hyperlabel.cli.report", "report", "Write the page of a model, or a comparison again."),
     "serve": ("hyperlabel.cli.serve", "serve", "Serve models over HTTP, as Annif does."),
-    "data": ("hyperlabel.cli.data", "data", "Look at data files, convert them, split them."),
+    "data": ("hyperlabel.cli.data", "data", "Look at data files, convert, split and compare them."),
     "doctor": ("hyperlabel.cli.doctor", "doctor", "Check this installation."),
 }
 

@@ -22,7 +22,7 @@ _WORDS = 3.0  # a text column has at least so many words on average
 
 def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
-    columns = _first_rows(path)
+    columns = first_rows(path)
     found = dict(options)
     labels = _labels(path, columns, found)
     found["chosen"] = found.get("features")
@@ -65,7 +65,7 @@ def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[
 
 
 def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | None]) -> list[str]:
-    """Return the columns named by --labels; refuse names the file does not have, and none at all."""
+    """Return the columns named by --labels ('' names none); refuse names the file does not have."""
     shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     if options.get("labels") is None and options.get("label_column") is None:
         raise ValueError(
@@ -133,7 +133,8 @@ def _is_list(name: str, mark: str, known: set[str]) -> bool:
     return mark in name and all(part.strip() in known for part in name.split(mark))
 
 
-def _first_rows(path: str) -> dict[str, list[Any]]:
+def first_rows(path: str) -> dict[str, list[Any]]:
+    """Read the first rows of a table, by columns."""
     from hyperlabel.datasets.table_sources import read_cells
 
     return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns

@@ -1,4 +1,4 @@
-"""``hyperlabel data``: look at data files, convert them, split them."""
+"""``hyperlabel data``: look at data files, convert, split and compare them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from hyperlabel.cli._input import check_target, input_options, is_table, load_file, stream_file
 from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
 from hyperlabel.cli._words import plural, print_table
+from hyperlabel.cli.drift import drift
 
 _FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
 _ENDINGS = {"libsvm": "svm"}
@@ -37,7 +38,10 @@ _INFO = {
 
 @click.group()
 def data() -> None:
-    """Look at data files, convert them, split them."""
+    """Look at data files, convert, split and compare them."""
+
+
+data.add_command(drift)
 
 
 @data.command()
