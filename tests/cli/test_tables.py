@@ -174,3 +174,62 @@ def test_evaluate_writes_every_label_and_says_what_macro_leaves_out(folder, tmp_
     assert lines[-1].split()[:2] == ["fruit", "1"]
     values = json.loads(run("evaluate", folder / "m.hyper", tmp_path / "held.csv", "--json").stdout)
     assert values["f1_macro_present"] == pytest.approx(values["f1_macro"] * 3 / 2)
+
+
+def test_info_looks_at_columns_text_and_labels(tmp_path):
+    source = notes(tmp_path / "notes.csv")
+    found = json.loads(run("data", "info", source, "--labels", "tags", "--json").stdout)
+    kinds = {one["column"]: one["kind"] for one in found["columns"]}
+    assert kinds["note"] == "text"
+    assert kinds["key"] == "words"
+    assert [one["rows"] for one in found["frequent_labels"]] == sorted(
+        (one["rows"] for one in found["frequent_labels"]), reverse=True
+    )
+    assert all(pair["together"] >= 5 for pair in found["correlated_pairs"])
+    said = run("data", "info", source, "--labels", "tags").stdout
+    assert "most frequent labels" in said
+    assert "words per cell" in said
+
+
+def test_info_proposes_the_column_of_labels(tmp_path):
+    asked = run("data", "info", notes(tmp_path / "notes.csv"))
+    assert asked.exit_code == 2
+    assert "perhaps --labels tags" in asked.stderr
+    (tmp_path / "flags.csv").write_text("x,spam,urgent\n1.5,0,1\n2.5,1,1\n")
+    assert "perhaps --labels spam,urgent" in run("data", "info", tmp_path / "flags.csv").stderr
+
+
+@pytest.mark.parametrize("columns", [80, 50])
+def test_tables_fit_the_terminal(folder, tmp_path, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    commands = [
+        ["data", "info", folder / "notes.csv", "--labels", "tags"],
+        ["data", "split", folder / "notes.csv", "--labels", "tags", "--out", tmp_path / "o", "--folds", 2],
+    ]
+    for command in commands:
+        lines = run(*command).stdout.splitlines()
+        tables = [line for line in lines if "written to" not in line]
+        assert max(map(len, tables)) <= columns
+    assert any("notes-fold1-train.csv" in line for line in lines)  # a file name is never broken
+
+
+def test_a_stop_says_what_is_kept(folder, monkeypatch):
+    from hyperlabel.cli import _model
+
+    def stop(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_model, "open_model", stop)
+    done = run("predict", folder / "m.hyper", "--text", "x")
+    assert done.exit_code == 130
+    assert done.stderr == "Stopped. No file was changed: run the same command to start again.\n"
+
+
+def test_no_number_of_the_operating_system_in_messages(folder, tmp_path):
+    for arguments in (
+        ["fit", "--config", tmp_path / "nope.toml"],
+        ["predict", folder / "m.hyper", "--text", "x", "-o", tmp_path / "no" / "x.csv"],
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 2
+        assert "Errno" not in done.stderr

@@ -26,6 +26,18 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
+_RESUMES = "Finished results are kept: the same command goes on where it stopped."
+_KEPT = {"compare": _RESUMES, "reproduce": _RESUMES}
+_NOTHING_KEPT = "No file was changed: run the same command to start again."
+
+
+def _sentence(error: ValueError | OSError) -> str:
+    """Return what is wrong, without the number of the operating system's error."""
+    if isinstance(error, OSError) and error.strerror is not None and error.filename is not None:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}."
+    return str(error)
+
+
 class LazyGroup(click.Group):
     """A click group that knows its commands by name and help line, and imports them on use."""
 
@@ -53,8 +65,11 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # the reader of the pipe has seen enough: click ends quietly
+        except KeyboardInterrupt:
+            click.echo(f"Stopped. {_KEPT.get(str(ctx.invoked_subcommand), _NOTHING_KEPT)}", err=True)
+            ctx.exit(130)
         except (ValueError, OSError) as error:
-            raise click.UsageError(str(error), ctx=None) from error
+            raise click.UsageError(_sentence(error), ctx=None) from error
 
 
 @click.group(

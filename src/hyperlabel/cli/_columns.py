@@ -6,9 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import click
-
-from hyperlabel.cli._input import names
+from hyperlabel.cli._input import names, say
 from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
@@ -17,6 +15,7 @@ from hyperlabel.datasets.label_cells import MARKS
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
 _ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f", "x", "✓", "✔"}
+_LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
 _WORDS = 3.0  # a text column has at least so many words on average
 
 
@@ -57,7 +56,7 @@ def warn_of_ids(path: str, columns: list[str]) -> None:
     """Name the columns that are of no use: words that hardly come back."""
     if columns:
         shown = ", ".join(map(repr, columns[:8])) + (", …" if len(columns) > 8 else "")
-        click.echo(f"Warning: {Path(path).name}: left out text or id columns {shown}.", err=True)
+        say(f"Warning: {Path(path).name}: left out text or id columns {shown}.")
 
 
 def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:
@@ -70,13 +69,31 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
     if options.get("labels") is None and options.get("label_column") is None:
         raise ValueError(
             f"Say which column of {Path(path).name} holds the labels: --labels NAME (a column that lists "
-            f"them, or several 0/1 columns separated by commas); the columns are {shown}."
+            f"them, or several 0/1 columns separated by commas){_proposal(columns)}; the columns are {shown}."
         )
     labels = names(options.get("labels") or "")
     missing = [name for name in labels if name not in columns]
     if missing:
         raise ValueError(f"{Path(path).name} has no column {missing[0]!r}; the columns are {shown}.")
     return labels
+
+
+def _proposal(columns: dict[str, list[Any]]) -> str:
+    """Propose the column that lists labels, or the 0/1 columns, in the words of the command line."""
+    from hyperlabel.datasets.label_cells import find_separator
+
+    lists = [
+        name
+        for name, cells in columns.items()
+        if not _is_numeric(cells)
+        and (any(isinstance(cell, list | tuple) for cell in cells) or find_separator(cells))
+        and _words(cells) < 2 * _WORDS
+    ]
+    named = [name for name in lists if name.lower() in _LABEL_NAMES]
+    named = named or [name for name in columns if name.lower() in _LABEL_NAMES and name not in lists]
+    flags = [name for name, cells in columns.items() if _all_zero_one(cells)]
+    best = (named or lists)[:1] or flags
+    return f", perhaps --labels {','.join(best)}" if best else ""
 
 
 def _texts(columns: dict[str, list[Any]], more: bool) -> list[str]:
@@ -106,26 +123,23 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
     if len(known) >= _FEW_LABELS and 2 * len(once) > len(known):
         spaced = sum(" " in name for name in once) > len(once) / 2
         hint = " (for tags separated by spaces: --label-separator ' ')" if spaced else ""
-        click.echo(
+        say(
             f"Warning: {len(once)} of {len(known)} labels occur once, such as {once[0][:60]!r}: if this is a "
-            f"list, say what separates it with --label-separator{hint}.",
-            err=True,
+            f"list, say what separates it with --label-separator{hint}."
         )
     if spelled := variants(list(table.label_names)):
         verb = "differs" if len(spelled) == 1 else "differ"
-        click.echo(
+        say(
             f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
-            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them.",
-            err=True,
+            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
         )
     others = [mark for mark in MARKS if mark != separator]
     lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
     if lists:
         looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
-        click.echo(
+        say(
             f"Warning: {len(lists)} {looks} of others, such as {min(lists)!r}: a column has one separator, "
-            "which --label-separator names.",
-            err=True,
+            "which --label-separator names."
         )
 
 
@@ -173,6 +187,23 @@ def _is_category(cells: list[Any]) -> bool:
     filled = _filled(cells)
     lists = any(isinstance(cell, list | tuple | dict) for cell in cells)
     return not _is_numeric(cells) and not lists and 2 * len(set(filled)) <= len(filled)
+
+
+def kind_of(name: str, cells: list[Any]) -> str:
+    """Name what a column looks like, in one word or two."""
+    if not _filled(cells):
+        return "empty"
+    if _is_id(name, cells):
+        return "id"
+    if _all_zero_one(cells):
+        return "0/1"
+    if any(isinstance(cell, list | tuple) for cell in cells) and not _is_numeric(cells):
+        return "list"
+    if _is_numeric(cells):
+        return "numbers" if _is_number(cells) else "vectors"
+    if _words(cells) >= _WORDS:
+        return "text"
+    return "categories" if _is_category(cells) else "words"
 
 
 def _is_id(name: str, cells: list[Any]) -> bool:

@@ -145,7 +145,7 @@ def is_table(path: str) -> bool:
     """Tell whether a file is CSV, JSON lines or Parquet."""
     from hyperlabel.datasets import data_format
 
-    return data_format(path) == "table"
+    return (path != "debtags" or Path(path).exists()) and data_format(path) == "table"
 
 
 def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
@@ -199,6 +199,14 @@ def check_target(output: str) -> None:
         raise ValueError(f"{output} cannot be written: choose another place.")
 
 
+def say(text: str) -> None:
+    """Write a line to stderr; a spinner that turns there is cleared first."""
+    from hyperlabel.cli._progress import cleared
+
+    with cleared():
+        click.echo(text, err=True)
+
+
 @contextmanager
 def plain_warnings() -> Iterator[None]:
     """Show warnings of the library as one line each on stderr, without the place in the code."""
@@ -206,7 +214,7 @@ def plain_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
 
         def show(message: Any, *_: Any, **__: Any) -> None:
-            click.echo(f"Warning: {message}", err=True)
+            say(f"Warning: {message}")
 
         warnings.showwarning = show
         yield

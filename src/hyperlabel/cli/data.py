@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._facts import column_facts, label_counts
 from hyperlabel.cli._input import check_target, input_options, is_table, load_file, stream_file
 from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
 from hyperlabel.cli._words import plural, print_table
@@ -15,6 +16,7 @@ from hyperlabel.cli.drift import drift
 
 _FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
 _ENDINGS = {"libsvm": "svm"}
+_SHOWN_LABELS = 5
 
 _INFO = {
     "rows": "rows n",
@@ -51,13 +53,26 @@ data.add_command(drift)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
-    found = load_file(file, options).describe(n_pairs=pairs)
+    data = load_file(file, options)
+    found = data.describe(n_pairs=pairs) | label_counts(data, _SHOWN_LABELS)
+    if is_table(file):
+        found["columns"] = [column_facts(name, cells) for name, cells in whole_table(file).columns.items()]
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     kind = "sparse" if found["sparse"] else "dense"
     rows = [[title, _shown(found[key])] for key, title in _INFO.items() if found[key] is not None]
     print_table([f"{found['name']} ({kind})", ""], rows)
+    for key, title in (("frequent_labels", "most frequent labels"), ("rare_labels", "rarest labels")):
+        if found[key]:
+            click.echo()
+            print_table([title, "rows"], [[one["label"], str(one["rows"])] for one in found[key]])
+    if "columns" in found:
+        click.echo()
+        head = ["column", "kind", "missing", "distinct", "words per cell"]
+        facts = [[_shown(one[key]) for key in ("column", "kind", "missing", "distinct", "words_per_cell")]
+                 for one in found["columns"]]  # fmt: skip
+        print_table(head, facts, left=2)
     if found["correlated_pairs"]:
         pairs_found = [
             [*pair["labels"], f"{pair['phi']:.3f}", str(pair["together"])]

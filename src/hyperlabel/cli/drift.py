@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model
+from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model, say
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural, print_table, some
 
@@ -96,7 +96,7 @@ def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
         return before, columns
     if len(missing) == len(used):
         raise ValueError(f"{new} has none of the columns of {old}: {some(missing)}.")
-    click.echo(f"Warning: {new} has no {some([repr(name) for name in missing])}: left out.", err=True)
+    say(f"Warning: {new} has no {some([repr(name) for name in missing])}: left out.")
     fewer = {
         key: [name for name in getattr(columns, key) if name in there]
         for key in ("text", "categories", "numbers")

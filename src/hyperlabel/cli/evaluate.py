@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import check_target, need_data, need_model
+from hyperlabel.cli._input import check_target, need_data, need_model, say
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural, print_table, some
 
@@ -87,13 +87,13 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
     left_out = [name for name in unknown if name in file.columns.left_out]
     if left_out:
         left = plural(len(left_out), "label")
-        click.echo(f"Warning: {left} the fit left out (--min-rows) do not count: {some(left_out)}", err=True)
+        say(f"Warning: {left} the fit left out (--min-rows) do not count: {some(left_out)}")
         unknown = [name for name in unknown if name not in left_out]
     if not Y.nnz and unknown:
         raise ValueError(f"{data} shares no label with the model: its labels are {some(unknown)}.")
     if unknown:
         left = plural(len(unknown), "label")
-        click.echo(f"Warning: left out {left} the model does not know: {some(unknown)}", err=True)
+        say(f"Warning: left out {left} the model does not know: {some(unknown)}")
     with step("predicting"):
         rows = file.columns.inputs(table)
         values = measure(Y, file.predict(rows), file.scores(rows), per_label=True)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, check_target, input_options, names, read_file
+from hyperlabel.cli._input import READING, check_target, input_options, names, read_file, say
 from hyperlabel.cli._words import plural, some
 
 
@@ -108,7 +108,7 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     if kind != "table" and (table.text is not None or table.words):
         text, categories = ([], []) if _is_sparse(table) else _kept_words(table)
         if not (text or categories):
-            click.echo(f"Warning: {data}: the texts beside sparse numbers are left out.", err=True)
+            say(f"Warning: {data}: the texts beside sparse numbers are left out.")
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     columns = Columns(
