@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hyperlabel._topk import top_k
-from hyperlabel._validation import TargetLayout, check_features, check_fit
+from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
 
 # Scores are formed for as many rows at a time as fit in this many bytes.
 SCORE_BLOCK_BYTES = 64 * 2**20
@@ -97,7 +97,51 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_predict(X)
         return decode(self._layout, (block for _, block in self._score_blocks(X)))
 
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    def predict_labels(self, X: Any) -> list[list[str]]:
+        """Names of the labels of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to label.
+
+        Returns
+        -------
+        names : list of list of str
+            The entries of `label_names_` that `predict` says yes to; after a fit with 1-D y, the one class of
+            each row.
+        """
+        found = self.predict(X)
+        if self._layout.kind != "multilabel":
+            return [[str(value)] for value in found]
+        rows = sparse.csr_array(found)
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        names = np.asarray(self.label_names_, dtype=object)[rows.indices]
+        return [part.tolist() for part in np.split(names, rows.indptr[1:-1])]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose label sets are predicted without a mistake.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to label.
+        y : array-like, sparse matrix, or label sets
+            What they should be, in any form that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        if self._layout.kind == "multilabel":
+            y = encode_like(y, self._layout, n_rows=_num_samples(X))
+        return float(super().score(X, y, sample_weight))
+
+    def predict_topk(self, X: Any, k: int = 5, *, names: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row, best first.
 
         Parameters
@@ -106,15 +150,19 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             The rows to label.
         k : int, default=5
             How many labels; at most the number of labels.
+        names : bool, default=False
+            Return the names of the labels in place of their column indices.
 
         Returns
         -------
         indices, scores : ndarray of shape (n_samples, k)
-            Column indices into `classes_` and their scores; ties to the lowest index.
+            Column indices into `classes_` (or `label_names_` themselves) and their scores; ties to the lowest
+            index.
         """
         X = self._check_predict(X)
         best = [top_k(block, k) for _, block in self._score_blocks(X)]
-        return np.vstack([indices for indices, _ in best]), np.vstack([scores for _, scores in best])
+        indices, scores = (np.vstack(part) for part in zip(*best, strict=True))
+        return (np.asarray(self.label_names_, dtype=object)[indices] if names else indices), scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

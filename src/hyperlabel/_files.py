@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import re
 import secrets
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 fcntl: ModuleType | None
 try:
@@ -68,6 +69,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and _is_about(error, temporary):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file as `replacing` does; what is written is packed where the name ends in ``.gz``."""
+    with replacing(path) as file:
+        if not str(path).lower().endswith(".gz"):
+            yield file
+            return
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+            yield cast(BinaryIO, packed)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -16,6 +16,14 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from hyperlabel._labels import (
+    NOT_ALL_NAMES,
+    NamedColumns,
+    column_names,
+    indicator_from_sets,
+    label_sets,
+    plain_targets,
+)
 from hyperlabel._params import start_fit
 
 FLOATS = (np.float64, np.float32)
@@ -151,8 +159,11 @@ def check_targets(
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass the label indicator matrix."
         )
+    y = plain_targets(y)
     if sparse.issparse(y):
         Y, layout = _from_sparse(y)
+    elif isinstance(y, NamedColumns) and sparse.issparse(y.values):
+        Y, layout = _from_sparse(y.values, names=y.columns)
     else:
         Y, layout = _from_array(y)
     if n_rows is not None and Y.shape[0] != n_rows:
@@ -163,11 +174,22 @@ def check_targets(
     return Y, layout
 
 
+def indicator_of_names(y: Any, Y: sparse.csr_array, layout: TargetLayout) -> Any:
+    """Return y as a sparse indicator where it was label sets or a sparse frame; other forms as they are.
+
+    A part of the rows still has every label then, and estimators of other libraries can read it.
+    """
+    if layout.kind == "multilabel" and layout.is_sparse and not sparse.issparse(y):
+        return Y.astype(layout.dtype)
+    return y
+
+
 def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
     """Split a 2-D y with NaN for unknown entries into y with zeros there and a mask of them.
 
     The mask is None when nothing is unknown; y then comes back as it was.
     """
+    y = plain_targets(y)
     if sparse.issparse(y):
         if y.ndim != 2 or y.dtype.kind != "f":
             return y, None
@@ -180,7 +202,7 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
         mask.eliminate_zeros()
         filled.data = np.where(missing, 0.0, filled.data)
         return filled, mask.tocsc()
-    if dimensions(y) != 2:
+    if dimensions(y) != 2 or (isinstance(y, NamedColumns) and sparse.issparse(y.values)):
         return y, None
     values = np.asarray(y)
     if values.dtype == object:
@@ -190,32 +212,13 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
     missing = np.isnan(values)
     filled = np.where(missing, 0.0, values)
     names = column_names(y)
-    return (filled if names is None else _NamedColumns(filled, names)), sparse.csc_array(
-        missing, dtype=np.int8
-    )
-
-
-def column_names(y: Any) -> list[str] | None:
-    """Column names of a frame (pandas, polars, pyarrow), or None: an array has none."""
-    names = getattr(y, "column_names", None)  # pyarrow's: its `columns` are the columns themselves
-    if names is None:
-        names = getattr(y, "columns", None)
-    return None if names is None else [str(name) for name in names]
-
-
-@dataclass(frozen=True, eq=False)
-class _NamedColumns:
-    """A frame of any library once its values have changed: the values and the names."""
-
-    values: np.ndarray
-    columns: list[str]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return self.values if dtype is None else self.values.astype(dtype)
+    filled = filled if names is None else NamedColumns(filled, names)
+    return filled, sparse.csc_array(missing, dtype=np.int8)
 
 
 def dimensions(y: Any) -> int:
-    """Return the number of dimensions of y; ragged lists count as one."""
+    """Return the number of dimensions of y; label sets have two, other ragged lists count as one."""
+    y = plain_targets(y)
     known = getattr(y, "ndim", None)
     if known is not None:
         return int(known)
@@ -232,6 +235,8 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     classes, an indicator must have the known columns.
     """
     if layout.kind == "multilabel":
+        if (sets := label_sets(y, even_empty=True)) is not None:
+            y = _known_sets(sets, layout)
         Y, other = check_targets(y, n_rows=n_rows)
         if other.kind != "multilabel" or Y.shape[1] != layout.n_columns:
             raise ValueError(
@@ -253,6 +258,13 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     return _one_hot(codes, len(layout.classes))
 
 
+def _known_sets(sets: Any, layout: TargetLayout) -> sparse.csr_array:
+    unknown = {name for row in sets for name in row}.difference(layout.label_names)
+    if unknown:
+        raise ValueError(f"y holds the label {min(unknown)!r}, which the model does not know.")
+    return indicator_from_sets(sets, list(layout.label_names))[0]
+
+
 def layout_of_classes(classes: Any, dtype: np.dtype) -> TargetLayout:
     """Layout of a 1-D y with the given classes, for a first ``partial_fit``."""
     classes = np.unique(np.asarray(classes))
@@ -269,14 +281,14 @@ def _one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     return canonical_rows(sparse.csr_array(ones, shape=(len(codes), n_classes)))
 
 
-def _from_sparse(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
+def _from_sparse(y: Any, names: Any = None) -> tuple[sparse.csr_array, TargetLayout]:
     if y.ndim != 2:
         raise ValueError("A sparse y must be 2-D (rows × labels).")
     if y.shape[1] == 0:
         raise ValueError("y has no label columns: it needs at least one.")
     Y = canonical_rows(y)
     _refuse_non_binary(Y.data)
-    return Y.astype(np.float64), _indicator_layout(y.shape[1], np.dtype(y.dtype), names=None, is_sparse=True)
+    return Y.astype(np.float64), _indicator_layout(y.shape[1], np.dtype(y.dtype), names=names, is_sparse=True)
 
 
 def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
@@ -284,9 +296,9 @@ def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
     try:
         values = np.asarray(y)
     except ValueError as ragged:
-        raise ValueError(_LABEL_SETS) from ragged
+        raise ValueError(NOT_ALL_NAMES) from ragged
     if values.dtype == object and values.ndim == 1 and len(values) and _is_collection(values[0]):
-        raise ValueError(_LABEL_SETS)
+        raise ValueError(NOT_ALL_NAMES)
     if values.ndim == 2 and values.shape[1] == 1 and not _is_binary(values):
         values = values[:, 0]  # a column vector of classes, not an indicator
     if values.ndim == 1:
@@ -353,9 +365,3 @@ def _to_number(values: np.ndarray) -> np.ndarray:
 
 def _is_collection(value: Any) -> bool:
     return isinstance(value, (list, tuple, set, frozenset, np.ndarray))
-
-
-_LABEL_SETS = (
-    "Unknown label type: y looks like a list of label sets; turn it into an indicator matrix with "
-    "sklearn.preprocessing.MultiLabelBinarizer, or read the file with hyperlabel.datasets."
-)

@@ -80,7 +80,19 @@ def test_convert_to_shards(table, tmp_path):
 @pytest.mark.parametrize("by", ["labels", "groups", "time"])
 @pytest.mark.parametrize("folds", [None, 3])
 def test_split(table, tmp_path, by, folds):
-    options = ["--label-column", "tags", "--group", "who", "--time", "when", "--by", by, "--json"]
+    options = [
+        "--label-column",
+        "tags",
+        "--group",
+        "who",
+        "--time",
+        "when",
+        "--by",
+        by,
+        "--to",
+        "npz",
+        "--json",
+    ]
     options += [] if folds is None else ["--folds", folds]
     done = run("split", table, "--out", tmp_path / "parts", *options)
     assert done.exit_code == 0, done.output

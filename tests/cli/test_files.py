@@ -54,9 +54,9 @@ def parts(tmp_path_factory):
     """A table split by the command, and a model of its training part."""
     place = tmp_path_factory.mktemp("notes")
     table = write(place / "notes.csv", ["id", "title", "body", "minutes", "tags"], notes(160, 0))
-    done("data", "split", table, "--labels", "tags", "--text", "title,body", "--out", place)
+    done("data", "split", table, "--labels", "tags", "--text", "title,body", "--to", "npz", "--out", place)
     found = done("fit", place / "notes-train.npz", "-o", place / "m.hyper")
-    assert "text: 'text'; 1 column of numbers: 'minutes'" in found.stderr
+    assert "text: 'title', 'body'; 1 column of numbers: 'minutes'" in found.stderr
     return place
 
 
@@ -80,7 +80,8 @@ def test_text_beside_a_number_column_survives_convert_and_fit(parts, tmp_path):
 def test_text_survives_in_shards(parts, tmp_path):
     done("data", "convert", parts / "notes.csv", tmp_path / "s", "--labels", "tags", "--shard-rows", 50)
     assert (
-        "text: 'text'; 1 column of numbers" in done("fit", tmp_path / "s", "-o", tmp_path / "m.hyper").stderr
+        "text: 'title', 'body'; 1 column of numbers"
+        in done("fit", tmp_path / "s", "-o", tmp_path / "m.hyper").stderr
     )
 
 
@@ -94,8 +95,10 @@ def test_predict_update_drift_and_compare_use_the_text_of_an_npz_file(parts, tmp
     assert np.mean(same) > 0.9
     done("update", parts / "m.hyper", test, "-o", tmp_path / "u.hyper")
     done("update", tmp_path / "u.hyper", "--forget", test)
-    assert "words" in json.loads(done("drift", parts / "notes-train.npz", test, "--json").stdout)
-    assert "scores" in json.loads(done("drift", test, test, "--model", parts / "m.hyper", "--json").stdout)
+    assert "words" in json.loads(done("data", "drift", parts / "notes-train.npz", test, "--json").stdout)
+    found = json.loads(done("data", "drift", test, test, "--model", parts / "m.hyper", "--json").stdout)
+    assert "scores" in {one["kind"] for one in found["moved"]}
+    assert not found["drift"]
     places = ["--store", tmp_path / "s.sqlite", "--out", tmp_path / "r.html", "--no-curves", "--no-tune"]
     options = ["--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--json"]
     found = json.loads(done("compare", parts / "notes-train.npz", *options, *places).stdout)

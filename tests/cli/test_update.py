@@ -1,4 +1,4 @@
-"""``explain``, ``update`` and ``drift`` on small tables of texts and tags."""
+"""``explain`` and ``update`` on small tables of texts and tags."""
 
 from __future__ import annotations
 
@@ -187,25 +187,13 @@ def test_update_labels(folder, tmp_path):
         (["explain", "{f}/ridge.hyper"], "Name a label"),
         (["explain", "{f}/ridge.hyper", "--label", "zzz"], "no label 'zzz'"),
         (["explain", "{f}/ridge.hyper", "{f}/new.csv", "--row", "999"], "there is no row 999"),
-        (["drift", "{f}/old.csv", "nowhere.csv", "--labels", "tags"], "There is no file nowhere.csv"),
+        (["data", "drift", "{f}/old.csv", "nowhere.csv", "--labels", "tags"], "There is no file nowhere.csv"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_code_2(folder, arguments, sentence):
     done = run(*(a.format(f=folder) for a in arguments))
     assert done.exit_code == 2, done.output
     assert sentence in " ".join(done.output.split())
-
-
-def test_drift(folder):
-    done = run("drift", folder / "old.csv", folder / "more.csv", "--labels", "tags", "--json")
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["labels"][0]["label"] == "urgent"
-    assert (found["labels"][0]["old"], found["labels"][0]["new"]) == (0.0, 0.5)
-    assert found["words"]["most_frequent"][0] == {"word": "urgent", "texts": 15}
-    shown = run("drift", folder / "old.csv", folder / "new.csv", "--model", folder / "ridge.hyper")
-    assert shown.exit_code == 0, shown.output
-    assert "mean scores by label" in shown.output
 
 
 def test_two_updates_at_once_lose_neither(folder, tmp_path):

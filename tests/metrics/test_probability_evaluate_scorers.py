@@ -94,6 +94,10 @@ def test_evaluate_equals_the_single_functions(proba, kind):
             alone = getattr(hm, f"{name}_score")(truth, p > 0.6, average=average, sample_weight=w)
             assert values[f"{name}_{average}"] == pytest.approx(alone)
             left_over.remove(f"{name}_{average}")
+        each = getattr(hm, f"{name}_score")(truth, p > 0.6, average=None, sample_weight=w)
+        occurs = np.nansum(truth, axis=0) > 0
+        assert values[f"{name}_macro_present"] == pytest.approx(np.asarray(each)[occurs].mean())
+        left_over.remove(f"{name}_macro_present")
     for name in (
         "ranking_loss",
         "one_error",
@@ -112,6 +116,7 @@ def test_evaluate_equals_the_single_functions(proba, kind):
             left_over.remove(f"{name}_at_{k}")
     left_over.remove("roc_auc_macro")
     counts = {"n_labels_absent", "n_rows_without_pairs", "n_rows_without_labels", "n_labels_one_class"}
+    counts |= {"n_labels_without_positives"}
     assert left_over == counts
     assert all(isinstance(value, (int, float)) for value in values.values())
 

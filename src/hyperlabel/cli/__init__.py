@@ -16,15 +16,26 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "evaluate": ("hyperlabel.cli.evaluate", "evaluate", "Measure a model on labelled rows."),
     "explain": ("hyperlabel.cli.explain", "explain", "Show the features behind a score."),
     "update": ("hyperlabel.cli.update", "update", "Merge or forget rows; add, drop or rename labels."),
-    "drift": ("hyperlabel.cli.drift", "drift", "Compare two files: labels, words, numbers, scores."),
     "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
     "compare": ("hyperlabel.cli.compare", "compare", "Compare methods on your data and write a report."),
     "reproduce": ("hyperlabel.cli.reproduce", "reproduce", "Reproduce the papers' tables and figures."),
     "report": ("hyperlabel.cli.report", "report", "Write the page of a model, or a comparison again."),
     "serve": ("hyperlabel.cli.serve", "serve", "Serve models over HTTP, as Annif does."),
-    "data": ("hyperlabel.cli.data", "data", "Look at data files, convert them, split them."),
+    "data": ("hyperlabel.cli.data", "data", "Look at data files, convert, split and compare them."),
     "doctor": ("hyperlabel.cli.doctor", "doctor", "Check this installation."),
 }
+
+
+_RESUMES = "Finished results are kept: the same command goes on where it stopped."
+_KEPT = {"compare": _RESUMES, "reproduce": _RESUMES}
+_NOTHING_KEPT = "No file was changed: run the same command to start again."
+
+
+def _sentence(error: ValueError | OSError) -> str:
+    """Return what is wrong, without the number of the operating system's error."""
+    if isinstance(error, OSError) and error.strerror is not None and error.filename is not None:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}."
+    return str(error)
 
 
 class LazyGroup(click.Group):
@@ -54,8 +65,11 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # the reader of the pipe has seen enough: click ends quietly
+        except KeyboardInterrupt:
+            click.echo(f"Stopped. {_KEPT.get(str(ctx.invoked_subcommand), _NOTHING_KEPT)}", err=True)
+            ctx.exit(130)
         except (ValueError, OSError) as error:
-            raise click.UsageError(str(error), ctx=None) from error
+            raise click.UsageError(_sentence(error), ctx=None) from error
 
 
 @click.group(

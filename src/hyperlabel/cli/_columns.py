@@ -6,36 +6,57 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import click
-
-from hyperlabel.cli._input import names
+from hyperlabel.cli._input import names, say
+from hyperlabel.cli._rows import vectors_beside
+from hyperlabel.cli._variants import variants
+from hyperlabel.cli._words import plural, some
 from hyperlabel.datasets.label_cells import MARKS
 
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
-_ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f"}
+_ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f", "x", "✓", "✔"}
+_LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
 _WORDS = 3.0  # a text column has at least so many words on average
 
 
 def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
-    columns = _first_rows(path)
+    columns = first_rows(path)
     found = dict(options)
     labels = _labels(path, columns, found)
+    found["chosen"] = found.get("features")
     if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
         found["labels"], found["label_column"] = None, labels[0]
     taken = [*labels, *names(found.get("text") or "")]
     taken += [str(found[key]) for key in ("label_column", "group", "time") if found.get(key)]
     others = _without(columns, taken)
     if found.get("text") is None and not found.get("features"):
-        texts = _texts(others)
+        texts = _texts(others, more=vectors_beside(path) is not None)
         found["text"] = ",".join(texts) or None
         others = _without(others, texts)
-    ids = [name for name, cells in others.items() if _is_id(name, cells)]
-    if ids and found.get("features") is None:
-        features = _without(others, ids)
-        found["features"] = ",".join(name for name, cells in features.items() if _is_number(cells))
+    if found.get("features") is not None:
+        wanted = names(found["features"] or "")
+        categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
+        found["features"] = ",".join(name for name in wanted if name not in categories)
+    else:
+        ids = [name for name, cells in others.items() if _is_id(name, cells)]
+        others = _without(others, ids)
+        categories = [name for name, cells in others.items() if _is_category(cells)]
+        if ids or categories:
+            found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
+            warn_of_ids(
+                path, [name for name in _without(others, categories) if not _is_numeric(others[name])]
+            )
+    texts = names(found.get("text") or "")
+    found["words"] = ",".join([*(texts if len(texts) > 1 else []), *categories]) or None
     return found
+
+
+def warn_of_ids(path: str, columns: list[str]) -> None:
+    """Name the columns that are of no use: words that hardly come back."""
+    if columns:
+        shown = ", ".join(map(repr, columns[:8])) + (", …" if len(columns) > 8 else "")
+        say(f"Warning: {Path(path).name}: left out text or id columns {shown}.")
 
 
 def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:
@@ -43,12 +64,12 @@ def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[
 
 
 def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | None]) -> list[str]:
-    """Return the columns named by --labels; refuse names the file does not have, and none at all."""
+    """Return the columns named by --labels ('' names none); refuse names the file does not have."""
     shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     if options.get("labels") is None and options.get("label_column") is None:
         raise ValueError(
             f"Say which column of {Path(path).name} holds the labels: --labels NAME (a column that lists "
-            f"them, or several 0/1 columns separated by commas); the columns are {shown}."
+            f"them, or several 0/1 columns separated by commas){_proposal(columns)}; the columns are {shown}."
         )
     labels = names(options.get("labels") or "")
     missing = [name for name in labels if name not in columns]
@@ -57,13 +78,30 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
     return labels
 
 
-def _texts(columns: dict[str, list[Any]]) -> list[str]:
-    """Columns of several words to a cell; where no column is a number either, the wordiest one."""
-    words = {name: _words(cells) for name, cells in columns.items()}
-    texts = [name for name in columns if words[name] >= _WORDS]
-    if not texts and not any(_is_number(cells) for cells in columns.values()):
-        texts = sorted(columns, key=lambda name: -words[name])[:1]
-    return texts
+def _proposal(columns: dict[str, list[Any]]) -> str:
+    """Propose the column that lists labels, or the 0/1 columns, in the words of the command line."""
+    from hyperlabel.datasets.label_cells import find_separator
+
+    lists = [
+        name
+        for name, cells in columns.items()
+        if not _is_numeric(cells)
+        and (any(isinstance(cell, list | tuple) for cell in cells) or find_separator(cells))
+        and _words(cells) < 2 * _WORDS
+    ]
+    named = [name for name in lists if name.lower() in _LABEL_NAMES]
+    named = named or [name for name in columns if name.lower() in _LABEL_NAMES and name not in lists]
+    flags = [name for name, cells in columns.items() if _all_zero_one(cells)]
+    best = (named or lists)[:1] or flags
+    return f", perhaps --labels {','.join(best)}" if best else ""
+
+
+def _texts(columns: dict[str, list[Any]], more: bool) -> list[str]:
+    """Columns of several words to a cell; where there is nothing else to learn from, the wordiest one."""
+    words = {name: _words(cells) for name, cells in columns.items() if not _is_numeric(cells)}
+    texts = [name for name in words if words[name] >= _WORDS]
+    others = more or len(words) < len(columns) or any(_is_category(columns[name]) for name in words)
+    return texts if texts or others else sorted(words, key=lambda name: -words[name])[:1]
 
 
 def listing(column: str | None, separator: str | None) -> str:
@@ -85,19 +123,23 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
     if len(known) >= _FEW_LABELS and 2 * len(once) > len(known):
         spaced = sum(" " in name for name in once) > len(once) / 2
         hint = " (for tags separated by spaces: --label-separator ' ')" if spaced else ""
-        click.echo(
+        say(
             f"Warning: {len(once)} of {len(known)} labels occur once, such as {once[0][:60]!r}: if this is a "
-            f"list, say what separates it with --label-separator{hint}.",
-            err=True,
+            f"list, say what separates it with --label-separator{hint}."
+        )
+    if spelled := variants(list(table.label_names)):
+        verb = "differs" if len(spelled) == 1 else "differ"
+        say(
+            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
+            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
         )
     others = [mark for mark in MARKS if mark != separator]
     lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
     if lists:
         looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
-        click.echo(
+        say(
             f"Warning: {len(lists)} {looks} of others, such as {min(lists)!r}: a column has one separator, "
-            "which --label-separator names.",
-            err=True,
+            "which --label-separator names."
         )
 
 
@@ -105,12 +147,8 @@ def _is_list(name: str, mark: str, known: set[str]) -> bool:
     return mark in name and all(part.strip() in known for part in name.split(mark))
 
 
-def plural(count: int, noun: str) -> str:
-    """Count something in words a person would use."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
-def _first_rows(path: str) -> dict[str, list[Any]]:
+def first_rows(path: str) -> dict[str, list[Any]]:
+    """Read the first rows of a table, by columns."""
     from hyperlabel.datasets.table_sources import read_cells
 
     return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
@@ -135,6 +173,37 @@ def _is_number(cells: list[Any]) -> bool:
     from hyperlabel.datasets.table_columns import first_is_number
 
     return first_is_number(cells) is not False
+
+
+def _is_numeric(cells: list[Any]) -> bool:
+    """Say whether a column holds numbers, or lists of numbers."""
+    from hyperlabel.datasets.table_columns import vector_length
+
+    return _is_number(cells) or vector_length(cells) > 0
+
+
+def _is_category(cells: list[Any]) -> bool:
+    """Say whether a column holds words that come back: at most half as many as cells."""
+    filled = _filled(cells)
+    lists = any(isinstance(cell, list | tuple | dict) for cell in cells)
+    return not _is_numeric(cells) and not lists and 2 * len(set(filled)) <= len(filled)
+
+
+def kind_of(name: str, cells: list[Any]) -> str:
+    """Name what a column looks like, in one word or two."""
+    if not _filled(cells):
+        return "empty"
+    if _is_id(name, cells):
+        return "id"
+    if _all_zero_one(cells):
+        return "0/1"
+    if any(isinstance(cell, list | tuple) for cell in cells) and not _is_numeric(cells):
+        return "list"
+    if _is_numeric(cells):
+        return "numbers" if _is_number(cells) else "vectors"
+    if _words(cells) >= _WORDS:
+        return "text"
+    return "categories" if _is_category(cells) else "words"
 
 
 def _is_id(name: str, cells: list[Any]) -> bool:

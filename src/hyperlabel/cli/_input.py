@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,18 +22,45 @@ _OPTIONS = [
         "--label-separator",
         help="Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]",
     ),
-    click.option("--features", help="Tables: the columns of numbers to use, separated by commas."),
+    click.option(
+        "--features",
+        help="Tables: the columns of numbers, lists of numbers and categories to use, separated by commas.",
+    ),
     click.option("--text", help="Tables: the columns of raw text, separated by commas."),
+    click.option(
+        "--blank",
+        type=click.Choice(["no", "unknown"]),
+        help="Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x marks]",
+    ),
+    click.option(
+        "--normalise-labels",
+        "normalise",
+        is_flag=True,
+        default=None,
+        help="Join labels that differ only in case or blanks.",
+    ),
     click.option("--group", help="Tables: the column of groups that must stay together."),
     click.option("--time", help="Tables: the column of times."),
     click.option(
         "--nominal", type=click.Choice(["drop", "onehot"]), help="ARFF: what to do with word columns."
     ),
 ]
-READING = ("labels", "label_column", "label_separator", "features", "text", "group", "time", "nominal")
+READING = (
+    "labels",
+    "label_column",
+    "label_separator",
+    "features",
+    "text",
+    "blank",
+    "normalise",
+    "group",
+    "time",
+    "nominal",
+)
 _KNOWN = {
     "arff": {"labels", "nominal"},
-    "table": {"labels", "label_column", "label_separator", "features", "text", "group", "time"},
+    "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
+    | {"words"},
 }
 
 
@@ -56,10 +84,27 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
     options = settled(path, options)
     given = reader_options(path, options)
     with plain_warnings():
-        if not _is_table(path):
-            return read_data(path, **given), options
+        if not is_table(path):
+            return _joined(read_data(path, **given), options), options
         plan = TablePlan(path, **given)
-        return plan.read(), options | {"label_separator": plan.label_separator}
+        data = _joined(plan.read(), options)
+        found = {"label_separator": plan.label_separator, "features": ",".join(plan.numbers or ())}
+        return with_vectors(data, path, options), options | found
+
+
+def _joined(data: Any, options: dict[str, str | None]) -> Any:
+    from hyperlabel.cli._variants import join_variants
+
+    return join_variants(data) if options.get("normalise") else data
+
+
+def with_vectors(data: Any, path: str, options: dict[str, str | None]) -> Any:
+    """Add the vectors that lie beside a table, unless the features to use were named."""
+    from hyperlabel.cli._rows import add_vectors, vectors_beside
+
+    if options.get("chosen") or vectors_beside(path) is None:
+        return data
+    return add_vectors(data, path)
 
 
 def load_file(path: str, options: dict[str, str | None]) -> Any:
@@ -92,15 +137,15 @@ def settled(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.cli._columns import guess_columns
 
-    if not Path(path).exists():
-        raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
-    return guess_columns(path, options) if _is_table(path) else options
+    need_data(path)
+    return guess_columns(path, options) if is_table(path) else options
 
 
-def _is_table(path: str) -> bool:
+def is_table(path: str) -> bool:
+    """Tell whether a file is CSV, JSON lines or Parquet."""
     from hyperlabel.datasets import data_format
 
-    return data_format(path) == "table"
+    return (path != "debtags" or Path(path).exists()) and data_format(path) == "table"
 
 
 def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
@@ -109,6 +154,8 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
 
     kind = data_format(path)
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    for settled_elsewhere in ("normalise", "chosen"):
+        given.pop(settled_elsewhere, None)
     foreign = sorted(set(given) - _KNOWN.get(kind, set()))
     if foreign:
         raise ValueError(
@@ -119,10 +166,45 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
         given["labels"] = int(labels)
     elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
         given["labels"] = names(labels)
-    for key in ("features", "text"):
+    for key in ("features", "text", "words"):
         if key in given:
             given[key] = names(given[key])
     return given
+
+
+def need_model(path: str) -> None:
+    """Refuse a model file that is not there, before anything is imported to read it."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(
+            f"There is no model file {path}: make one with hyperlabel fit DATA -o {path}."
+        )
+
+
+def need_data(*paths: str | None) -> None:
+    """Refuse data files that are not there; ``-`` is stdin, ``debtags`` the embedded data."""
+    for path in paths:
+        if path not in (None, "-", "debtags") and not Path(path).exists():
+            raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
+
+
+def check_target(output: str) -> None:
+    """Refuse a place that cannot be written to, before any work is done."""
+    path = Path(output)
+    if path.is_dir():
+        raise ValueError(f"{output} is a folder: name a file to write to.")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(f"{output} cannot be written: choose another place.")
+
+
+def say(text: str) -> None:
+    """Write a line to stderr; a spinner that turns there is cleared first."""
+    from hyperlabel.cli._progress import cleared
+
+    with cleared():
+        click.echo(text, err=True)
 
 
 @contextmanager
@@ -132,7 +214,7 @@ def plain_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
 
         def show(message: Any, *_: Any, **__: Any) -> None:
-            click.echo(f"Warning: {message}", err=True)
+            say(f"Warning: {message}")
 
         warnings.showwarning = show
         yield

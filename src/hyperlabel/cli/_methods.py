@@ -25,26 +25,59 @@ class Choices:
     seed: int = 0
 
 
-def features_step(has_text: bool, n_numbers: int, is_sparse: bool, words: int, n_rows: int) -> Any:
-    """Return the transformer from the user's rows to numbers."""
+def features_step(columns: Any, is_sparse: bool, words: int, n_rows: int) -> Any:
+    """Return the transformer from the user's rows to numbers; `columns` say what a row holds."""
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+    from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
     if is_sparse:
         return MaxAbsScaler()
     numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
-    vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2 if n_rows >= 50 else 1, max_features=words)
-    if not has_text:
+    if not columns.words:
         return numbers
-    if not n_numbers:
-        return vectorizer
-    # unit variance would let one number outweigh a whole text of unit length
-    columns = [("text", vectorizer, 0), ("numbers", numbers, slice(1, None))]
-    weights = {"text": 1.0, "numbers": 0.1}
-    return ColumnTransformer(columns, sparse_threshold=1.0, transformer_weights=weights)
+    n_texts, n_words = len(columns.text), len(columns.words)
+    enough = n_rows >= 50
+    vectorizers = [
+        TfidfVectorizer(sublinear_tf=True, min_df=2 if enough else 1, max_features=max(1, words // n_texts))
+        for _ in range(n_texts)
+    ]
+    if columns.text_only:
+        return vectorizers[0]
+    steps: list[Any] = [(text_step(j, n_texts), step, j) for j, step in enumerate(vectorizers)]
+    if columns.categories:
+        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5 if enough else None)
+        steps.append(("categories", encoder, slice(n_texts, n_words)))
+    if columns.n_features:
+        steps.append(("numbers", numbers, slice(n_words, None)))
+    # unit variance would let one number, or one category, outweigh a whole text of unit length
+    weights = {"numbers": 0.1, "categories": 0.3} if n_texts else {}
+    weights = {name: weights[name] for name, _, _ in steps if name in weights}
+    return ColumnTransformer(steps, sparse_threshold=1.0, transformer_weights=weights or None)
+
+
+def text_step(j: int, n_texts: int) -> str:
+    """Return what the step of a column of text is called: several are told apart by their number."""
+    return "text" if n_texts == 1 else f"text{j}"
+
+
+def plain_feature(name: str, texts: list[str]) -> str:
+    """Return a feature's name as people read it: where several columns hold text, with its column.
+
+    Examples
+    --------
+    >>> plain_feature("text1__red", ["title", "body"]), plain_feature("numbers__size", ["body"])
+    ('red (body)', 'size')
+    """
+    step, mark, rest = name.partition("__")
+    if not mark:
+        return name
+    for j, column in enumerate(texts):
+        if step == text_step(j, len(texts)):
+            return rest if len(texts) == 1 else f"{rest} ({column})"
+    return rest if step in ("numbers", "categories") else name
 
 
 def listed() -> dict[str, str]:
@@ -53,6 +86,19 @@ def listed() -> dict[str, str]:
 
     auto = {"auto": "tries a portfolio within --time-budget and keeps the best"}
     return auto | {method.name: method.title for method in CATALOGUE}
+
+
+def partial_step(method: str, choices: Choices, rows: Any) -> Any:
+    """Return the classifier for labels that are partly unknown: one fit a label, on the rows that know it."""
+    from hyperlabel.linear import BinaryRelevance
+    from hyperlabel.meta.catalogue import known
+
+    model = known(method, also=["auto"]).make(rows) if method != "auto" else None
+    if not isinstance(model, BinaryRelevance):
+        raise ValueError(f"{method} needs every label known: with --blank unknown choose ridge or logistic.")
+    if model.estimator is None:
+        model.set_params(alpha=choices.alpha[0] if choices.alpha else rows.alphas[0])
+    return model
 
 
 def classifier_step(method: str, choices: Choices, rows: Any) -> Any:
@@ -104,9 +150,9 @@ def as_numbers(table: Any, columns: Any, words: int = WORDS) -> Any:
     """Return a data set whose texts have become numbers; others as they are."""
     from dataclasses import replace
 
-    if not columns.text:
+    if not columns.words:
         return table
-    step = features_step(True, columns.n_features, False, words, len(table))
+    step = features_step(columns, False, words, len(table))
     rows = step.fit_transform(columns.inputs(table))
-    names = step.get_feature_names_out(["text", *columns.feature_names] if columns.n_features else None)
-    return replace(table, X=rows, feature_names=[str(name) for name in names])
+    names = step.get_feature_names_out(None if columns.text_only else columns.names)
+    return replace(table, X=rows, feature_names=[plain_feature(str(name), columns.text) for name in names])

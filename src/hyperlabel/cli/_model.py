@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.cli._input import plain_warnings
+from hyperlabel.cli._input import need_data, need_model, plain_warnings
+from hyperlabel.cli._rows import VECTOR, add_vectors
+from hyperlabel.cli._variants import join_variants, key_of
 
 KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
 
@@ -27,10 +29,15 @@ class Columns:
     label_names: list[str]
     feature_names: list[str] = field(default_factory=list)  # empty: they have none
     n_features: int = 0
+    numbers: list[str] = field(default_factory=list)  # columns of a table the features come from
+    categories: list[str] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)  # 0/1 columns of a table
     label_column: str | None = None
     label_separator: str | None = None
+    blank: Literal["no", "unknown"] | None = None  # what an empty cell of a 0/1 column means
+    normalise: bool = False  # labels that differ only in case or blanks are one
+    left_out: list[str] = field(default_factory=list)  # labels with too few rows
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
     method: str = ""
     rows: int = 0
@@ -38,19 +45,42 @@ class Columns:
     @property
     def text_only(self) -> bool:
         """Whether a row is nothing but a text."""
-        return bool(self.text) and not self.n_features
+        return len(self.text) == 1 and not self.n_features and not self.categories
+
+    @property
+    def words(self) -> list[str]:
+        """Columns of words in the order in which a row holds them: texts, then categories."""
+        return [*self.text, *self.categories]
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of what a row holds, where it has any."""
+        if not self.words:
+            return self.feature_names or None
+        given = self.feature_names or [f"x{j}" for j in range(self.n_features)]
+        return [*self.words, *given]
+
+    def need_text_only(self) -> None:
+        """Refuse one text where a row is more than that."""
+        if not self.text_only:
+            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
 
     def inputs(self, data: Any) -> Any:
         """Return the rows of a data set as the model takes them."""
-        if not self.text:
+        if not self.words:
             return data.X
-        if data.text is None:
-            raise ValueError(f"{data.name} has no text, but the model was fitted on text.")
-        if not self.n_features:
-            return data.text
-        rows = np.empty((len(data), 1 + self.n_features), dtype=object)
-        rows[:, 0] = data.text
-        rows[:, 1:] = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+        texts = {} if data.text is None else dict.fromkeys(self.text[:1], data.text)
+        words = {**texts, **(data.words or {})}
+        missing = [name for name in self.words if name not in words]
+        if missing:
+            raise ValueError(f"{data.name} has no {missing[0]!r}, which the model was fitted on.")
+        if self.text_only:
+            return words[self.text[0]]
+        rows = np.empty((len(data), len(self.words) + self.n_features), dtype=object)
+        for j, name in enumerate(self.words):
+            rows[:, j] = words[name]
+        if self.n_features:
+            rows[:, len(self.words) :] = data.X.toarray() if hasattr(data.X, "toarray") else data.X
         return rows
 
 
@@ -78,10 +108,7 @@ def open_model(path: str) -> ModelFile:
     """Load a model written by ``hyperlabel fit``."""
     from hyperlabel.persistence import describe, load
 
-    if not Path(path).is_file():
-        raise FileNotFoundError(
-            f"There is no model file {path}: make one with hyperlabel fit DATA -o {path}."
-        )
+    need_model(path)
     notes = (describe(path).get("metadata") or {}).get(KEY)
     if not isinstance(notes, dict):
         raise ValueError(
@@ -107,13 +134,17 @@ def save_model(file: ModelFile, sample: Any = None) -> None:
 # -- reading rows for a model ---------------------------------------------------------------------------
 
 
-def read_rows(source: str, columns: Columns, *, labelled: bool, ids: str | None = None) -> Any:
+def read_rows(
+    source: str, columns: Columns, *, labelled: bool, ids: str | None = None, cells: bool = False
+) -> tuple[Any, dict[str, list[Any]]]:
     """Read rows to predict (labels not needed) or to learn from and judge by (labelled).
 
-    `source` is a file or ``-`` for stdin; `ids` names a column to carry along as `groups`.
+    `source` is a file or ``-`` for stdin; `ids` names a column to carry along as `groups`. With `cells`, all
+    columns of a table come along as they stand in the file.
     """
-    with _as_file(source, columns) as path, plain_warnings():
+    with _as_file(source, columns) as path, plain_warnings(), named(path, source):
         data = _read(path, columns, labelled, ids)
+        kept = _cells(path, data) if cells else {}
     if not len(data):
         raise ValueError(f"{source} has no rows.")
     n = columns.n_features
@@ -121,7 +152,31 @@ def read_rows(source: str, columns: Columns, *, labelled: bool, ids: str | None 
         data = _with_features(data, columns.feature_names, source)
     if n and data.n_features != n:
         raise ValueError(f"{source} has {data.n_features} features, the model was fitted on {n}.")
-    return data
+    return data, kept
+
+
+@contextmanager
+def named(path: str, source: str) -> Iterator[None]:
+    """Let messages speak of stdin, not of the file that stands for it."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if source != "-":
+            raise
+        said = str(error).replace(path, "stdin").replace(Path(path).name, "stdin")
+        raise ValueError(said) from error
+
+
+def _cells(path: str, data: Any) -> dict[str, list[Any]]:
+    from hyperlabel.cli._rows import whole_table
+    from hyperlabel.datasets import data_format
+
+    if path.endswith(".lines"):
+        return {"text": data.text}
+    if (path == "debtags" and not Path(path).exists()) or data_format(path) != "table":
+        raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of CSV, JSON lines, Parquet.")
+    columns: dict[str, list[Any]] = whole_table(path).columns
+    return columns
 
 
 def _with_features(data: Any, wanted: list[str], source: str) -> Any:
@@ -160,9 +215,19 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
         labels = {"label_column": columns.label_column, "label_separator": columns.label_separator}
     elif labelled:
         labels = {"labels": columns.labels}
-    return datasets.read_table(
-        path, text=columns.text or None, features=columns.feature_names, group=ids, **labels
+    words = [*(columns.text if len(columns.text) > 1 else []), *columns.categories]
+    data = datasets.read_table(
+        path,
+        text=columns.text or None,
+        features=columns.numbers,
+        words=words,
+        blank=columns.blank,
+        group=ids,
+        **labels,
     )
+    if any(name.startswith(f"{VECTOR}[") for name in columns.feature_names):
+        data = add_vectors(data, path)
+    return join_variants(data) if columns.normalise else data
 
 
 @contextmanager
@@ -172,8 +237,7 @@ def _as_file(source: str, columns: Columns) -> Iterator[str]:
         if source == "debtags" and not Path(source).exists():
             yield source
             return
-        if not Path(source).exists():
-            raise FileNotFoundError(f"There is no file {source}: check the path (- reads stdin).")
+        need_data(source)
         if not (columns.text_only and Path(source).suffix.lower() == ".txt"):
             yield source
             return
@@ -225,14 +289,20 @@ def _kind_of(content: bytes, columns: Columns) -> str:
     return ".csv"
 
 
-def aligned_labels(data: Any, label_names: Sequence[str]) -> tuple[Any, list[str]]:
-    """Return Y of a data set in the model's label order, and the labels the model does not know."""
+def aligned_labels(
+    data: Any, label_names: Sequence[str], *, normalise: bool = False
+) -> tuple[Any, list[str]]:
+    """Return Y of a data set in the model's label order, and the labels the model does not know.
+
+    Entries nobody knows are NaN.
+    """
     from scipy import sparse
 
-    place = {name: j for j, name in enumerate(label_names)}
+    key = key_of if normalise else str
+    place = {key(name): j for j, name in enumerate(label_names)}
     Y = data.Y.tocoo()
     names = list(data.label_names)
-    target = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    target = np.array([place.get(key(name), -1) for name in names], dtype=np.int64)
     columns = target[Y.col] if len(names) else Y.col
     known = columns >= 0
     found = sparse.csr_array(
@@ -241,7 +311,18 @@ def aligned_labels(data: Any, label_names: Sequence[str]) -> tuple[Any, list[str
     )
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
     unknown = [name for name, j, n in zip(names, target, counts, strict=True) if j < 0 and n > 0]
+    if data.unknown is not None:
+        found = _with_nan(found, data.unknown.tocoo(), target)
     return found, unknown
+
+
+def _with_nan(Y: Any, unknown: Any, target: np.ndarray) -> Any:
+    from scipy import sparse
+
+    columns = target[unknown.col]
+    known = columns >= 0
+    holes = (np.full(int(known.sum()), np.nan), (unknown.row[known], columns[known]))
+    return Y.astype(float) + sparse.csr_array(holes, shape=Y.shape)
 
 
 def with_columns(file: ModelFile, **changes: Any) -> ModelFile:

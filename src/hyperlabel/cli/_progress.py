@@ -26,14 +26,33 @@ def cell_progress(title: str, total: int) -> Iterator[Any]:
         yield move
 
 
+_turning: list[Any] = []  # the spinner on the terminal, if one turns
+
+
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Show what is under way, with a spinner, while it lasts."""
-    from rich.console import Console
+    """Show what is under way, with a spinner, while it lasts; nothing of it stays."""
+    import sys
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():  # before rich is imported
         yield
         return
-    with console.status(title):
-        yield
+    from rich.console import Console
+
+    status = Console(stderr=True).status(title)
+    with status:
+        _turning.append(status)
+        try:
+            yield
+        finally:
+            _turning.remove(status)
+
+
+@contextmanager
+def cleared() -> Iterator[None]:
+    """Take the spinner away while a line is written."""
+    for status in _turning:
+        status.stop()
+    yield
+    for status in _turning:
+        status.start()

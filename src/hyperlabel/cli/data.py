@@ -1,4 +1,4 @@
-"""``hyperlabel data``: look at data files, convert them, split them."""
+"""``hyperlabel data``: look at data files, convert, split and compare them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import input_options, load_file, stream_file
+from hyperlabel.cli._facts import column_facts, label_counts
+from hyperlabel.cli._input import check_target, input_options, is_table, load_file, stream_file
+from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
+from hyperlabel.cli._words import plural, print_table
+from hyperlabel.cli.drift import drift
+
+_FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
+_ENDINGS = {"libsvm": "svm"}
+_SHOWN_LABELS = 5
 
 _INFO = {
     "rows": "rows n",
@@ -32,7 +40,10 @@ _INFO = {
 
 @click.group()
 def data() -> None:
-    """Look at data files, convert them, split them."""
+    """Look at data files, convert, split and compare them."""
+
+
+data.add_command(drift)
 
 
 @data.command()
@@ -42,28 +53,34 @@ def data() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
-    found = load_file(file, options).describe(n_pairs=pairs)
+    data = load_file(file, options)
+    found = data.describe(n_pairs=pairs) | label_counts(data, _SHOWN_LABELS)
+    if is_table(file):
+        found["columns"] = [column_facts(name, cells) for name, cells in whole_table(file).columns.items()]
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"{found['name']} ({'sparse' if found['sparse'] else 'dense'})", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for key, title in _INFO.items():
-        if found[key] is not None:
-            table.add_row(title, _shown(found[key]))
-    console = Console()
-    console.print(table)
+    kind = "sparse" if found["sparse"] else "dense"
+    rows = [[title, _shown(found[key])] for key, title in _INFO.items() if found[key] is not None]
+    print_table([f"{found['name']} ({kind})", ""], rows)
+    for key, title in (("frequent_labels", "most frequent labels"), ("rare_labels", "rarest labels")):
+        if found[key]:
+            click.echo()
+            print_table([title, "rows"], [[one["label"], str(one["rows"])] for one in found[key]])
+    if "columns" in found:
+        click.echo()
+        head = ["column", "kind", "missing", "distinct", "words per cell"]
+        facts = [[_shown(one[key]) for key in ("column", "kind", "missing", "distinct", "words_per_cell")]
+                 for one in found["columns"]]  # fmt: skip
+        print_table(head, facts, left=2)
     if found["correlated_pairs"]:
-        table = Table(title="most correlated labels (φ)")
-        for title in ("label", "label", "φ", "rows with both"):
-            table.add_column(title, justify="left" if title == "label" else "right")
-        for pair in found["correlated_pairs"]:
-            table.add_row(*map(_plain, pair["labels"]), f"{pair['phi']:.3f}", str(pair["together"]))
-        console.print(table)
+        pairs_found = [
+            [*pair["labels"], f"{pair['phi']:.3f}", str(pair["together"])]
+            for pair in found["correlated_pairs"]
+        ]
+        click.echo()
+        head = ["label", "label", "φ", "rows with both"]
+        print_table(head, pairs_found, title="most correlated labels (φ)", left=2)
 
 
 @data.command()
@@ -92,17 +109,20 @@ def report(file: str, out: str, **options: str | None) -> None:
 @click.argument("source")
 @click.argument("target")
 @input_options
-@click.option("--to", "format", type=click.Choice(["npz", "libsvm", "xmc"]), help="Told by TARGET's ending.")
+@click.option("--to", "format", type=click.Choice(_FORMATS), help="Told by TARGET's ending.")
 @click.option(
     "--shard-rows", type=click.IntRange(min=1), help="Write npz shards of so many rows to the folder TARGET."
 )
 def convert(
     source: str, target: str, format: str | None, shard_rows: int | None, **options: str | None
 ) -> None:
-    """Convert SOURCE to TARGET: npz, LIBSVM (.svm) or XMC (.xmc, .txt).
+    """Convert SOURCE to TARGET: CSV, JSON lines, Parquet, npz, LIBSVM (.svm) or XMC (.xmc, .txt).
 
-    With --shard-rows a file larger than memory is read and written piece by piece.
+    From table to table every column is kept as it is, and no labels need be named. With --shard-rows a file
+    larger than memory is read and written piece by piece.
     """
+    from hyperlabel.datasets.writing import target_format
+
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise ValueError(f"{source} and {target} are the same file: choose another target.")
     if shard_rows is not None:
@@ -111,11 +131,20 @@ def convert(
         if format not in (None, "npz"):
             raise ValueError("Shards are npz files: leave --to out.")
         paths = save_shards(stream_file(source, options, shard_rows), target)
-        click.echo(f"wrote {len(paths)} shards to {target}")
+        click.echo(f"wrote {plural(len(paths), 'shard')} to {target}")
+        return
+    check_target(target)
+    format = target_format(target, format)
+    if is_table(source) and format in TABLE_KINDS:
+        cells = whole_table(source)
+        write_rows(cells, None, Path(target), format)
+        click.echo(f"wrote {target}: {plural(len(cells.places), 'row')}, "
+                   f"{plural(len(cells.columns), 'column')}")  # fmt: skip
         return
     found = load_file(source, options)
     found.save(target, format)
-    click.echo(f"wrote {target}: {found.n_rows} rows, {found.n_features} features, {found.n_labels} labels")
+    sizes = {"row": found.n_rows, "feature": found.n_features, "label": found.n_labels}
+    click.echo(f"wrote {target}: " + ", ".join(plural(n, what) for what, n in sizes.items()))
 
 
 @data.command()
@@ -134,7 +163,9 @@ def convert(
 )
 @click.option("--folds", type=click.IntRange(min=2), help="Write K folds (train and test of each) instead.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the order in which rows are dealt.")
-@click.option("--to", "format", type=click.Choice(["npz", "libsvm", "xmc"]), default="npz", show_default=True)
+@click.option(
+    "--to", "format", type=click.Choice(_FORMATS), help="[default: a table stays what it is, others npz]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def split(
     file: str,
@@ -143,23 +174,33 @@ def split(
     test_size: float,
     folds: int | None,
     seed: int,
-    format: str,
+    format: str | None,
     as_json: bool,
     **options: str | None,
 ) -> None:
-    """Split FILE into training and test parts, stratified by labels, by groups, or by time."""
-    found = load_file(file, options)
+    """Split FILE into training and test parts, stratified by labels, by groups, or by time.
+
+    Parts of a table are tables with every column kept as it is.
+    """
+    from hyperlabel.datasets.table_sources import table_kind
+
+    table = is_table(file)
+    ending = format or (table_kind(file) if table else "npz")
+    cells = whole_table(file) if table and ending in TABLE_KINDS else None
+    found = load_file(file, options | ({} if cells is None else {"features": ""}))
     pairs = _split_rows(found, by, test_size, folds, seed)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    ending = {"npz": "npz", "libsvm": "svm", "xmc": "xmc"}[format]
     written = []
     for i, rows in enumerate(pairs, start=1):
         for part, index in zip(("train", "test"), rows, strict=True):
             name = f"{found.name}-{part}" if folds is None else f"{found.name}-fold{i}-{part}"
-            piece = found[index]
-            piece.save(folder / f"{name}.{ending}", format)
-            written.append(_part_summary(found, piece, f"{name}.{ending}"))
+            target = folder / f"{name}.{_ENDINGS.get(ending, ending)}"
+            if cells is None:
+                found[index].save(target, ending)
+            else:
+                write_rows(cells, index, target, ending)
+            written.append(_part_summary(found, found[index], target.name))
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "by": by, "parts": written}, indent=2))
     else:
@@ -207,29 +248,19 @@ def _part_summary(found: Any, piece: Any, name: str) -> dict[str, Any]:
 
 
 def _print_parts(folder: Path, by: str, written: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"split by {by}, written to {folder}")
-    table.add_column("file", overflow="fold")
-    for title in ("rows", "labels per row", "labels without positives", "mean |share − whole|"):
-        table.add_column(title, justify="right")
-    for part in written:
-        table.add_row(
-            _plain(part["file"]),
+    rows = [
+        [
+            part["file"],
             str(part["rows"]),
             f"{part['cardinality']:.3f}",
             str(part["labels_without_positives"]),
             f"{part['mean_share_difference']:.5f}",
-        )
-    Console().print(table)
+        ]
+        for part in written
+    ]
+    head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
+    print_table(head, rows, title=f"split by {by}, written to {folder}")
 
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

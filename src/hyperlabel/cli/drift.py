@@ -1,4 +1,4 @@
-"""``hyperlabel drift``: what has changed between two files: label rates, numbers, words, scores."""
+"""``hyperlabel data drift``: has something changed between two files, and what has moved most?"""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, input_options
+from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model, say
+from hyperlabel.cli._progress import step
+from hyperlabel.cli._words import plural, print_table, some
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -22,27 +25,36 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 @config_option
 @input_options
 @click.option("--model", help="Also compare this model's scores; the columns are the model's.")
-@click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="Lines per section.")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="Lines to list.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the permutations.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def drift(old: str, new: str, model: str | None, top: int, as_json: bool, **options: Any) -> None:
-    """Compare the rows of NEW with those of OLD.
+def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: bool, **options: Any) -> None:
+    """Say whether the rows of NEW differ from those of OLD, and in what most.
 
-    Label rates with z = (difference)/(its standard error), words of NEW that OLD never used, shifts of
-    numbers in standard deviations of OLD, and, with --model, shifts of mean scores likewise.
+    One permutation test looks at words, numbers, categories and, where both files have them, labels: if
+    nothing has changed it raises a false alarm in at most one case of twenty. Labels need not be
+    named; with --model the scores it gives are compared, too.
     """
-    before, after, columns, file = _read(old, new, model, {key: options.pop(key) for key in READING})
+    need_data(old, new)
+    if model is not None:
+        need_model(model)
+    reading = {key: options.pop(key) for key in READING}
+    before, after, columns, file = _read(old, new, model, reading)
+    from hyperlabel.cli._shift import LEVEL, compare_rows
+
+    with step("comparing"):
+        shift = compare_rows(sections(before, after, columns, file), len(before), seed=seed)
     found: dict[str, Any] = {
-        "old": {"file": old, "rows": len(before), "labels_per_row": before.Y.nnz / len(before)},
-        "new": {"file": new, "rows": len(after), "labels_per_row": after.Y.nnz / len(after)},
-        "labels": label_rates(before, after)[: None if as_json else top],
+        "old": {"file": old, "rows": len(before)},
+        "new": {"file": new, "rows": len(after)},
+        "drift": shift.alarm,
+        "p_value": shift.p_value,
+        "level": LEVEL,
+        "labels_compared": _has_labels(before) and _has_labels(after),
+        "moved": shift.moved if as_json else shift.moved[:top],
     }
-    if columns.text:
+    if columns.text and before.text is not None and after.text is not None:
         found["words"] = new_words(before.text, after.text, top)
-    if columns.n_features and columns.feature_names:
-        found["numbers"] = _shifts(before.X, after.X, columns.feature_names)[:top]
-    if file is not None:
-        was, now = (file.scores(columns.inputs(table)) for table in (before, after))
-        found["scores"] = _shifts(was, now, columns.label_names)[:top]
     if as_json:
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -51,37 +63,97 @@ def drift(old: str, new: str, model: str | None, top: int, as_json: bool, **opti
 
 def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     from hyperlabel.cli._model import open_model, read_rows
-    from hyperlabel.cli._progress import step
     from hyperlabel.cli.fit import read_training
 
     file = None
-    with step(f"reading {old} and {new}"):
-        if model is not None:
+    if model is not None:
+        with step(f"loading {model}"):
             file = open_model(model)
-            columns = file.columns
-            before = read_rows(old, columns, labelled=True)
-        else:
+        columns = file.columns
+        with step(f"reading {old}"):
+            before, _ = read_rows(old, columns, labelled=_says_labels(old, columns))
+    else:
+        if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
+            reading |= {"labels": ""}  # none
+        with step(f"reading {old}"):
             before, columns = read_training(old, reading)
-        after = read_rows(new, replace(columns, label_names=[]), labelled=True)
+            if is_table(old) and is_table(new):
+                before, columns = _shared(old, new, before, columns)
+    with step(f"reading {new}"):
+        after, _ = read_rows(new, replace(columns, label_names=[]), labelled=_says_labels(new, columns))
     return before, after, columns, file
 
 
-def label_rates(before: Any, after: Any) -> list[dict[str, Any]]:
-    """Share of rows with each label in both files, the largest |z| first."""
-    import numpy as np
+def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
+    """Return the old rows with those columns only that the new file has, too."""
+    from hyperlabel.cli._columns import first_rows
+    from hyperlabel.cli._model import read_rows
 
-    counts: dict[str, list[int]] = {}
-    for place, table in enumerate((before, after)):
-        for name, count in zip(table.label_names, np.asarray(table.Y.sum(axis=0)).ravel(), strict=True):
-            counts.setdefault(name, [0, 0])[place] = int(count)
-    n, m = len(before), len(after)
-    rates = []
-    for name, (a, b) in counts.items():
-        pooled = (a + b) / (n + m)
-        error = float(np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)))
-        z = (b / m - a / n) / error if error > 0 else 0.0
-        rates.append({"label": name, "old": a / n, "new": b / m, "z": z})
-    return sorted(rates, key=lambda r: (-abs(r["z"]), r["label"]))
+    there = set(first_rows(new))
+    used = [*columns.text, *columns.categories, *columns.numbers]
+    missing = [name for name in used if name not in there]
+    if not missing:
+        return before, columns
+    if len(missing) == len(used):
+        raise ValueError(f"{new} has none of the columns of {old}: {some(missing)}.")
+    say(f"Warning: {new} has no {some([repr(name) for name in missing])}: left out.")
+    fewer = {
+        key: [name for name in getattr(columns, key) if name in there]
+        for key in ("text", "categories", "numbers")
+    }
+    columns = replace(columns, **fewer, feature_names=[], n_features=0)
+    before, _ = read_rows(old, columns, labelled=bool(columns.labels or columns.label_column))
+    return before, replace(columns, feature_names=list(before.feature_names), n_features=before.n_features)
+
+
+def _says_labels(path: str, columns: Any) -> bool:
+    """Tell whether a file has the columns of labels; files other than tables always have labels."""
+    from hyperlabel.cli._columns import first_rows
+
+    if path == "-" or (path == "debtags" and not Path(path).exists()) or not is_table(path):
+        return path != "-"
+    wanted = [columns.label_column] if columns.label_column else columns.labels
+    return bool(wanted) and set(wanted) <= set(first_rows(path))
+
+
+def _has_labels(data: Any) -> bool:
+    return bool(data.n_labels)
+
+
+def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[Any]:
+    """Return what two data sets are compared by."""
+    import numpy as np
+    from scipy import sparse
+
+    from hyperlabel.cli import _shift
+
+    found = []
+    if _has_labels(before) and _has_labels(after):
+        found.append(_shift.label_section(before, after))
+    words = [_words(data) for data in (before, after)]
+    for name in columns.text:
+        column = name if len(columns.text) > 1 else "text"
+        found.append(_shift.word_section(words[0][column] + words[1][column],
+                                         name if len(columns.text) > 1 else None))  # fmt: skip
+    for name in columns.categories:
+        found.append(_shift.category_section(words[0][name] + words[1][name], name))
+    if columns.n_features:
+        parts = [before.X, after.X]
+        if any(map(sparse.issparse, parts)):
+            X = sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+        else:
+            X = np.vstack(parts)
+        found += _shift.number_sections(X, columns.feature_names or before.feature_names)
+    if file is not None:
+        scores = np.vstack([file.scores(columns.inputs(data)) for data in (before, after)])
+        found += _shift.number_sections(scores, columns.label_names, "scores")[:1]
+    return found
+
+
+def _words(data: Any) -> dict[str, list[str]]:
+    """Columns of words by name; one column of text goes by the name text."""
+    texts = {} if data.text is None else {"text": data.text}
+    return {**texts, **(data.words or {})}
 
 
 def new_words(before: list[str], after: list[str], top: int) -> dict[str, Any]:
@@ -101,39 +173,23 @@ def new_words(before: list[str], after: list[str], top: int) -> dict[str, Any]:
     }
 
 
-def _shifts(before: Any, after: Any, names: list[str]) -> list[dict[str, Any]]:
-    """Difference of means in standard deviations of the old rows, largest first."""
-    import numpy as np
-    from scipy import sparse
-
-    a, b = (np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=float) for Z in (before, after))
-    means = np.nanmean(a, axis=0), np.nanmean(b, axis=0)
-    spread = np.nanstd(a, axis=0)
-    shift = np.divide(means[1] - means[0], spread, out=np.zeros_like(spread), where=spread > 0)
-    order = np.argsort(-np.abs(shift), kind="stable")
-    return [
-        {"name": names[j], "old": float(means[0][j]), "new": float(means[1][j]), "shift": float(shift[j])}
-        for j in order
-    ]
-
-
 def _print(found: dict[str, Any]) -> None:
     for place in ("old", "new"):
-        part = found[place]
-        click.echo(
-            f"{place}: {part['rows']} rows, {part['labels_per_row']:.3f} labels per row ({part['file']})"
-        )
-    click.echo("label rates, old → new (z)")
-    for rate in found["labels"]:
-        click.echo(f"  {rate['old']:7.2%} → {rate['new']:7.2%}  ({rate['z']:+.1f})  {rate['label']}")
+        click.echo(f"{place}: {plural(found[place]['rows'], 'row')} ({found[place]['file']})")
+    labels = "" if found["labels_compared"] else "; labels were not compared: not both files have them"
+    if found["drift"]:
+        click.echo(f"Drift: the files differ by more than chance (p = {found['p_value']:.4f}){labels}.")
+    else:
+        click.echo(f"No drift found (p = {found['p_value']:.2f}){labels}.")
     if "words" in found:
         words = found["words"]
-        click.echo(
-            f"words never seen before: {words['share_of_words_never_seen']:.2%} of all; in most texts:"
-        )
-        click.echo("  " + ", ".join(f"{w['word']} ({w['texts']})" for w in words["most_frequent"]))
-    for key, title in (("numbers", "numbers"), ("scores", "mean scores by label")):
-        if key in found:
-            click.echo(f"{title}, old → new (shift in standard deviations)")
-            for one in found[key]:
-                click.echo(f"  {one['old']:9.3g} → {one['new']:9.3g}  ({one['shift']:+.2f})  {one['name']}")
+        shown = ", ".join(f"{w['word']} ({w['texts']})" for w in words["most_frequent"])
+        share = f"words never seen before: {words['share_of_words_never_seen']:.2%} of all"
+        click.echo(share + (f"; in most texts: {shown}" if shown else ""))
+    if found["moved"]:
+        rows = [
+            [one["name"], one["kind"], f"{one['old']:.4g}", f"{one['new']:.4g}", f"{one['z']:+.1f}"]
+            for one in found["moved"]
+        ]
+        head = ["what moved most", "kind", "old mean", "new mean", "z"]
+        print_table(head, rows, left=2)

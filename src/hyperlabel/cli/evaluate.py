@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import check_target, need_data, need_model, say
+from hyperlabel.cli._progress import step
+from hyperlabel.cli._words import plural, print_table, some
 
 _SHOWN = (
     "f1_macro",
@@ -32,62 +35,100 @@ _SHOWN = (
 @click.argument("model")
 @click.argument("data")
 @config_option
-@click.option("--worst", default=0, show_default=True, help="Also list so many labels with the lowest F1.")
+@click.option(
+    "--worst",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Also list so many labels, those with the most mistakes (rows missed or wrongly given).",
+)
+@click.option(
+    "--per-label", "table", help="Write precision, recall, F1 and counts of every label to this CSV file."
+)
 @click.option("--report", "page", help="Also write a page: every cut of every label, the worst rows, a map.")
 @click.option("--json", "as_json", is_flag=True, help="Print every measure as JSON.")
-def evaluate(model: str, data: str, worst: int, page: str | None, as_json: bool) -> None:
-    """Measure MODEL on the labelled rows of DATA (- reads stdin)."""
-    from hyperlabel.cli._columns import plural
+def evaluate(
+    model: str, data: str, worst: int, table: str | None, page: str | None, as_json: bool
+) -> None:
+    """Measure MODEL on the labelled rows of DATA (- reads stdin).
+
+    Macro averages are means over labels. A label that no row of DATA has counts 0 in them; the value over
+    the labels that occur stands beside it.
+    """
+    need_model(model)
+    need_data(data)
+    if table is not None:
+        check_target(table)
+    values, unknown = _measure(model, data, page)
+    labels = values.pop("per_label")
+    if table is not None:
+        _write(table, labels)
+    lost = sorted(labels, key=lambda one: (-one["mistakes"], one["label"]))[:worst]
+    if as_json:
+        found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
+        found |= {"worst": lost} if worst else {}
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    _print(values, lost)
+    if table is not None:
+        click.echo(f"Wrote {table}: {plural(len(labels), 'label')}.", err=True)
+
+
+def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], list[str]]:
+    """Return all measures, those by label among them, and the labels the model does not know."""
     from hyperlabel.cli._model import aligned_labels, open_model, read_rows
-    from hyperlabel.cli._progress import step
     from hyperlabel.metrics import evaluate as measure
 
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        table = read_rows(data, file.columns, labelled=True)
-    names = file.columns.label_names
-    Y, unknown = aligned_labels(table, names)
+        table, _ = read_rows(data, file.columns, labelled=True)
+    Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
+    left_out = [name for name in unknown if name in file.columns.left_out]
+    if left_out:
+        left = plural(len(left_out), "label")
+        say(f"Warning: {left} the fit left out (--min-rows) do not count: {some(left_out)}")
+        unknown = [name for name in unknown if name not in left_out]
     if not Y.nnz and unknown:
-        raise ValueError(f"{data} shares no label with the model: its labels are {', '.join(unknown[:5])}, …")
+        raise ValueError(f"{data} shares no label with the model: its labels are {some(unknown)}.")
     if unknown:
-        shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
-        click.echo(
-            f"Warning: left out {plural(len(unknown), 'label')} the model does not know: {shown}", err=True
-        )
+        left = plural(len(unknown), "label")
+        say(f"Warning: left out {left} the model does not know: {some(unknown)}")
     with step("predicting"):
         rows = file.columns.inputs(table)
-        predicted = file.predict(rows)
-        values = measure(Y, predicted, file.scores(rows))
+        values = measure(Y, file.predict(rows), file.scores(rows), per_label=True)
     if page is not None:
         from hyperlabel.cli.report import held_out_page
 
         held_out_page(file, table, data, page)
-    found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
-    per_label = _worst(Y, predicted, names, worst) if worst else []
-    if as_json:
-        found |= {"worst": per_label} if worst else {}
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-        return
+    for one, name in zip(values["per_label"], file.columns.label_names, strict=True):
+        one["label"] = name
+        one["mistakes"] = one["rows"] + one["predicted"] - 2 * one["right"]
+    return values, unknown
+
+
+def _write(path: str, labels: list[dict[str, Any]]) -> None:
+    from hyperlabel._files import opened
+    from hyperlabel.datasets.writing import write_columns
+
+    with opened(path) as file:
+        write_columns({name: [one[name] for one in labels] for name in labels[0]}, file, "csv")
+
+
+def _print(values: dict[str, Any], lost: list[dict[str, Any]]) -> None:
     click.echo(f"{plural(int(values['n_rows']), 'row')}, {plural(int(values['n_labels']), 'label')}")
+    absent = int(values["n_labels_without_positives"])
     for name in _SHOWN:
         if name in values:
             click.echo(f"{name:32} {values[name]:.4f}")
-    for label in per_label:
-        rows = plural(label["rows"], "row")
-        click.echo(f"F1 {label['f1']:.3f}  {label['label']} ({rows}, {label['predicted']} predicted)")
-
-
-def _worst(Y: Any, predicted: Any, names: list[str], count: int) -> list[dict[str, Any]]:
-    """Labels that occur, by F1, lowest first."""
-    import numpy as np
-
-    truth = Y.toarray() > 0
-    hits = (truth & predicted).sum(axis=0)
-    positives, claimed = truth.sum(axis=0), predicted.sum(axis=0)
-    f1 = 2 * hits / np.maximum(positives + claimed, 1)
-    order = [int(j) for j in np.argsort(f1, kind="stable") if positives[j]][:count]
-    return [
-        {"label": names[j], "f1": float(f1[j]), "rows": int(positives[j]), "predicted": int(claimed[j])}
-        for j in order
-    ]
+        if name == "f1_macro" and absent and f"{name}_present" in values:
+            n = int(values["n_labels"]) - absent
+            click.echo(f"{'f1_macro_present':32} {values['f1_macro_present']:.4f}")
+            occur = "occurs" if n == 1 else "occur"
+            click.echo(f"  {plural(absent, 'label')} without a row count 0 in f1_macro; {n} {occur}.")
+    if lost:
+        head = ["label", "mistakes", "rows", "predicted", "right", "precision", "recall", "f1"]
+        shown = [[f"{one[key]:.3f}" if isinstance(one[key], float) else str(one[key]) for key in head]
+                 for one in lost]  # fmt: skip
+        click.echo()
+        print_table(head, shown)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import need_data, need_model
 
 _BEST = 3  # labels explained where none is named
 
@@ -37,6 +38,8 @@ def explain(
 
     Shares of the features and the base add up to the score.
     """
+    need_model(model)
+    need_data(data)
     from hyperlabel.cli._model import open_model
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import explain as explain_scores
@@ -54,9 +57,8 @@ def explain(
 
         best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
         wanted = [file.columns.label_names[j] for j in best]
-    columns = file.columns
-    names = [*(["text"] if columns.text else []), *columns.feature_names]
-    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=names or None)
+    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names)
+    found = [_with_plain_names(one, file.columns.text) for one in found]
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
         return
@@ -66,17 +68,24 @@ def explain(
 
 def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     from hyperlabel.cli._model import read_rows
+    from hyperlabel.cli._words import plural
 
     if one_text is not None:
-        if not file.columns.text_only:
-            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
+        file.columns.need_text_only()
         return [one_text]
     if data is None:
         return None
-    table = read_rows(data, file.columns, labelled=False)
+    table, _ = read_rows(data, file.columns, labelled=False)
     if row > len(table):
-        raise ValueError(f"{data} has {len(table)} rows: there is no row {row}.")
+        raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
     return file.columns.inputs(table[row - 1 : row])
+
+
+def _with_plain_names(one: Any, texts: list[str]) -> Any:
+    from hyperlabel.cli._methods import plain_feature
+
+    features = tuple(replace(share, name=plain_feature(share.name, texts)) for share in one.features)
+    return replace(one, features=features)
 
 
 def _print(one: Any) -> None:
@@ -90,8 +99,7 @@ def _print(one: Any) -> None:
     if one.note:
         return
     for share in one.features:
-        name = share.name.removeprefix("text__").removeprefix("numbers__")
-        click.echo(f"  {share.share:+8.3f}  {name}")
+        click.echo(f"  {share.share:+8.3f}  {share.name}")
     if one.row is not None:
         click.echo(f"  {one.rest:+8.3f}  everything else")
     click.echo(f"  {one.base:+8.3f}  base")

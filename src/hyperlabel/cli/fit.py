@@ -6,12 +6,13 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, input_options, names, read_file
+from hyperlabel.cli._input import READING, check_target, input_options, names, read_file, say
+from hyperlabel.cli._words import plural, some
 
 
 @click.command()
@@ -74,12 +75,14 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.cli._progress import step
 
     start = time.perf_counter()
-    _check_target(output)
+    check_target(output)
     reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), training_file(data) as path:
         table, columns = read_training(path, reading)
-        table = _frequent(table, min_rows)
-    columns = replace(columns, label_names=list(table.label_names), method=method, rows=len(table))
+        table, left_out = _frequent(table, min_rows)
+    columns = replace(
+        columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
+    )
     click.echo(_found(table, columns), err=True)
     with step(f"fitting {method} on {len(table)} rows"):
         model = _fit(table, columns, method, options)
@@ -101,24 +104,41 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     if reading.get("label_column"):
         warn_of_labels(table, reading)
     text = names(reading.get("text") or "")
-    if table.text is not None and kind != "table":  # several columns of text were joined when written
-        text = [] if _is_sparse(table) else ["text"]
-        if not text:
-            click.echo(f"Warning: {data}: the texts beside sparse numbers are left out.", err=True)
-    if kind == "table" and not text and not table.n_features:
+    categories = [name for name in table.words or () if name not in text]
+    if kind != "table" and (table.text is not None or table.words):
+        text, categories = ([], []) if _is_sparse(table) else _kept_words(table)
+        if not (text or categories):
+            say(f"Warning: {data}: the texts beside sparse numbers are left out.")
+    if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     columns = Columns(
         format=kind,
         label_names=list(table.label_names),
         feature_names=[] if type(table.feature_names) is not list else table.feature_names,
         n_features=table.n_features,
+        numbers=names(reading.get("features") or "") if kind == "table" else [],
+        categories=categories,
         text=text,
         labels=names(reading.get("labels") or "") if kind == "table" else [],
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
+        blank=cast(Any, reading.get("blank")),
+        normalise=bool(reading.get("normalise")),
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _kept_words(table: Any) -> tuple[list[str], list[str]]:
+    """Tell the columns of text and of categories in a file that keeps both: texts come first, and joined."""
+    columns = list(table.words or ())
+    if table.text is None:
+        return [], columns
+    for count in range(2, len(columns) + 1):
+        parts = (table.words[name] for name in columns[:count])
+        if all("\n".join(row) == text for *row, text in zip(*parts, table.text, strict=True)):
+            return columns[:count], columns[count:]
+    return ["text"], columns
 
 
 def _is_sparse(table: Any) -> bool:
@@ -140,24 +160,37 @@ def _again(data: str, kind: str, reading: dict[str, str | None], table: Any) -> 
     return {}
 
 
-def _frequent(table: Any, min_rows: int) -> Any:
-    """Leave out labels with too few rows."""
+def _frequent(table: Any, min_rows: int) -> tuple[Any, list[str]]:
+    """Leave out labels with too few rows; name them."""
     import numpy as np
 
     counts = np.asarray(table.Y.sum(axis=0)).ravel()
     kept = np.flatnonzero(counts >= min_rows)
     if not len(kept):
-        raise ValueError(f"No label has {min_rows} rows: is the label column right, and its separator?")
+        raise ValueError(
+            f"No label has {plural(min_rows, 'row')}: is the label column right, and its separator?"
+        )
     if len(kept) == len(counts):
-        return table
-    return replace(table, Y=table.Y[:, kept], label_names=[table.label_names[j] for j in kept])
+        return table, []
+    names = list(table.label_names)
+    unknown = None if table.unknown is None else table.unknown[:, kept]
+    frequent = replace(table, Y=table.Y[:, kept], label_names=[names[j] for j in kept], unknown=unknown)
+    return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
 
 
 def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.cli._input import plain_warnings
-    from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices, classifier_step, features_step
+    from hyperlabel.cli._methods import (
+        AUTO_WORDS,
+        WORDS,
+        Choices,
+        classifier_step,
+        features_step,
+        partial_step,
+    )
+    from hyperlabel.cli._model import aligned_labels
     from hyperlabel.meta.catalogue import Rows
     from hyperlabel.meta.updating import name_labels, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
@@ -170,9 +203,7 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         words=options["words"] or (AUTO_WORDS if method == "auto" else WORDS),
         seed=options["seed"],
     )
-    features = features_step(
-        bool(columns.text), columns.n_features, _is_sparse(table), choices.words, len(table)
-    )
+    features = features_step(columns, _is_sparse(table), choices.words, len(table))
     with plain_warnings():
         try:
             rows = features.fit_transform(columns.inputs(table))
@@ -180,8 +211,10 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
             if "vocabulary" in str(error) or "no terms remain" in str(error):
                 raise ValueError("The texts hold no words to learn from: is --text right?") from error
             raise
-        classifier = classifier_step(method, choices, Rows.of(rows))
-        classifier.fit(rows, table.Y, **groups_for_fit(classifier, table.groups))
+        partial = table.unknown is not None and table.unknown.nnz > 0
+        classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
+        Y, _ = aligned_labels(table, columns.label_names)
+        classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, table.groups))
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", features), ("classifier", classifier)])
 
@@ -193,26 +226,26 @@ def _numbers(text: str | None) -> tuple[float, ...]:
         raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
 
 
-def _check_target(output: str) -> None:
-    path = Path(output)
-    if path.is_dir():
-        raise ValueError(f"{output} is a folder: name a file to write the model to.")
-    if not path.resolve().parent.is_dir():
-        raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
-
-
 def _found(table: Any, columns: Any) -> str:
-    from hyperlabel.cli._columns import listing, plural
+    from hyperlabel.cli._columns import listing
 
     parts = [f"{plural(len(table), 'row')}, {plural(table.n_labels, 'label')}"]
     if columns.label_column:
         parts.append(listing(columns.label_column, columns.label_separator))
     if columns.text:
         parts.append("text: " + ", ".join(map(repr, columns.text)))
+    if columns.categories:
+        parts.append(f"categories: {some([repr(name) for name in columns.categories])}")
     if columns.n_features:
-        shown = ", ".join(map(repr, columns.feature_names[:5])) + (", …" if columns.n_features > 5 else "")
+        given = columns.numbers or columns.feature_names
+        vectors = columns.n_features - len(columns.numbers) if columns.numbers else 0
         what = plural(columns.n_features, "column") + " of numbers"
-        parts.append(what + (f": {shown}" if columns.feature_names else ""))
+        shown = some([repr(name) for name in given]) + (" and vectors" if vectors else "")
+        parts.append(what + (f": {shown}" if given else ""))
+    if columns.left_out:
+        parts.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
+    if table.unknown is not None and table.unknown.nnz:
+        parts.append(f"{plural(int(table.unknown.nnz), 'label entry')} unknown: no cut is tuned")
     unlabelled, empty = _gaps(table)
     if unlabelled:
         parts.append(f"{plural(unlabelled, 'row')} without labels")

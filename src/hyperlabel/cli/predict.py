@@ -8,13 +8,19 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from hyperlabel._files import replacing
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import check_target, need_data, need_model
+from hyperlabel.cli._progress import step
+from hyperlabel.cli._rows import TABLE_KINDS
+from hyperlabel.cli._words import plural
 
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 _BLOCK = 4096  # rows scored at a time
 
 
@@ -29,53 +35,125 @@ _BLOCK = 4096  # rows scored at a time
     help="The K best labels of each row, best first. [default: those predicted]",
 )
 @click.option("--id", "ids", help="A column of DATA to name rows by; by default they are numbered from 1.")
+@click.option("--keep", is_flag=True, help="Append the answers to all columns of DATA.")
+@click.option("--wide", is_flag=True, help="One column for each label: 1 where it is predicted, 0 elsewhere.")
 @click.option("-o", "--output", default="-", show_default=True, help="The file to write; - is stdout.")
 @click.option(
-    "--format", "form", type=click.Choice(["csv", "jsonl"]), help="Told by --output's ending. [default: csv]"
+    "--format",
+    "form",
+    type=click.Choice(TABLE_KINDS),
+    help="Told by --output's ending. [default: csv]",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
 def predict(
-    model: str,
-    data: str | None,
-    one_text: str | None,
-    top: int | None,
-    ids: str | None,
-    output: str,
-    form: str | None,
-    as_json: bool,
+    model: str, data: str | None, one_text: str | None, output: str, form: str | None, **options: Any
 ) -> None:
     """Predict the labels of DATA with MODEL; - reads stdin (CSV, JSON lines, or a text per line).
 
     CSV has the columns row, labels and scores, the last two separated by the marks of the training file;
     JSON lines list {"label", "score", "predicted"} for each row. Scores order labels; predicted says which
-    passed the model's cut.
+    passed the model's cut. With --keep or --wide the answer is a table, in every format.
     """
-    from hyperlabel.cli._model import open_model, read_rows
-    from hyperlabel.cli._progress import step
-
     if (data is None) == (one_text is None):
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
+    if output != "-":
+        check_target(output)
+    ending = "".join(Path(output).suffixes[-1:])
+    form = "jsonl" if options["as_json"] else form or _ENDINGS.get(ending.lower(), "csv")
+    if options["ids"] is not None and options["keep"]:
+        raise ValueError("--keep keeps every column: leave --id out.")
+    need_model(model)
+    need_data(data)
+    file, rows, kept = _read(model, data, one_text, options["ids"], options["keep"])
+    with step("predicting"):
+        answers = _answers(file, rows, options["top"])
+        if options["keep"] or options["wide"] or form == "parquet":
+            columns = _columns(kept, answers, file.columns, form, options["wide"])
+            _write_table(output, columns, form)
+        else:
+            mark = file.columns.label_separator or ";"
+            _write_stream(output, next(iter(kept.values())), answers, form, mark)
+    if output != "-":
+        click.echo(f"Wrote {output}: {plural(n_rows(rows), 'row')}.", err=True)
+
+
+def _read(
+    model: str, data: str | None, one_text: str | None, ids: str | None, keep: bool
+) -> tuple[Any, Any, dict[str, list[Any]]]:
+    """Return the model, the rows it takes, and the columns that stand beside its answers."""
+    from hyperlabel.cli._model import open_model, read_rows
+
     with step(f"loading {model}"):
         file = open_model(model)
     if one_text is not None:
-        if not file.columns.text_only:
-            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
-        rows, keys = [one_text], ["1"]
+        file.columns.need_text_only()
+        return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}
+    with step(f"reading {data}"):
+        table, cells = read_rows(str(data), file.columns, labelled=False, ids=ids, cells=keep)
+    if keep:
+        return file, file.columns.inputs(table), cells
+    keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]
+    return file, file.columns.inputs(table), {"row": keys}
+
+
+def n_rows(rows: Any) -> int:
+    """Count rows of a list or a matrix."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def _columns(
+    kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str, wide: bool
+) -> dict[str, list[Any]]:
+    """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
+    from hyperlabel.datasets.writing import list_cells
+
+    table, found = dict(kept), list(answers)
+    if wide:
+        sets = [{one["label"] for one in row} for row in found]
+        for label in columns.label_names:
+            table[_fresh(label, table)] = [int(label in names) for names in sets]
+        return table
+    names = [[str(one["label"]) for one in row] for row in found]
+    scores: list[Any] = [[one["score"] for one in row] for row in found]
+    mark = columns.label_separator or ";"
+    if form == "csv":
+        scores = [mark.join(f"{value:.4f}" for value in row) for row in scores]
+    if form == "csv" and columns.label_separator:
+        table[_fresh("labels", table)] = [mark.join(row) for row in names]
     else:
-        with step(f"reading {data}"):
-            table = read_rows(str(data), file.columns, labelled=False, ids=ids)
-        rows = file.columns.inputs(table)
-        keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]
-    form = "jsonl" if as_json else form or ("jsonl" if output.endswith((".jsonl", ".ndjson")) else "csv")
-    with written(output) as out, step("predicting"):
-        answers = _answers(file, rows, top)
+        table[_fresh("labels", table)] = list_cells(names, columns.label_names, form)
+    table[_fresh("scores", table)] = scores
+    return table
+
+
+def _fresh(name: str, taken: dict[str, Any]) -> str:
+    while name in taken:
+        name += " (predicted)"
+    return name
+
+
+def _write_table(output: str, columns: dict[str, list[Any]], form: str) -> None:
+    from hyperlabel._files import opened
+    from hyperlabel.datasets.writing import write_columns
+
+    if output == "-":
+        sys.stdout.flush()
+        write_columns(columns, sys.stdout.buffer, form)
+        sys.stdout.buffer.flush()
+        return
+    with opened(output) as file:
+        write_columns(columns, file, form)
+
+
+def _write_stream(
+    output: str, keys: list[str], answers: Iterator[list[dict[str, Any]]], form: str, mark: str
+) -> None:
+    with written(output) as out:
         if form == "jsonl":
             for key, found in zip(keys, answers, strict=True):
                 out.write(json.dumps({"row": key, "labels": found}, ensure_ascii=False) + "\n")
         else:
-            _write_csv(out, keys, answers, file.columns.label_separator or ";")
-    if output != "-":
-        click.echo(f"Wrote {output}: {len(keys)} rows.", err=True)
+            _write_csv(out, keys, answers, mark)
 
 
 def _answers(file: Any, rows: Any, top: int | None) -> Iterator[list[dict[str, Any]]]:
@@ -83,7 +161,7 @@ def _answers(file: Any, rows: Any, top: int | None) -> Iterator[list[dict[str, A
     import numpy as np
 
     label_names = file.columns.label_names
-    for start in range(0, len(rows) if not hasattr(rows, "shape") else rows.shape[0], _BLOCK):
+    for start in range(0, n_rows(rows), _BLOCK):
         part = rows[start : start + _BLOCK]
         scores, sets = file.scores(part), file.predict(part)
         for row, chosen in zip(scores, sets, strict=True):

@@ -10,6 +10,7 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
+from hyperlabel.cli._input import need_data, need_model
 
 
 @click.command()
@@ -45,6 +46,8 @@ def update(
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
     of it waits for the first. Labels change first, so NEW uses the new names.
     """
+    need_model(model)
+    need_data(new, *leaving)
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
@@ -78,6 +81,7 @@ def update(
         label_names=names,
         rows=file.columns.rows + merged - taken,
         labels=names if file.columns.labels else [],
+        left_out=[name for name in file.columns.left_out if name not in names],
     )
     save_model(updated, entering and entering[0])
     found = {
@@ -105,7 +109,7 @@ def _count(rows: tuple[Any, Any] | None) -> int:
 
 
 def _sentence(found: dict[str, Any]) -> str:
-    from hyperlabel.cli._columns import plural
+    from hyperlabel.cli._words import plural
 
     return (
         f"Wrote {found['model']}: {plural(found['merged'], 'row')} merged, {found['forgotten']} forgotten, "
@@ -133,25 +137,29 @@ def _read(
     """Rows, their labels in the order of `names` (and the new ones), the new labels."""
     from dataclasses import replace
 
-    from hyperlabel.cli._columns import plural
     from hyperlabel.cli._model import aligned_labels, read_rows
+    from hyperlabel.cli._words import plural, some
 
     columns = file.columns
     if columns.labels:
         columns = replace(columns, labels=names)
-    table = read_rows(path, columns, labelled=True)
+    table, _ = read_rows(path, columns, labelled=True)
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
-    Y, unknown = aligned_labels(table, names)
+    Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
     unknown = [name for name in unknown if name not in dropped]
+    ignored = [name for name in unknown if name in columns.left_out]
+    if ignored and not add_all:
+        click.echo(f"{path}: ignored {plural(len(ignored), 'label')} that the fit left out as too rare: "
+                   f"{some(ignored)}", err=True)  # fmt: skip
+        unknown = [name for name in unknown if name not in ignored]
     if unknown and not add_all:
-        shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         raise ValueError(
-            f"{path} has {plural(len(unknown), 'label')} the model does not know ({shown}): add them with "
-            "--add-labels, or each with --add-label."
+            f"{path} has {plural(len(unknown), 'label')} the model does not know ({some(unknown)}): add them "
+            "with --add-labels, or each with --add-label."
         )
     if unknown:
-        Y, _ = aligned_labels(table, [*names, *unknown])
+        Y, _ = aligned_labels(table, [*names, *unknown], normalise=columns.normalise)
     return (columns.inputs(table), Y), unknown
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._labels import NamedColumns, indicator_from_sets, label_sets, plain_targets, small_indices
 from hyperlabel.datasets._save import save
 from hyperlabel.datasets._statistics import describe_labels
 
@@ -65,6 +66,10 @@ class Dataset:
         When each row was seen, for splits by time.
     text : sequence of str, optional
         The raw text of each row, where the source had one.
+    words : dict of str to sequence of str, optional
+        Further columns as text, by name: categories, and the parts of `text` where it is several columns.
+    unknown : sparse indicator of shape (n, k), optional
+        Entries of Y nobody knows (they are 0 in Y).
 
     See Also
     --------
@@ -92,6 +97,8 @@ class Dataset:
     groups: Any = None
     time: Any = None
     text: Any = None
+    words: Any = None
+    unknown: Any = None
 
     def __post_init__(self) -> None:
         def put(field: str, value: Any) -> None:
@@ -112,6 +119,14 @@ class Dataset:
             put("text", list(self.text))
             if len(self.text) != self.X.shape[0]:
                 raise ValueError(f"There are {len(self.text)} texts for {self.X.shape[0]} rows.")
+        if self.words is not None:
+            put("words", {str(name): list(column) for name, column in self.words.items()})
+            if any(len(column) != self.X.shape[0] for column in self.words.values()):
+                raise ValueError(f"Every column of words must have {self.X.shape[0]} rows.")
+        if self.unknown is not None:
+            put("unknown", sparse.csr_array(self.unknown))
+            if self.unknown.shape != self.Y.shape:
+                raise ValueError(f"unknown must have the shape of Y, not {self.unknown.shape}.")
 
     @property
     def n_rows(self) -> int:
@@ -147,6 +162,8 @@ class Dataset:
             groups=None if self.groups is None else self.groups[index],
             time=None if self.time is None else self.time[index],
             text=None if self.text is None else [self.text[i] for i in index],
+            words=self.words and {name: [c[i] for i in index] for name, c in self.words.items()},
+            unknown=None if self.unknown is None else self.unknown[index],
         )
 
     def describe(self, *, n_pairs: int = 10) -> dict[str, Any]:
@@ -194,12 +211,12 @@ class Dataset:
         Parameters
         ----------
         path : path
-            The file; a name that ends in ``.gz`` is compressed (LIBSVM and XMC).
-        format : {"npz", "libsvm", "xmc"}, optional
-            By default told from the ending: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``
-            or ``.txt``.
-            Only npz keeps names, groups, time and text. LIBSVM numbers labels from 0 and
-            features from 1.
+            The file; a name that ends in ``.gz`` is compressed (all but npz and Parquet).
+        format : {"npz", "libsvm", "xmc", "csv", "jsonl", "parquet"}, optional
+            By default told from the ending: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``,
+            ``.txt``, ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``.
+            npz and tables keep names, groups, time and text; a table lists the labels of a row in its
+            column ``labels``. LIBSVM numbers labels from 0 and features from 1.
 
         Returns
         -------
@@ -272,6 +289,8 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
         groups=joined("groups"),
         time=joined("time"),
         text=joined("text", lambda texts: list(chain.from_iterable(texts))),
+        words=joined("words", _stack_words),
+        unknown=joined("unknown", _stack_rows),
     )
 
 
@@ -279,6 +298,10 @@ def _stack_rows(blocks: list[Any]) -> Any:
     if not any(sparse.issparse(block) for block in blocks):
         return np.vstack(blocks)
     return sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
+
+
+def _stack_words(blocks: list[dict[str, list[str]]]) -> dict[str, list[str]]:
+    return {name: [cell for block in blocks for cell in block[name]] for name in blocks[0]}
 
 
 def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
@@ -321,10 +344,11 @@ def _check_numbers(values: np.ndarray) -> None:
 
 
 def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
-    if _are_label_sets(Y):
-        return indicator_from_sets(Y, names)
-    if hasattr(Y, "columns") and names is None:  # a DataFrame brings its names
-        names = [str(column) for column in Y.columns]
+    if (sets := label_sets(Y)) is not None:
+        return indicator_from_sets(sets, names)
+    Y = plain_targets(Y)
+    if isinstance(Y, NamedColumns):  # a frame brings its names
+        Y, names = Y.values, Y.columns if names is None else names
     Y = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must have two dimensions (rows, labels), not {Y.ndim}.")
@@ -336,40 +360,6 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     Y.eliminate_zeros()
     Y = sparse.csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
     return small_indices(Y), names
-
-
-def _are_label_sets(Y: Any) -> bool:
-    if not isinstance(Y, list | tuple) or not len(Y):
-        return False
-    if not all(isinstance(row, list | tuple | set | frozenset) for row in Y):
-        return False
-    return all(isinstance(value, str) for row in Y for value in row)
-
-
-def indicator_from_sets(
-    sets: Sequence[Iterable[str]], names: Sequence[str] | None = None
-) -> tuple[sparse.csr_array, list[str]]:
-    """Return the indicator of label sets and the label names (sorted when not given)."""
-    label_names = sorted({value for row in sets for value in row}) if names is None else list(names)
-    place = {label: j for j, label in enumerate(label_names)}
-    try:
-        columns = [sorted({place[value] for value in row}) for row in sets]
-    except KeyError as error:
-        raise ValueError(f"The label {error.args[0]!r} is not among label_names.") from None
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in columns], dtype=np.int64)])
-    indices = np.array([j for row in columns for j in row], dtype=np.int64)
-    Y = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(columns), len(label_names))
-    )
-    return small_indices(Y), label_names
-
-
-def small_indices(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Use 32-bit indices where they suffice: scikit-learn's liblinear and trees take no others."""
-    if max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max:
-        matrix.indices = matrix.indices.astype(np.int32, copy=False)
-        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
-    return matrix
 
 
 def _as_names(names: Any, count: int, prefix: str, what: str) -> Sequence[str]:

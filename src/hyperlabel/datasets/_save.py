@@ -1,48 +1,32 @@
-"""Writing data sets: npz, LIBSVM and XMC."""
+"""Writing data sets: npz, LIBSVM, XMC, and tables."""
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._files import replacing
+from hyperlabel._files import opened
+from hyperlabel.datasets.writing import list_cells, target_format, write_columns
 
 if TYPE_CHECKING:
     from hyperlabel.datasets._dataset import Dataset
 
-FORMATS = {
-    ".npz": "npz",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".xmc": "xmc",
-    ".txt": "xmc",
-}
 _DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
+_MOST_COLUMNS = 100_000  # of a table
 
 
 def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None) -> Path:
     """Write a data set; see `Dataset.save`."""
     path = Path(path)
-    if format is None:
-        suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-        format = FORMATS.get(suffixes[-1] if suffixes else "")
-        if format is None:
-            raise ValueError(f"Cannot tell the format from {path.name!r}: end it with {', '.join(FORMATS)}.")
-    if format not in _WRITERS:
-        raise ValueError(f"format must be one of {', '.join(_WRITERS)}, not {format!r}.")
-    with replacing(path) as file:
-        if path.suffix.lower() == ".gz":
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                _WRITERS[format](data, cast(BinaryIO, packed))
-        else:
-            _WRITERS[format](data, file)
+    format = target_format(path, format)
+    with opened(path) as file:
+        _WRITERS[format](data, file)
     return path
 
 
@@ -108,11 +92,24 @@ def _save_npz(data: Dataset, file: BinaryIO) -> None:
         values = getattr(data, key)
         if values is not None:
             arrays[key] = values.astype(np.str_) if values.dtype.hasobject else values
-    if data.text is not None:  # bytes and offsets: a fixed-width array would be as wide as the longest text
-        encoded = [_encoded(text, i) for i, text in enumerate(data.text)]
-        arrays["text_bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        arrays["text_ends"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    if data.unknown is not None:
+        arrays["unknown_rows"], arrays["unknown_labels"] = data.unknown.nonzero()
+    if data.text is not None:
+        arrays |= _text_arrays(data.text, "text")
+    if data.words:
+        arrays["words"] = np.array(list(data.words), dtype=np.str_)
+        for j, column in enumerate(data.words.values()):
+            arrays |= _text_arrays(column, f"words{j}")
     np.savez_compressed(file, **arrays)
+
+
+def _text_arrays(texts: list[str], key: str) -> dict[str, np.ndarray]:
+    """Bytes and offsets: a fixed-width array would be as wide as the longest text."""
+    encoded = [_encoded(text, i) for i, text in enumerate(texts)]
+    return {
+        f"{key}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{key}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+    }
 
 
 def _encoded(text: str, row: int) -> bytes:
@@ -148,8 +145,35 @@ def _short(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
+def _save_table(data: Dataset, file: BinaryIO, *, kind: str) -> None:
+    """Text, features, groups, time and a column ``labels``, which lists the labels of each row."""
+    names = list(data.feature_names[: _MOST_COLUMNS + 1])
+    if len(names) > _MOST_COLUMNS:
+        raise ValueError(f"A table cannot have {data.n_features} columns: write npz, LIBSVM or XMC.")
+    X = data.X.toarray() if sparse.issparse(data.X) else data.X
+    columns: dict[str, list[Any]] = {} if data.text is None else {"text": data.text}
+    columns = dict(data.words) if data.words else columns
+    columns |= {name: _shorter(X[:, j]) for j, name in enumerate(names)}
+    for key in ("groups", "time"):
+        if getattr(data, key) is not None:
+            columns[key] = getattr(data, key).astype(str).tolist()
+    texts = len(data.words) if data.words else int(data.text is not None)
+    if len(columns) < len(names) + texts + sum(v is not None for v in (data.groups, data.time)):
+        raise ValueError("Two columns would have the same name: rename a feature.")
+    labels = next(name for name in ("labels", "labels of the row") if name not in columns)
+    columns[labels] = list_cells(data.label_sets(), data.label_names, kind)
+    write_columns(columns, file, kind)
+
+
+def _shorter(values: np.ndarray) -> list[Any]:
+    """Whole numbers without a point."""
+    whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (abs(values) < 2**53).all()
+    return (values.astype(np.int64) if whole else values).tolist()
+
+
 _WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
     "npz": _save_npz,
     "libsvm": _save_libsvm,
     "xmc": _save_xmc,
+    **{kind: partial(_save_table, kind=kind) for kind in ("csv", "jsonl", "parquet")},
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+_FEWEST_TOGETHER = 5  # rows that must have both labels of a pair: φ of rarer ones is chance
 _MOST_PAIR_LABELS = 2000  # pairs are looked for among the most frequent labels beyond this many
 
 
@@ -39,7 +40,7 @@ def describe_labels(Y: sparse.csr_array, label_names: Any = None, *, n_pairs: in
 def correlated_pairs(
     Y: sparse.csr_array, label_names: Any = None, *, n_pairs: int = 10
 ) -> list[dict[str, Any]]:
-    """Return the pairs of labels with the largest φ coefficient, among pairs that occur together.
+    """Return the pairs of labels with the largest φ coefficient, among pairs with enough rows together.
 
     φ is the correlation of two 0/1 columns,
     ``(n·n_ab − n_a·n_b) / sqrt(n_a (n − n_a) n_b (n − n_b))``.
@@ -56,7 +57,8 @@ def correlated_pairs(
     a, b = (np.asarray(axis) for axis in together.coords)
     na, nb = (counts[kept][side].astype(np.float64) for side in (a, b))
     phi = (n_rows * together.data - na * nb) / np.sqrt(na * (n_rows - na) * nb * (n_rows - nb))
-    best = np.argsort(-phi, kind="stable")[:n_pairs]
+    phi = np.where(together.data >= _FEWEST_TOGETHER, phi, -np.inf)
+    best = [i for i in np.argsort(-phi, kind="stable")[:n_pairs] if np.isfinite(phi[i])]
     names = range(n_labels) if label_names is None else label_names
     return [
         {

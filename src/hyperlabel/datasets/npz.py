@@ -35,7 +35,9 @@ def load_npz(
         ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
         ``label_names`` (or ``…_names_numbered``: what stands before the numbers, and the first number),
         ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with ``text_ends`` (UTF-8 text
-        of all rows, and where each ends).
+        of all rows, and where each ends); ``words`` (names of further columns of
+        text) with ``words0_bytes``, ``words0_ends`` and so on; ``unknown_rows`` and ``unknown_labels``
+        (entries of Y nobody knows).
     part : {"train", "test"}, optional
         Only the rows of the published split.
     name : str, optional
@@ -68,7 +70,9 @@ def load_npz(
             _names(arrays, "feature_names", X.shape[-1]),
             _names(arrays, "label_names", Y.shape[-1]),
             name=path.stem if name is None else name,
-            text=_texts(arrays),
+            text=_texts(arrays, "text"),
+            words=_words(arrays),
+            unknown=_unknown(arrays, Y.shape),
             **{key: arrays.get(key) for key in _OPTIONAL},
         )
     except DataError:
@@ -129,10 +133,23 @@ def _names(arrays: dict[str, np.ndarray], key: str, count: int) -> Any:
     return NumberedNames(prefix, count, to_whole(start))
 
 
-def _texts(arrays: dict[str, np.ndarray]) -> list[str] | None:
-    if "text_ends" not in arrays:
+def _words(arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    if "words" not in arrays:
         return None
-    raw, ends = arrays["text_bytes"].tobytes(), arrays["text_ends"].tolist()
+    return {str(name): _texts(arrays, f"words{j}") for j, name in enumerate(arrays["words"])}
+
+
+def _unknown(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
+    if "unknown_rows" not in arrays:
+        return None
+    rows, labels = arrays["unknown_rows"], arrays["unknown_labels"]
+    return sparse.csr_array((np.ones(len(rows), dtype=np.int8), (rows, labels)), shape=shape)
+
+
+def _texts(arrays: dict[str, np.ndarray], key: str) -> list[str] | None:
+    if f"{key}_ends" not in arrays:
+        return None
+    raw, ends = arrays[f"{key}_bytes"].tobytes(), arrays[f"{key}_ends"].tolist()
     if ends != sorted(ends) or (ends and (ends[0] < 0 or ends[-1] != len(raw))):
         raise ValueError("the ends of the texts do not fit their bytes.")
     return [decode(raw[a:b]) for a, b in itertools.pairwise([0, *ends])]

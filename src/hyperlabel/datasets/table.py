@@ -6,16 +6,18 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
-from hyperlabel.datasets._dataset import Dataset, indicator_from_sets, stack
+from hyperlabel._labels import indicator_from_sets
+from hyperlabel.datasets._dataset import Dataset, stack
 from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
-from hyperlabel.datasets.table_columns import TableColumns, convert, groups, number, zero_one
+from hyperlabel.datasets.table_columns import TableColumns, convert, groups, marks, number, vectors
 from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
 
 
@@ -28,6 +30,8 @@ def read_table(
     label_names: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     text: Sequence[str] | str | None = None,
+    words: Sequence[str] = (),
+    blank: Literal["no", "unknown"] | None = None,
     group: str | None = None,
     time: str | None = None,
     delimiter: str | None = None,
@@ -41,7 +45,7 @@ def read_table(
         ``.csv``/``.tsv`` (header in the first line; quoted text may span lines), ``.jsonl``/``.ndjson``
         (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow).
     labels : list of str, optional
-        Columns that are labels: 0/1, true/false, yes/no.
+        Columns that are labels: 0/1, true/false, yes/no, or ``x`` where they hold.
     label_column : str, optional
         Instead, the one column that lists the labels of each row. A cell that is empty or says ``na``,
         ``n/a``, ``#n/a``, ``<na>``, ``nan``, ``null``, ``none``, ``?`` or ``-`` (in any case) lists none.
@@ -52,11 +56,17 @@ def read_table(
     label_names : list of str, optional
         With ``label_column``: the labels and their order; by default all that occur, sorted.
     features : list of str, optional
-        Columns of numbers to use as X. By default every other column whose first value is a number;
+        Columns of numbers, or of lists of numbers (embeddings), to use as X. By default every other column
+        whose first value is one;
         columns left out are named in a warning. Empty cells read as NaN. JSON lines and tables with
         columns that start empty are read once before to tell.
     text : str or list of str, optional
         Columns of raw text, kept in ``Dataset.text`` (several are joined by a line end).
+    words : list of str
+        Columns to keep as they are in ``Dataset.words``: categories, or texts to be told apart.
+    blank : {"no", "unknown"}, optional
+        What an empty cell of a label column means. By default "no" in columns that say nothing but yes
+        (``x`` marks); elsewhere it is refused. Unknown entries are kept in ``Dataset.unknown``.
     group, time : str, optional
         Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``) and ``Dataset.time`` (numbers
         where all are, dates where all are, otherwise text; an empty one is NaN, NaT or empty).
@@ -80,7 +90,9 @@ def read_table(
     >>> data.label_sets(), data.text, data.X.tolist()
     ([['a', 'b'], []], ['two\nlines', 'short'], [[3.0], [4.0]])
     """
-    plan = TablePlan(path, labels, label_column, label_separator, features, text, group, time, name)
+    plan = TablePlan(
+        path, labels, label_column, label_separator, features, text, group, time, name, words, blank
+    )
     return plan.read(delimiter, label_names)
 
 
@@ -93,6 +105,8 @@ def iter_table(
     label_names: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     text: Sequence[str] | str | None = None,
+    words: Sequence[str] = (),
+    blank: Literal["no", "unknown"] | None = None,
     group: str | None = None,
     time: str | None = None,
     delimiter: str | None = None,
@@ -115,7 +129,9 @@ def iter_table(
     ...     [part.Y.shape for part in parts]
     [(1, 2), (1, 2)]
     """
-    plan = TablePlan(path, labels, label_column, label_separator, features, text, group, time, name)
+    plan = TablePlan(
+        path, labels, label_column, label_separator, features, text, group, time, name, words, blank
+    )
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
     if label_column is not None and (label_names is None or label_separator is None):
@@ -166,6 +182,8 @@ class TablePlan:
     group: str | None = None
     time: str | None = None
     name: str | None = None
+    words: Sequence[str] = ()
+    blank: Literal["no", "unknown"] | None = None
     numbers: list[str] | None = None
 
     def __post_init__(self) -> None:
@@ -179,7 +197,9 @@ class TablePlan:
         self.text_list = [self.text] if isinstance(self.text, str) else list(self.text or ())
         if len(set(self.label_list)) < len(self.label_list):
             raise DataError("a label column is listed more than once.", self.path)
-        self.columns = TableColumns(self.time)
+        if self.blank not in (None, "no", "unknown"):
+            raise ValueError(f"blank must be 'no' or 'unknown', not {self.blank!r}.")
+        self.columns = TableColumns(self.time, self.label_list)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
 
     def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
@@ -201,7 +221,7 @@ class TablePlan:
 
     def settle(self, chunks: Iterable[Cells]) -> None:
         """Choose the columns of numbers and the form of the times, from as many rows as that takes."""
-        special = [*self.label_list, *self.text_list]
+        special = [*self.label_list, *self.text_list, *self.words]
         special += [column for column in (self.label_column, self.group, self.time) if column is not None]
         needed = [*special, *(self.features or ())]
         for cells in chunks:
@@ -215,8 +235,9 @@ class TablePlan:
             return
         taken = set(special)
         others = [column for column in kinds if column not in taken]
-        self.numbers = [column for column in others if kinds[column] is not False]
-        dropped = [column for column in others if kinds[column] is False]
+        is_vector = self.columns.vectors
+        self.numbers = [column for column in others if kinds[column] is not False or column in is_vector]
+        dropped = [column for column in others if column not in self.numbers]
         if dropped:
             shown = ", ".join(map(repr, dropped[:8])) + (
                 f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
@@ -225,7 +246,9 @@ class TablePlan:
 
     def _is_settled(self, needed: Sequence[str]) -> bool:
         """Tell whether no later row can change the choice."""
-        kinds = self.columns.is_number
+        kinds, blank = self.columns.is_number, self.columns.blank
+        if self.blank is None and any(blank[c] and not self.columns.says_no[c] for c in self.label_list):
+            return False
         if self.time is not None and len(self.columns.time_forms) > 1:
             return False
         if self.features is not None:
@@ -236,23 +259,45 @@ class TablePlan:
         """Turn a chunk into a data set (labels of a list column come later)."""
         assert self.numbers is not None
         n_rows = len(cells.places)
-        X = np.empty((n_rows, len(self.numbers)))
-        for j, column in enumerate(self.numbers):
-            X[:, j] = convert(cells, column, number, "a number")
+        blocks = [np.zeros((n_rows, 0)), *(self._numbers(cells, column) for column in self.numbers)]
         if Y is None:
-            Y = np.zeros((n_rows, len(self.label_list)), dtype=np.int8)
+            Y = np.zeros((n_rows, len(self.label_list)))
             for j, column in enumerate(self.label_list):
-                Y[:, j] = convert(cells, column, zero_one, "0 or 1")
+                Y[:, j] = marks(cells, column, self._blank(column))
+        missing = np.isnan(Y)
         return Dataset(
-            X,
-            Y,
-            self.numbers,
+            np.hstack(blocks),
+            np.where(missing, 0.0, Y),
+            self.feature_names,
             self.label_list,
             name=self.title,
             groups=None if self.group is None else groups(cells, self.group),
             time=None if self.time is None else self.columns.times(cells),
             text=self._texts(cells) if self.text_list else None,
+            words={column: _words(cells, column) for column in self.words} or None,
+            unknown=sparse.csr_array(missing.astype(np.int8)) if self.blank == "unknown" else None,
         )
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of X: a list of numbers has one for each place."""
+        names: list[str] = []
+        for column in self.numbers or ():
+            length = self.columns.vectors.get(column)
+            names += [column] if length is None else [f"{column}[{j}]" for j in range(length)]
+        return names
+
+    def _numbers(self, cells: Cells, column: str) -> np.ndarray:
+        length = self.columns.vectors.get(column)
+        if length is not None:
+            return vectors(cells, column, length)
+        return convert(cells, column, number, "a number")[:, None]
+
+    def _blank(self, column: str) -> float | None:
+        """Return what an empty cell of a label column stands for; None: it is refused."""
+        if self.blank is None:
+            return None if self.columns.says_no[column] else 0.0
+        return 0.0 if self.blank == "no" else float("nan")
 
     def with_sets(self, data: Dataset, cells: Sequence[Any], label_names: Sequence[str] | None) -> Dataset:
         """Give a data set the labels that the cells of its list column name."""
@@ -260,11 +305,15 @@ class TablePlan:
             Y, names = indicator_from_sets(label_sets(cells, self.label_separator, label_names), label_names)
         except ValueError as error:
             raise DataError(f"{error}", self.path) from None
-        return Dataset(data.X, Y, data.feature_names, names, data.name, data.groups, data.time, data.text)
+        return replace(data, Y=Y, label_names=names, unknown=None)
 
     def _texts(self, cells: Cells) -> list[str]:
-        parts = [["" if v is None else str(v) for v in cells.column(column)] for column in self.text_list]
+        parts = [_words(cells, column) for column in self.text_list]
         return ["\n".join(row) for row in zip(*parts, strict=True)]
+
+
+def _words(cells: Cells, column: str) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in cells.column(column)]
 
 
 def need(columns: Iterable[str], names: Iterable[str], path: str | os.PathLike[str]) -> None:

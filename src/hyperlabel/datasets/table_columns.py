@@ -6,6 +6,7 @@ Nothing here depends on how the rows were cut into chunks: a cell is read by its
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,17 +18,20 @@ from hyperlabel.datasets.table_sources import Cells
 
 MAX_WORD = 10_000  # characters of a group or time: NumPy makes every entry as wide as the widest
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
-_YES = {"1", "1.0", "true", "yes", "y", "t"}
+_YES = {"1", "1.0", "true", "yes", "y", "t", "x", "✓", "✔"}
 _NO = {"0", "0.0", "false", "no", "n", "f"}
 _YEAR = re.compile(r"[0-9]{4}(-|$)|$")
-_UNREADABLE = (ValueError, TypeError, OverflowError)
+_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError)
 
 
 class TableColumns:
     """The columns seen so far: whether each holds numbers, and in which form all times can be read."""
 
-    def __init__(self, time: str | None) -> None:
+    def __init__(self, time: str | None, marks: Sequence[str] = ()) -> None:
         self.time = time
+        self.vectors: dict[str, int] = {}  # columns of lists of numbers, and how long these are
+        self.blank: dict[str, bool] = dict.fromkeys(marks, False)  # 0/1 columns with an empty cell
+        self.says_no: dict[str, bool] = dict.fromkeys(marks, False)
         self.is_number: dict[str, bool | None] = {}  # None: nothing but empty cells so far
         self.time_forms = [_number_times, _date_times, _text_times]
 
@@ -36,6 +40,12 @@ class TableColumns:
         for name, column in cells.columns.items():
             if self.is_number.get(name) is None:
                 self.is_number[name] = first_is_number(column)
+                if self.is_number[name] is False and (length := vector_length(column)):
+                    self.vectors[name] = length
+            if name in self.blank:
+                words = {_word(cell) for cell in column}
+                self.blank[name] |= "" in words
+                self.says_no[name] |= bool(words & _NO)
         if self.time in cells.columns:
             column = cells.columns[self.time]
             self.time_forms = [form for form in self.time_forms if _can_read(form, column)]
@@ -57,6 +67,60 @@ def first_is_number(column: Sequence[Any]) -> bool | None:
         if value == value:
             return True
     return None
+
+
+def vector_length(column: Sequence[Any]) -> int:
+    """Return how many numbers the first cell that is not empty lists; 0 where it lists none."""
+    first = next((cell for cell in column if cell is not None and cell != ""), None)
+    try:
+        return len(vector(first))
+    except _UNREADABLE:
+        return 0
+
+
+def vector(cell: Any) -> list[float]:
+    """Read a cell that lists numbers."""
+    if isinstance(cell, str):
+        if cell.strip()[:1] != "[":
+            raise ValueError(cell)
+        cell = json.loads(cell)
+    if not isinstance(cell, list | tuple) or any(isinstance(part, str | bool) for part in cell):
+        raise TypeError(cell)
+    return [float(part) for part in cell]
+
+
+def vectors(cells: Cells, column: str, length: int) -> np.ndarray:
+    """Read a column of lists of numbers, all of one length; NaN where a cell is empty."""
+    found = np.full((len(cells.places), length), np.nan)
+    for i, cell in enumerate(cells.column(column)):
+        if cell is None or cell == "":
+            continue
+        try:
+            numbers = vector(cell)
+        except _UNREADABLE:
+            numbers = []
+        if len(numbers) != length:
+            raise cells.fail(f"the value of {column!r} is not a list of {length} numbers.", i, column)
+        found[i] = numbers
+    return found
+
+
+def marks(cells: Cells, column: str, blank: float | None) -> np.ndarray:
+    """Read a 0/1 column; an empty cell is `blank`, and refused where that is None."""
+    empty = np.array([not _word(cell) for cell in cells.column(column)], dtype=bool)
+    if blank is None and empty.any():
+        raise cells.fail(
+            f"the value of {column!r} is empty, not 0 or 1: say what that means with blank (--blank on the "
+            "command line): 'no' or 'unknown'.",
+            int(np.argmax(empty)),
+            column,
+        )
+    value = 0.0 if blank is None else blank
+    return convert(cells, column, lambda cell: zero_one(cell) if _word(cell) else value, "0 or 1")
+
+
+def _word(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip().lower()
 
 
 def convert(cells: Cells, column: str, read: Callable[[Any], float], meaning: str) -> np.ndarray:

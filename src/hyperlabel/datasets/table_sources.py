@@ -9,7 +9,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ class Cells:
     places: list[int]
     path: Path
     unit: Literal["line", "row"] = "line"
+    delimiter: str | None = None  # of a CSV file
 
     def column(self, name: str) -> list[Any]:
         """Return the cells of a column; empty ones where JSON lines name it later in the file only."""
@@ -59,6 +60,14 @@ def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -
     if kind == "parquet":
         return _parquet(Path(path), rows)
     return _json_lines(path, rows) if kind == "jsonl" else _csv(path, rows, delimiter)
+
+
+def whole_table(path: str | os.PathLike[str], delimiter: str | None = None) -> Cells:
+    """Read all rows of a table as they are."""
+    parts = list(read_cells(path, 50_000, delimiter))
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {name: [cell for part in parts for cell in part.column(name)] for name in names}
+    return replace(parts[0], columns=columns, places=[place for part in parts for place in part.places])
 
 
 def _text_lines(lines: LineReader) -> Iterator[str]:
@@ -98,10 +107,10 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
                     )
             cells = zip(*(row for _, row in chunk), strict=True)
             columns = {name: list(column) for name, column in zip(names, cells, strict=True)}
-            yield Cells(columns, [line for line, _ in chunk], lines.path)
+            yield Cells(columns, [line for line, _ in chunk], lines.path, delimiter=delimiter)
             given = True
         if not given:
-            yield Cells({name: [] for name in names}, [], lines.path)
+            yield Cells({name: [] for name in names}, [], lines.path, delimiter=delimiter)
 
 
 def _header(numbered: Iterator[Any], lines: LineReader) -> list[str]:

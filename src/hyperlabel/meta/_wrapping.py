@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
 from hyperlabel._params import check_params, forget_fit
-from hyperlabel._validation import check_targets, check_weights
+from hyperlabel._validation import check_targets, check_weights, indicator_of_names
 from hyperlabel.decision.promise import divide_units
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta._view import View, view
@@ -66,6 +66,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         forget_fit(self)
         (X,) = indexable(X)
         Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
+        y = indicator_of_names(y, Y, layout)
         routed = self._route(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
         if wants_scores and Y.shape[0] == 1:

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from hyperlabel._base import KnownScores, MultiLabelClassifier, decode, score_batches, score_rows
+from hyperlabel._tables import Table
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
 from hyperlabel.meta._view import View, view
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, OutOfTime, Task, Tried
@@ -261,7 +262,8 @@ class AutoMultiLabel(MultiLabelClassifier):
                     "seconds": j.seconds,
                 }
             )
-        self.leaderboard_ = rows + [{"method": name, "left_out": why} for name, why in left_out.items()]
+        left = [{"method": name, "left_out": why} for name, why in left_out.items()]
+        self.leaderboard_ = Table(rows + left)
         text = f"{best.name} with {best.rule} cuts: {rows[0]['score']:.3f} over {len(best.values)} folds"
         others = [row for j, row in zip(judged, rows, strict=True) if not set(j.members) & set(best.members)]
         if others:

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import score_rows
+from hyperlabel._tables import Table
 from hyperlabel.meta._view import View, view
 from hyperlabel.meta.updating import walk
 from hyperlabel.moments.linear_map import not_linear
@@ -95,6 +96,13 @@ class Explanation:
     directions: tuple[Share, ...] = ()
     note: str = ""
 
+    def as_row(self) -> dict[str, Any]:
+        """Return the explanation as a row of a table: the shares of the features in one cell."""
+        shares = ", ".join(f"{part.name} {part.share:+.3f}" for part in self.features)
+        places = {} if self.row is None else {"row": self.row}
+        scores = {"label": self.label, "score": self.score, "threshold": self.threshold, "base": self.base}
+        return places | scores | {"features": self.note or shares, "rest": self.rest}
+
 
 def explain(
     model: Any,
@@ -132,7 +140,7 @@ def explain(
     Returns
     -------
     explanations : list of Explanation
-        By row, then by label.
+        By row, then by label; a notebook shows it as a table.
 
     Examples
     --------
@@ -154,7 +162,7 @@ def explain(
     found = view(model, X, feature_names, columns)
     cuts = _cuts(model)
     constant = _constants(model, len(label_names))
-    explanations = []
+    explanations = Table()
     for row, j in asked:
         score = None if scores is None else float(scores[row, j])
         cut = None if cuts is None else float(cuts[j])

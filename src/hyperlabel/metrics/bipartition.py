@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import metrics as sk
 
+from hyperlabel._tables import Table
 from hyperlabel.metrics.inputs import Truth, read_label_sets, read_truth, read_weights, weighted_mean
 
 Average = Literal["micro", "macro", "weighted", "samples"] | None
@@ -191,8 +192,36 @@ def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | N
     }
     for average, values in averages.items():
         table |= {f"{name}_{average}": float(value) for name, value in zip(MEASURES, values, strict=True)}
-    absent = (truth.Y.sum(axis=0) == 0) & (P.sum(axis=0) == 0)
-    return table | {"n_labels_absent": int(absent.sum())}
+    positives = np.asarray(truth.Y.sum(axis=0)).ravel()
+    absent = (positives == 0) & (P.sum(axis=0) == 0)
+    present = positives > 0
+    if present.any():
+        for name, values in zip(MEASURES, per_label[:3], strict=True):
+            table[f"{name}_macro_present"] = float(values[present].mean())
+    return table | {
+        "n_labels_absent": int(absent.sum()),
+        "n_labels_without_positives": int((~present).sum()),
+    }
+
+
+def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> Table:
+    """Precision, recall, F1 and counts of each label, in the order of the columns."""
+    precision, recall, f1, _ = _by_label(truth, P, weights, None)
+    counts = (np.asarray(A.sum(axis=0)).ravel() for A in (truth.Y, P, truth.Y.multiply(P)))
+    positives, predicted, right = counts
+    names = truth.names or [f"label{j}" for j in range(truth.shape[1])]
+    return Table(
+        {
+            "label": str(name),
+            "rows": int(positives[j]),
+            "predicted": int(predicted[j]),
+            "right": int(right[j]),
+            "precision": float(precision[j]),
+            "recall": float(recall[j]),
+            "f1": float(f1[j]),
+        }
+        for j, name in enumerate(names)
+    )
 
 
 def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.metrics import at_k
-from hyperlabel.metrics.bipartition import bipartition_table
+from hyperlabel.metrics.bipartition import bipartition_table, label_table
 from hyperlabel.metrics.inputs import (
     TopK,
     Truth,
@@ -31,7 +31,8 @@ def evaluate(
     ks: Sequence[int] = (1, 3, 5),
     propensities: Any = None,
     sample_weight: Any = None,
-) -> dict[str, float]:
+    per_label: bool = False,
+) -> dict[str, Any]:
     """Measure predictions in every way they allow, in one pass.
 
     The truth is read once and each row is sorted once; every value equals that of the function of the
@@ -54,13 +55,16 @@ def evaluate(
         Gives psp_at_k; see :func:`hyperlabel.metrics.propensities`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
+    per_label : bool, default=False
+        Add ``per_label``: a table with precision, recall, F1 and counts of each label of `y_pred`.
 
     Returns
     -------
     values : dict of str to float
         Measures by name. What a mean leaves out is counted beside it: ``n_labels_absent`` (from truth
-        and prediction; F1 0), ``n_rows_without_pairs`` (not in ranking_loss), ``n_rows_without_labels``
-        (not in one_error), ``n_labels_one_class`` (not in roc_auc_macro).
+        and prediction; F1 0), ``n_labels_without_positives`` (from truth: 0 in the macro averages, not in
+        ``f1_macro_present`` and its like), ``n_rows_without_pairs`` (not in ranking_loss),
+        ``n_rows_without_labels`` (not in one_error), ``n_labels_one_class`` (not in roc_auc_macro).
 
     Examples
     --------
@@ -73,9 +77,12 @@ def evaluate(
         raise ValueError("Nothing to evaluate: give y_pred, y_score or y_proba.")
     truth = read_truth(y_true)
     weights = read_weights(sample_weight, truth)
-    values: dict[str, float] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
+    values: dict[str, Any] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
     if y_pred is not None:
-        values |= bipartition_table(truth, read_label_sets(y_pred, truth), weights)
+        P = read_label_sets(y_pred, truth)
+        values |= bipartition_table(truth, P, weights)
+        if per_label:
+            values["per_label"] = label_table(truth, P, weights)
     proba = None if y_proba is None else read_probabilities(y_proba, truth)
     scores = proba if y_score is None else read_scores(y_score, truth)
     if scores is not None:

@@ -12,7 +12,7 @@ from sklearn.model_selection._split import _validate_shuffle_split
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from hyperlabel._validation import check_targets
+from hyperlabel._validation import check_targets, split_unknown
 from hyperlabel.solvers.stratify import solve_stratify
 
 
@@ -40,10 +40,7 @@ class _Stratified(BaseCrossValidator):
         """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
         if y is None:
             raise ValueError(f"{type(self).__name__} stratifies by y: pass the label indicator matrix.")
-        if not sparse.issparse(y) and getattr(np.asarray(y), "ndim", 0) == 2:
-            values = np.asarray(y)
-            if values.dtype.kind == "f":
-                y = np.nan_to_num(values, nan=0.0)
+        y, _ = split_unknown(y)
         Y, _ = check_targets(y, n_rows=None if X is None else _num_samples(X), name=type(self).__name__)
         return Y
 

@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from hyperlabel._base import score_rows
-from hyperlabel._validation import TargetLayout, check_targets
+from hyperlabel._validation import TargetLayout, check_targets, indicator_of_names
 from hyperlabel.model_selection._splits import resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -61,9 +61,9 @@ def out_of_fold_scores(
     >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
     (100, 5)
     """
-    X, y, groups = indexable(X, y, groups)
     n = _num_samples(X)
-    _, layout = check_targets(y, n_rows=n)
+    Y, layout = check_targets(y, n_rows=n)
+    X, y, groups = indexable(X, indicator_of_names(y, Y, layout), groups)
     splitter = resolve_cv(few_folds(cv, n), y, groups)
     parts = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
     params = dict(params or {})

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._labels import plain_targets
 from hyperlabel._validation import (
     check_features,
     check_fit,
@@ -55,6 +56,7 @@ def open_fit(
     refusal = model._refuses_blocks()
     if refusal:
         raise ValueError(refusal)
+    y = plain_targets(y)
     column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
     if (column or dimensions(y) == 1) and (classes is not None or not whole):
         if classes is None:

@@ -21,6 +21,7 @@ from hyperlabel._base import (
     label_counts,
     place_constant_labels,
 )
+from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.decided import decide_alpha, decide_cut, is_auto
@@ -175,7 +176,7 @@ def free_cross_validation(
     oof = np.full(Y.shape, np.nan)
     for test, model in zip(tests, models, strict=True):
         oof[test] = model(X[test], settings[best])
-    return FreeCV(results, best, oof)
+    return FreeCV(None if results is None else Results(results), best, oof)
 
 
 def as_indicator(layout: TargetLayout) -> TargetLayout:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from hyperlabel._tables import Results, Table
 from hyperlabel.persistence import _registry
 from hyperlabel.persistence._errors import ModelFileError
 from hyperlabel.persistence._fitted import check_fitted
@@ -48,9 +49,9 @@ class Encoder:
 
     def _writers(self) -> list[tuple[Callable[[Any], bool], Callable[[Any, str], Any]]]:
         return [
-            (lambda v: type(v) is list, self._items),
+            (lambda v: type(v) in (list, Table), self._items),
             (lambda v: type(v) in (tuple, set, frozenset), self._collection),
-            (lambda v: type(v) is dict, self._dict),
+            (lambda v: type(v) in (dict, Results), self._dict),
             (lambda v: type(v) is np.ndarray, self._array),
             (lambda v: isinstance(v, np.generic), self._scalar),
             (lambda v: isinstance(v, np.dtype), lambda v, path: {"kind": "dtype", "value": v.str}),

@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.neighbors import NearestNeighbors
 
 from hyperlabel._params import NONE, Rule, number, whole
 from hyperlabel._validation import check_features
@@ -125,6 +124,8 @@ class LPP(Projection):
         return self
 
     def _affinity(self, X: Any) -> sparse.csr_array:
+        from sklearn.neighbors import NearestNeighbors  # takes longer than importing this library
+
         k = min(self.n_neighbors, X.shape[0] - 1)
         graph = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph(mode="distance")
         squared = graph.data**2

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection
+from functools import update_wrapper
 from typing import Any, overload
-
-import numba
 
 Function = Callable[..., Any]
 
@@ -18,7 +18,7 @@ def compiled(function: Function | None = None, *, fastmath: bool | Collection[st
     """Compile a function at its first call, free of the global lock, and keep it for later processes.
 
     Where neither the installation nor the user's home can be written (a container, say) numba refuses
-    at import to keep anything; the function is then compiled in each process.
+    to keep anything; the function is then compiled in each process.
     """
     if function is None:
         return lambda found: _compiled(found, fastmath)
@@ -26,7 +26,50 @@ def compiled(function: Function | None = None, *, fastmath: bool | Collection[st
 
 
 def _compiled(function: Function, fastmath: bool | Collection[str]) -> Function:
-    options = {"nogil": True, "fastmath": fastmath}
+    return _Compiled(function, fastmath)
+
+
+class _Compiled:
+    """A function compiled when it is first called: importing numba takes longer than most predictions.
+
+    The functions it calls are compiled along with it, as numba must see them.
+    """
+
+    def __init__(self, function: Function, fastmath: bool | Collection[str]) -> None:
+        update_wrapper(self, function)
+        self._options = {"nogil": True, "fastmath": fastmath}
+        self._ready: Any = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.ready()(*arguments, **named)
+
+    def ready(self) -> Any:
+        """Return numba's form of the function."""
+        if self._ready is None:
+            function: Any = self.__wrapped__
+            self._ready = _kept(function, self._options)
+            for name, value in list(function.__globals__.items()):
+                if isinstance(value, _Compiled):
+                    function.__globals__[name] = value.ready()
+        return self._ready
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        function: Any = self.__wrapped__
+        return _found, (function.__module__, function.__qualname__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.ready(), name)
+
+
+def _found(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def _kept(function: Function, options: dict[str, Any]) -> Any:
+    import numba
+
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError as error:

@@ -1,0 +1,115 @@
+"""How often `hyperlabel data drift` raises an alarm: on random splits, and on stated shifts.
+
+    python -m benchmarks.drift_alarms [--trials 200]
+
+The rows are those of the embedded debtags data (texts and tags, one number and one category made up for each
+row), split at random into two halves. Shifts are made in the new half: half the words of a topic are gone
+from the texts, the rate of a label is doubled, a column of numbers is rescaled by 1.5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.cli._model import Columns
+from hyperlabel.cli._shift import compare_rows
+from hyperlabel.cli.drift import sections
+from hyperlabel.datasets import Dataset, load_debtags
+
+WORD = re.compile(r"(?u)\b\w\w+\b")
+FREQUENT = 40  # rows of a label that may be a topic
+
+
+def rows(n: int | None = None) -> Dataset:
+    """Texts and tags with a number and a category."""
+    found = load_debtags(weighting="counts")
+    rng = np.random.default_rng(0)
+    found = found if n is None else found[np.sort(rng.permutation(len(found))[:n])]
+    section = {"section": rng.choice(["main", "contrib", "universe"], len(found)).tolist()}
+    size = rng.lognormal(size=(len(found), 1))
+    names = np.asarray(found.feature_names, dtype=object)
+    ends = itertools.pairwise(found.X.indptr)
+    texts = [" ".join(names[found.X.indices[a:b]]) for a, b in ends]
+    return replace(found, X=size, feature_names=["size"], text=texts, words=section, groups=None)
+
+
+def words_gone(new: Dataset, label: int, rng: np.random.Generator) -> Dataset:
+    """Take half of the 40 words that a topic uses more than others do out of the texts."""
+    on = new.Y[:, [label]].toarray().ravel() > 0
+    used = [set(WORD.findall(text.lower())) for text in new.text]
+    inside: dict[str, int] = {}
+    outside: dict[str, int] = {}
+    for words, there in zip(used, on, strict=True):
+        for word in words:
+            count = inside if there else outside
+            count[word] = count.get(word, 0) + 1
+    share = {w: c / on.sum() - outside.get(w, 0) / max((~on).sum(), 1) for w, c in inside.items()}
+    topic = sorted(share, key=lambda w: -share[w])[:40]
+    gone = set(rng.permutation(topic)[:20])
+    return replace(new, text=[WORD.sub(lambda m: "" if m[0].lower() in gone else m[0], t) for t in new.text])
+
+
+def rate_doubled(new: Dataset, label: int, rng: np.random.Generator) -> Dataset:
+    """Draw rows anew so that a label is twice as frequent."""
+    on = new.Y[:, [label]].toarray().ravel() > 0
+    n_on = min(2 * int(on.sum()), len(new) - 1)
+    with_label = rng.choice(np.flatnonzero(on), n_on)
+    without = rng.choice(np.flatnonzero(~on), len(new) - n_on)
+    return new[np.concatenate([with_label, without])]
+
+
+def rescaled(new: Dataset, label: int, rng: np.random.Generator) -> Dataset:
+    """Multiply the number by 1.5."""
+    return replace(new, X=1.5 * new.X)
+
+
+SHIFTS: dict[str, Any] = {
+    "none": lambda new, label, rng: new,
+    "half the words of a topic gone": words_gone,
+    "label rate doubled": rate_doubled,
+    "column rescaled": rescaled,
+}
+
+
+def alarms(data: Dataset, shift: str, trials: int, *, labelled: bool = True) -> float:
+    """Share of trials with an alarm."""
+    columns = Columns("table", list(data.label_names), ["size"], 1, categories=["section"], text=["text"])
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    topics = np.flatnonzero((counts >= FREQUENT) & (counts <= len(data) / 4))
+    raised = 0
+    for trial in range(trials):
+        rng = np.random.default_rng(1000 + trial)
+        order = rng.permutation(len(data))
+        old, new = data[order[: len(data) // 2]], data[order[len(data) // 2 :]]
+        new = SHIFTS[shift](new, int(rng.choice(topics)), rng)
+        if not labelled:
+            bare = np.zeros((len(new), 0))
+            new = Dataset(new.X, bare, new.feature_names, text=new.text, words=new.words)
+        raised += compare_rows(sections(old, new, columns), len(old), seed=trial).alarm
+    return raised / trials
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--rows", type=int)
+    given = parser.parse_args()
+    data = rows(given.rows)
+    found = {shift: alarms(data, shift, given.trials) for shift in SHIFTS}
+    unlabelled = {shift: alarms(data, shift, given.trials, labelled=False) for shift in list(SHIFTS)[:2]}
+    print(
+        json.dumps(
+            {"rows": len(data), "trials": given.trials, "labelled": found, "unlabelled": unlabelled}, indent=2
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

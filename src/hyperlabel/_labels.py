@@ -1,0 +1,173 @@
+"""Labels as people have them: sets of names, list columns, frames of 0/1 with holes, sparse frames.
+
+`plain_targets` turns them into what NumPy and SciPy know, without ever making a sparse one dense; arrays and
+lists of numbers stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+NOT_ALL_NAMES = (
+    "Unknown label type: y looks like a list of label sets, but not all of them hold names (text): "
+    "spell numbered labels as text, or pass an indicator matrix."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedColumns:
+    """The values of a frame of any library, dense or sparse, and the names of its columns."""
+
+    values: Any
+    columns: list[str]
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return tuple(self.values.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        values = self.values.toarray() if sparse.issparse(self.values) else self.values
+        return values if dtype is None else values.astype(dtype)
+
+
+def plain_targets(y: Any) -> Any:
+    """Return y as `NamedColumns` where it names its labels; other forms as they are.
+
+    Examples
+    --------
+    >>> named = plain_targets([["red", "round"], set(), ("red",)])
+    >>> named.columns, named.values.toarray().tolist()
+    (['red', 'round'], [[1, 1], [0, 0], [1, 0]])
+    >>> plain_targets([[1, 0], [0, 1]])
+    [[1, 0], [0, 1]]
+    """
+    if y is None or sparse.issparse(y) or isinstance(y, NamedColumns):
+        return y
+    sets = label_sets(y)
+    if sets is not None:
+        return NamedColumns(*indicator_from_sets(sets))
+    names = column_names(y)
+    return y if names is None else NamedColumns(_frame_values(y), names)
+
+
+def label_sets(y: Any, *, even_empty: bool = False) -> list[Iterable[str]] | None:
+    """Return y as a list of label sets (rows of names, or a column of such lists), or None: it is none.
+
+    Lists that are all empty name no label: they are label sets only where labels are known (`even_empty`).
+    """
+    rows = _as_list(_only_column(y))
+    if not rows:
+        return None
+    sets = [() if row is None or _is_nan(row) else row for row in rows]
+    if not all(isinstance(row, _COLLECTIONS) for row in sets):
+        return None
+    words = {isinstance(name, str) for row in sets for name in row}
+    if words == {True, False}:
+        raise ValueError(NOT_ALL_NAMES)
+    return sets if words == {True} or (even_empty and not words) else None
+
+
+def _only_column(y: Any) -> Any:
+    """Return the column of a frame that has one only; other forms as they are."""
+    if isinstance(y, NamedColumns) or len(column_names(y) or ()) != 1:
+        return y
+    return y.column(0) if hasattr(y, "column_names") else y[y.columns[0]]
+
+
+def indicator_from_sets(
+    sets: Sequence[Iterable[str]], names: Sequence[str] | None = None
+) -> tuple[sparse.csr_array, list[str]]:
+    """Return the indicator of label sets and the label names (sorted when not given)."""
+    label_names = sorted({str(name) for row in sets for name in row}) if names is None else list(names)
+    place = {label: j for j, label in enumerate(label_names)}
+    try:
+        columns = [sorted({place[name] for name in row}) for row in sets]
+    except KeyError as error:
+        raise ValueError(f"The label {error.args[0]!r} is not among label_names.") from None
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in columns], dtype=np.int64)])
+    indices = np.array([j for row in columns for j in row], dtype=np.int64)
+    Y = sparse.csr_array(
+        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(columns), len(label_names))
+    )
+    return small_indices(Y), label_names
+
+
+def small_indices(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Use 32-bit indices where they suffice: scikit-learn's liblinear and trees take no others."""
+    if max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
+
+
+def column_names(y: Any) -> list[str] | None:
+    """Column names of a frame (pandas, polars, pyarrow), or None: an array has none."""
+    names = getattr(y, "column_names", None)  # pyarrow's: its `columns` are the columns themselves
+    if names is None:
+        names = getattr(y, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _as_list(y: Any) -> list[Any] | None:
+    """Return the rows of a list or of a column that may hold lists; None for columns of numbers or words."""
+    if isinstance(y, (list, tuple)):
+        return list(y)
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if kind != "O" or getattr(y, "ndim", 1) != 1:
+        return None
+    for convert in ("to_pylist", "to_list", "tolist"):  # pyarrow, pandas and polars, NumPy
+        if hasattr(y, convert):
+            rows = getattr(y, convert)()
+            return rows if isinstance(rows, list) else None
+    return None
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def _frame_values(y: Any) -> Any:
+    """Return the values of a frame: sparse where it is, floats with NaN where entries are missing."""
+    kinds = list(y.dtypes) if hasattr(y, "dtypes") and hasattr(y, "iloc") else []  # pandas
+    if kinds and all(getattr(kind, "fill_value", None) == 0 for kind in kinds):
+        return sparse.csr_array(y.sparse.to_coo())
+    if hasattr(y, "column_names"):
+        return _joined([column.to_numpy() for column in y.columns], len(y))
+    values = np.asarray(y)
+    if values.dtype != object or values.ndim != 2:
+        return values
+    return _joined([values[:, j] for j in range(values.shape[1])], len(values))
+
+
+def _joined(columns: list[np.ndarray], n_rows: int) -> np.ndarray:
+    """Put columns side by side; of those that hold None or NA, numbers with NaN in their place."""
+    if not columns:
+        return np.zeros((n_rows, 0))
+    return np.column_stack([_numbers(column) if column.dtype == object else column for column in columns])
+
+
+def _numbers(column: np.ndarray) -> np.ndarray:
+    """Return whole numbers or truth values as they are, floats where some are missing, words untouched."""
+    missing = np.array([value is None or value is not value or _is_na(value) for value in column], dtype=bool)
+    known = column[~missing]
+    if any(isinstance(value, (str, bytes)) for value in known):
+        return column
+    values = np.array(known.tolist()) if len(known) else np.zeros(0)
+    if values.ndim != 1 or values.dtype.kind not in "biuf" or not missing.any():
+        return values if values.ndim == 1 and len(values) == len(column) else column
+    found = np.full(len(column), np.nan)
+    found[~missing] = values
+    return found
+
+
+def _is_na(value: Any) -> bool:
+    """Tell pandas' NA, which compares with nothing, without importing pandas."""
+    return type(value).__name__ in ("NAType", "NaTType") or _is_nan(value)

@@ -1,0 +1,196 @@
+"""Do two sets of rows come from the same source? One permutation test over everything they hold.
+
+Every label, word, category and number is a column of values. Its sum over the m new rows is compared with
+what a random choice of m of all rows would give: z = (sum − expected) / standard deviation, both known. The
+largest |z| and the mean of z² are then compared with the same over random choices of rows, so a false alarm
+is as rare as the level says, however many columns there are and however they hang together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+LEVEL = 0.05
+PERMUTATIONS = 399
+_AT_ONCE = 57  # permutations
+_FEWEST = 10  # rows of both files that must have a word or label: rarer ones only add noise
+_MOST_WORDS = 5000
+
+
+@dataclass(frozen=True)
+class Section:
+    """Columns of one kind, of the old rows and then the new ones."""
+
+    kind: str  # labels, words, categories, numbers, missing or scores
+    names: list[str]
+    values: Any  # n × columns, dense or sparse
+    shown: Any = None  # what means are told of, where values are ranks
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What the test says."""
+
+    p_value: float
+    moved: list[dict[str, Any]]  # every column, what moved most first
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the rows differ more than chance would have them."""
+        return self.p_value <= LEVEL
+
+
+def compare_rows(sections: Sequence[Section], n_old: int, *, seed: int = 0) -> Shift:
+    """Compare the first `n_old` rows of every section with the others."""
+    sections = [part for part in map(_varying, sections) if part.names]
+    if not sections:
+        return Shift(1.0, [])
+    n = sections[0].values.shape[0]
+    rng = np.random.default_rng(seed)
+    new = np.zeros(n)
+    new[n_old:] = 1.0
+    z = [_z(part.values, new[:, None]) for part in sections]
+    found = [_statistics(values) for values in z]
+    for start in range(0, PERMUTATIONS, _AT_ONCE):
+        count = min(_AT_ONCE, PERMUTATIONS - start)
+        chosen = np.column_stack([rng.permutation(new) for _ in range(count)])
+        for i, part in enumerate(sections):
+            found[i] = np.hstack([found[i], _statistics(_z(part.values, chosen))])
+    table = np.vstack(found)  # statistics × (what was seen, then the permutations)
+    # how extreme each statistic is among its like; then how extreme the most extreme one is
+    extreme = 1.0 - np.array([_share_below(row) for row in table])
+    least = extreme.min(axis=0)
+    p_value = float((least <= least[0]).mean())
+    moved = [
+        one for part, values in zip(sections, z, strict=True) for one in _moved(part, values[:, 0], n_old)
+    ]
+    return Shift(p_value, sorted(moved, key=lambda one: (-abs(one["z"]), one["name"])))
+
+
+def _share_below(values: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.sort(values), values, side="left") / len(values)
+
+
+def _statistics(z: np.ndarray) -> np.ndarray:
+    """Return the largest |z| and the mean of z² of each choice of rows."""
+    return np.vstack([np.abs(z).max(axis=0), (z**2).mean(axis=0)])
+
+
+def _z(values: Any, chosen: np.ndarray) -> np.ndarray:
+    n, m = values.shape[0], chosen[:, 0].sum()
+    mean, variance = _moments(values)
+    spread = np.sqrt(variance * m * (n - m) / max(n - 1, 1))
+    return (values.T @ chosen - m * mean[:, None]) / spread[:, None]
+
+
+def _moments(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    mean = np.asarray(values.mean(axis=0)).ravel()
+    squares = values.multiply(values) if sparse.issparse(values) else values**2
+    return mean, np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0)
+
+
+def _varying(part: Section) -> Section:
+    """Leave out columns that never change, and labels and words too rare to tell anything."""
+    if not part.names:
+        return part
+    mean, variance = _moments(part.values)
+    kept = variance > 1e-12 * (1 + mean**2)
+    if part.kind not in ("numbers", "scores"):
+        n = part.values.shape[0]
+        kept &= (mean * n >= _FEWEST) & ((1 - mean) * n >= _FEWEST)
+    columns = np.flatnonzero(kept)
+    shown = None if part.shown is None else part.shown[:, columns]
+    return Section(part.kind, [part.names[j] for j in columns], part.values[:, columns], shown)
+
+
+def _moved(part: Section, z: np.ndarray, n_old: int) -> list[dict[str, Any]]:
+    told = part.values if part.shown is None else part.shown
+    with np.errstate(invalid="ignore"):
+        old, new = (_means(told[rows]) for rows in (slice(None, n_old), slice(n_old, None)))
+    return [
+        {"kind": part.kind, "name": name, "old": float(old[j]), "new": float(new[j]), "z": float(z[j])}
+        for j, name in enumerate(part.names)
+    ]
+
+
+def _means(values: Any) -> np.ndarray:
+    if sparse.issparse(values):
+        return np.asarray(values.mean(axis=0)).ravel()
+    known = ~np.isnan(values)
+    return np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+# -- from rows to sections ------------------------------------------------------------------------------
+
+
+def label_section(old: Any, new: Any) -> Section:
+    """Which rows have which label, over the labels of both files."""
+    names = sorted({*old.label_names, *new.label_names})
+    place = {name: j for j, name in enumerate(names)}
+    parts = []
+    for data in (old, new):
+        Y = data.Y.tocoo()
+        columns = np.array([place[name] for name in data.label_names], dtype=np.int64)
+        parts.append(
+            sparse.csr_array((np.ones(Y.nnz), (Y.row, columns[Y.col])), shape=(len(data), len(names)))
+        )
+    return Section("labels", names, sparse.vstack(parts, format="csr"))
+
+
+def word_section(texts: list[str], column: str | None) -> Section:
+    """Which texts use which word."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(binary=True, max_features=_MOST_WORDS, min_df=min(_FEWEST, len(texts)))
+    try:
+        used = vectorizer.fit_transform(texts)
+    except ValueError:  # no word is used often enough
+        return Section("words", [], None)
+    names = [word if column is None else f"{word} ({column})" for word in vectorizer.get_feature_names_out()]
+    return Section("words", names, sparse.csr_array(used, dtype=np.float64))
+
+
+def category_section(cells: list[str], column: str) -> Section:
+    """Which rows have which value of a column of categories."""
+    names, codes = np.unique(np.array(cells, dtype=np.str_), return_inverse=True)
+    ones = (np.ones(len(cells)), (np.arange(len(cells)), codes))
+    values = sparse.csr_array(ones, shape=(len(cells), len(names)))
+    return Section("categories", [f"{column}={name}" for name in names], values)
+
+
+def number_sections(X: Any, names: Sequence[str], kind: str = "numbers") -> list[Section]:
+    """Where numbers lie among all (ranks), how far from the middle, and where they are missing."""
+    if sparse.issparse(X):
+        counts = np.bincount(X.indices, minlength=X.shape[1])
+        most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])
+        return [Section(kind, [names[j] for j in most], sparse.csr_array(X[:, most]))]
+    missing = np.isnan(X)
+    ranks = np.column_stack([_ranks(X[:, j]) for j in range(X.shape[1])]) if X.shape[1] else X
+    out = np.where(missing, 0.0, np.abs(ranks) - 0.25)
+    parts = [
+        Section(kind, list(names), ranks, X),
+        Section(kind, [f"{name} (spread)" for name in names], out, np.abs(X - _medians(X))),
+    ]
+    if missing.any():
+        parts.append(Section("missing", [f"{name} (missing)" for name in names], missing.astype(np.float64)))
+    return parts
+
+
+def _ranks(column: np.ndarray) -> np.ndarray:
+    """Return middle ranks from −½ to ½; 0 where a number is missing."""
+    known = ~np.isnan(column)
+    _, codes, counts = np.unique(column[known], return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2.0
+    found = np.zeros(len(column))
+    found[known] = middle[codes] / max(int(known.sum()), 1) - 0.5
+    return found
+
+
+def _medians(X: np.ndarray) -> np.ndarray:
+    known = [column[~np.isnan(column)] for column in X.T]
+    return np.array([np.median(column) if len(column) else 0.0 for column in known])

@@ -1,0 +1,126 @@
+"""How commands speak: counts in words, lists that end, tables that fit the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+
+import click
+
+_GAP = "  "
+_NARROWEST = 12  # columns: a table is not cut to less
+
+
+def plural(count: int, noun: str) -> str:
+    """Count something in words a person would use.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(2, "row"), plural(0, "entry")
+    ('1 row', '2 rows', '0 entries')
+    """
+    if count != 1:
+        noun = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return f"{count} {noun}"
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Name the first few of a list.
+
+    Examples
+    --------
+    >>> some(["a", "b", "c"], 2), some(["a"])
+    ('a, b, …', 'a')
+    """
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def print_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
+) -> None:
+    """Print a table that fits: columns that find no room follow below, beside the first one again.
+
+    The first `left` columns are words, the others numbers, set right. In a pipe nothing is cut, unless
+    COLUMNS says how wide it is.
+    """
+    if title:
+        click.echo(title)
+    for line in table_lines(head, rows, left=left, width=_room()):
+        click.echo(line)
+
+
+def table_lines(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int | None
+) -> list[str]:
+    """Return the lines of a table for a terminal `width` columns wide (None: as wide as it takes).
+
+    Examples
+    --------
+    >>> for line in table_lines(["label", "rows", "F1"], [["red", "12", "0.5"]], left=1, width=12):
+    ...     print(line)
+    label  rows
+    red      12
+    <BLANKLINE>
+    label   F1
+    red    0.5
+    """
+    columns = [list(column) for column in zip(head, *rows, strict=True)]
+    if width is not None:
+        columns = _shortened(columns, max(width, _NARROWEST) - 1)
+    sizes = [max(map(_width, column)) for column in columns]
+    blocks: list[list[int]] = [[0]]
+    for j in range(1, len(columns)):
+        used = sum(sizes[i] + len(_GAP) for i in blocks[-1]) + sizes[j]
+        if width is not None and used >= max(width, _NARROWEST) and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(j)
+    lines: list[str] = []
+    for number, block in enumerate(blocks):
+        lines += [""] if number else []
+        for cells in zip(*(columns[j] for j in block), strict=True):
+            padded = [_pad(cell, sizes[j], j < left) for cell, j in zip(cells, block, strict=True)]
+            lines.append(_GAP.join(padded).rstrip())
+    return lines
+
+
+def _shortened(columns: list[list[str]], room: int) -> list[list[str]]:
+    """Cut cells so that the first column and any other one fit side by side."""
+    others = max((_width(cell) for column in columns[1:] for cell in column), default=0)
+    most = max(room - min(others, room // 2) - len(_GAP), 6)
+    first = min(most, max(_width(cell) for cell in columns[0]))
+    rest = room - first - len(_GAP)
+    return [[_cut(cell, rest if j else first) for cell in column] for j, column in enumerate(columns)]
+
+
+def _room() -> int | None:
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def _width(text: str) -> int:
+    """Columns a text takes: two for Chinese characters and most pictures, none for combining marks."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(mark) else 1 + (unicodedata.east_asian_width(mark) in "WF")
+        for mark in text
+    )
+
+
+def _pad(text: str, size: int, is_left: bool) -> str:
+    blanks = " " * (size - _width(text))
+    return text + blanks if is_left else blanks + text
+
+
+def _cut(text: str, size: int) -> str:
+    """Cut the middle out of a text that is too long: its end often tells it from its neighbours."""
+    if _width(text) <= size:
+        return text
+    head, tail = text[: (size - 1) // 2], text[len(text) - (size - 1) // 2 :]
+    while head and _width(head) + 1 + _width(tail) > size:
+        head, tail = head[:-1], tail[1:]
+    return f"{head}…{tail}"

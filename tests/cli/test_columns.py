@@ -1,0 +1,221 @@
+"""Columns as tables have them: categories, blanks, x marks, texts, embeddings, variants, rare tags."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hyperlabel.cli import main
+from hyperlabel.datasets import load_npz, read_table
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
+
+
+def done(*arguments, stdin=None):
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def write(path, header, rows):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def predicted(*arguments, stdin=None):
+    return [
+        row["labels"] for row in csv.DictReader(io.StringIO(done("predict", *arguments, stdin=stdin).stdout))
+    ]
+
+
+SECTIONS = {"gnome": "desktop", "libs": "code", "fonts": "type"}
+
+
+def packages(n=90):
+    """Tags that only the section tells; a rare section each tenth row."""
+    rng = np.random.default_rng(0)
+    for i in range(n):
+        section = list(SECTIONS)[i % 3] if i % 30 else f"odd{i}"
+        yield [f"pkg-{i}", section, rng.integers(9), SECTIONS.get(section, "")]
+
+
+def test_categorical_columns_are_used(tmp_path):
+    table = write(tmp_path / "p.csv", ["package", "section", "size", "tags"], packages())
+    found = done("fit", table, "--labels", "tags", "-o", tmp_path / "m.hyper")
+    assert "categories: 'section'; 1 column of numbers: 'size'" in found.stderr
+    assert "left out text or id columns 'package'" in found.stderr
+    rows = "section,size\ngnome,1\nlibs,2\nnever seen,3\n"
+    assert predicted(tmp_path / "m.hyper", "-", stdin=rows)[:2] == ["desktop", "code"]
+    why = done("explain", tmp_path / "m.hyper", "-", "--label", "desktop", stdin=rows).stdout
+    assert "section_gnome" in why
+    named = done("fit", table, "--labels", "tags", "--features", "section", "-o", tmp_path / "n.hyper")
+    assert "categories: 'section'; 3 rows" in named.stderr
+    assert predicted(tmp_path / "n.hyper", "-", stdin=rows)[:2] == ["desktop", "code"]
+
+
+def test_categories_survive_npz_and_update(tmp_path):
+    table = write(tmp_path / "p.csv", ["package", "section", "size", "tags"], packages())
+    done("data", "convert", table, tmp_path / "p.npz", "--labels", "tags")
+    assert list(load_npz(tmp_path / "p.npz").words) == ["section"]
+    done("fit", tmp_path / "p.npz", "-o", tmp_path / "a.hyper")
+    done("fit", table, "--labels", "tags", "-o", tmp_path / "b.hyper")
+    answers = [predicted(tmp_path / m, tmp_path / "p.npz") for m in ("a.hyper", "b.hyper")]
+    assert answers[0] == answers[1]
+    assert json.loads(done("update", tmp_path / "b.hyper", table, "--json").stdout)["rows"] == 180
+    quick = ["--methods", "ridge", "--folds", 2, "--repeats", 1, "--no-curves", "--no-tune"]
+    places = ["--store", tmp_path / "c.sqlite", "--out", tmp_path / "c.html"]
+    done("compare", table, "--labels", "tags", *quick, *places)
+
+
+def test_several_texts_are_told_apart(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(80):
+        a, b = rng.random(2) < 0.5
+        title = f"the org said {'yes' if a else 'well'} here today"
+        body = f"the org said {'yes' if b else 'well'} here again"
+        rows.append([title, body, ";".join(["first"] * int(a) + ["second"] * int(b))])
+    table = write(tmp_path / "t.csv", ["title", "body", "tags"], rows)
+    assert (
+        "text: 'title', 'body'" in done("fit", table, "--labels", "tags", "-o", tmp_path / "m.hyper").stderr
+    )
+    why = done("explain", tmp_path / "m.hyper", "--label", "first", "--label", "second", "--json")
+    best = {one["label"]: [share["name"] for share in one["features"][:2]] for one in json.loads(why.stdout)}
+    assert set(best["first"]) == {"yes (title)", "well (title)"}
+    assert set(best["second"]) == {"yes (body)", "well (body)"}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_embeddings_in_a_column(tmp_path, ending):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(60, 5))
+    lines = [
+        json.dumps(
+            {"key": f"k{i}", "emb": v.tolist(), "tags": ["up"] * int(v[0] > 0) + ["far"] * int(v[3] > 0)}
+        )
+        for i, v in enumerate(vectors)
+    ]
+    (tmp_path / "first.jsonl").write_text("\n".join(lines) + "\n")
+    source = tmp_path / f"e.{ending}"
+    done("data", "convert", tmp_path / "first.jsonl", source)
+    found = done("fit", source, "--labels", "tags", "-o", tmp_path / "m.hyper")
+    assert "5 columns of numbers: 'emb'" in found.stderr
+    score = json.loads(done("evaluate", tmp_path / "m.hyper", source, "--json").stdout)["f1_micro"]
+    assert score > 0.9
+    assert "emb[0]" in done("explain", tmp_path / "m.hyper", "--label", "up").stdout
+    (tmp_path / "bad.jsonl").write_text('{"emb": [1, 2]}\n')
+    wrong = run("predict", tmp_path / "m.hyper", tmp_path / "bad.jsonl")
+    assert wrong.exit_code == 2
+    assert "has no feature 'emb[2]'" in wrong.stderr
+
+
+def test_vectors_beside_the_table(tmp_path):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(80, 4)).astype(np.float32)
+    table = write(
+        tmp_path / "t.csv",
+        ["key", "tags"],
+        [[f"k{i}", "up" if v[0] > 0 else ""] for i, v in enumerate(vectors)],
+    )
+    np.save(tmp_path / "t.npy", vectors)
+    done("data", "split", table, "--labels", "tags", "--out", tmp_path / "p")
+    train, test = tmp_path / "p" / "t-train.csv", tmp_path / "p" / "t-test.csv"
+    found = done("fit", train, "--labels", "tags", "-o", tmp_path / "m.hyper")
+    assert "; 4 columns of numbers" in found.stderr
+    assert json.loads(done("evaluate", tmp_path / "m.hyper", test, "--json").stdout)["f1_micro"] > 0.9
+    (tmp_path / "p" / "t-test.npy").unlink()
+    wrong = run("evaluate", tmp_path / "m.hyper", test)
+    assert wrong.exit_code == 2
+    assert "there is no" in wrong.stderr
+    assert "t-test.npy" in wrong.stderr
+    np.save(tmp_path / "p" / "t-test.npy", vectors[:3])
+    assert (
+        "one vector of numbers for each of the 20 rows" in run("evaluate", tmp_path / "m.hyper", test).stderr
+    )
+
+
+def test_x_marks_and_blanks(tmp_path):
+    rows = [[i, "x" if i % 2 else "", "X" if i % 3 else " "] for i in range(30)]
+    table = write(tmp_path / "x.csv", ["size", "odd", "third"], rows)
+    data = read_table(table, labels=["odd", "third"])
+    assert data.Y.sum(axis=0).tolist() == [15, 20]
+    done("fit", table, "--labels", "odd,third", "-o", tmp_path / "m.hyper")
+
+
+def test_blanks_beside_zeros_are_refused_until_said(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(60):
+        a, b = rng.normal(size=2)
+        rows.append([a, b, int(a > 0), "" if rng.random() < 0.4 else int(b > 0)])
+    table = write(tmp_path / "b.csv", ["u", "v", "up", "far"], rows)
+    refused = run("fit", table, "--labels", "up,far", "-o", tmp_path / "m.hyper")
+    assert refused.exit_code == 2
+    assert "'far' is empty" in refused.stderr
+    assert "--blank" in refused.stderr
+    found = done("fit", table, "--labels", "up,far", "--blank", "unknown", "-o", tmp_path / "m.hyper")
+    assert "label entries unknown: no cut is tuned" in found.stderr
+    assert read_table(table, labels=["up", "far"], blank="unknown").unknown.nnz > 10
+    values = json.loads(done("evaluate", tmp_path / "m.hyper", table, "--json").stdout)
+    assert values["f1_micro"] > 0.85
+    done("fit", table, "--labels", "up,far", "--blank", "no", "-o", tmp_path / "n.hyper")
+    wrong = run(
+        "fit", table, "--labels", "up,far", "--blank", "unknown", "--method", "mlknn", "-o", tmp_path / "o"
+    )
+    assert "mlknn needs every label known" in wrong.stderr
+    done("data", "convert", table, tmp_path / "b.npz", "--labels", "up,far", "--blank", "unknown")
+    assert (
+        load_npz(tmp_path / "b.npz").unknown.nnz
+        == read_table(table, labels=["up", "far"], blank="unknown").unknown.nnz
+    )
+
+
+def rare(path, n, seed):
+    rng = np.random.default_rng(seed)
+    rows = [[f"a {w} on the table", f"{w};t{i}" if i % 7 == 0 else w]
+            for i, w in enumerate(rng.choice(["apple", "pear"], n))]  # fmt: skip
+    return write(path, ["note", "tags"], rows)
+
+
+def test_a_model_fitted_with_min_rows_updates_and_forgets(tmp_path):
+    table, new = rare(tmp_path / "t.csv", 70, 0), rare(tmp_path / "n.csv", 20, 1)
+    found = done("fit", table, "--labels", "tags", "--min-rows", 5, "-o", tmp_path / "m.hyper")
+    assert "10 labels with too few rows left out" in found.stderr
+    again = done("update", tmp_path / "m.hyper", new, "--json")
+    assert json.loads(again.stdout)["rows"] == 90
+    assert "ignored 3 labels that the fit left out as too rare: t0, t14, t7" in again.stderr
+    gone = done("update", tmp_path / "m.hyper", "--forget", table, "--json")
+    assert json.loads(gone.stdout) | {"rows": 20, "labels": 2} == json.loads(gone.stdout)
+    write(tmp_path / "o.csv", ["note", "tags"], [["a plum", "plum"]])
+    assert (
+        "1 label the model does not know (plum)"
+        in run("update", tmp_path / "m.hyper", tmp_path / "o.csv").stderr
+    )
+    added = done("update", tmp_path / "m.hyper", new, "--add-labels", "-o", tmp_path / "all.hyper", "--json")
+    assert json.loads(added.stdout)["added"] == ["t0", "t14", "t7"]
+
+
+def test_label_variants_are_reported_and_joined(tmp_path):
+    rows = [["some words on apple here", "Fruit"], ["some words on pear here", "fruit "],
+            ["some words on fig here", "FRUIT"], ["some words on car here", "new  car"],
+            ["some words on tram here", "New car"], ["some words on bus here", "new car"]] * 5  # fmt: skip
+    table = write(tmp_path / "v.csv", ["note", "tags"], [*rows, ["more apple words here", "Fruit"]])
+    found = done("fit", table, "--labels", "tags", "-o", tmp_path / "m.hyper")
+    assert "2 labels differ only in case or blanks" in found.stderr
+    joined = done(
+        "fit", table, "--labels", "tags", "--normalise-labels", "-o", tmp_path / "m.hyper", "--json"
+    )
+    assert json.loads(joined.stdout)["labels"] == 2
+    assert "differ only" not in joined.stderr
+    assert predicted(tmp_path / "m.hyper", "-", stdin="an apple\n") == ["Fruit"]
+    held = write(tmp_path / "h.csv", ["note", "tags"], [["some words on apple here", "fRUIT"]])
+    values = json.loads(done("evaluate", tmp_path / "m.hyper", held, "--json").stdout)
+    assert (values["unknown_labels"], values["recall_micro"]) == (0, 1.0)
