@@ -17,6 +17,8 @@ WANTED = [
     *(f"jcp14-table{i}" for i in range(1, 5)),
     "jcp14-fig1",
     *(f"cvpr09-table{i}" for i in range(1, 4)),
+    "cvpr09-theorem1",
+    "neco12-stopping",
     *(f"neco12-table{i}" for i in range(2, 5)),
     *(f"neco12-fig{i}" for i in range(2, 13)),
 ]
@@ -264,6 +266,18 @@ def test_our_m_star_follows_the_rule_of_the_paper():
         ]
     # spread .01·√2, so each standard error is .01: .215 is within .02 of .20, .25 is not
     assert neco12._own_best(plan, Runs(cells, values), "emotions") == 2.0
+
+
+def test_a_rate_is_read_off_a_geometric_sequence():
+    import numpy as np
+
+    from hyperlabel.experiments.papers.cvpr09 import linear_rate
+
+    rate, fit = linear_rate(3.0 * 0.9 ** np.arange(60))
+    assert rate == pytest.approx(0.9)
+    assert fit == pytest.approx(1.0)
+    rate, fit = linear_rate(1.0 / np.arange(1, 200))
+    assert rate > 0.98  # 1/t has no such factor: it tends to 1
 
 
 def test_the_constant_answer_is_chosen_on_training_rows():

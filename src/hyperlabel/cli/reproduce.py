@@ -198,6 +198,8 @@ def _print(result: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from hyperlabel.experiments.papers.result import show
+
     console = Console()
     quick = " (quick)" if result.quick else ""
     if result.numbers:
@@ -206,9 +208,8 @@ def _print(result: Any) -> None:
             table.add_column(name, justify="left" if not name else "right", no_wrap=True)
         for n in result.numbers:
             values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
-            cells = [f"{v:.{result.digits}f}" if math.isfinite(v) else "–" for v in values]
-            gap = f"{n.difference:+.{result.digits}f}" if math.isfinite(n.difference) else "–"
-            table.add_row(n.row, n.column, *cells, gap)
+            cells = [show(v, result.digits) for v in values]
+            table.add_row(n.row, n.column, *cells, show(n.difference, result.digits, "+"))
         console.print(table)
     elif result.curves:
         console.print(

@@ -22,10 +22,11 @@ class Claim:
     text: str
     pairs: Callable[[Result], Pairs]
     holds: Callable[[Number, Number], bool]
+    needs_spread: bool = False
 
     def judge(self, result: Result) -> str | None:
         """Return the verdict as one line; None where the table has none of the numbers."""
-        found = list(self.pairs(result))
+        found = [pair for pair in self.pairs(result) if not self.needs_spread or pair[1].n > 1]
         if not found:
             return None
         d = result.digits
@@ -102,10 +103,10 @@ CLAIMS = [
       for i, name in ((1, "ImageCLEF"), (2, "MediaMill"))
       for high, low in (("Rank-SVM", "Binary-SVM"), ("Rank-HLapSVM", "Rank-SVM"))),
     *(Claim(f"cvpr09-table{i}", f"the constant answer is below the model in micro F1 ({name})",
-            _columns("F1 micro", "constant answer, F1 micro"), _above)
+            _columns("F1 micro", "constant F1 micro"), _above)
       for i, name in ((1, "ImageCLEF"), (2, "MediaMill"))),
     Claim("neco12-table3", "PLST at M* loses at most two standard errors against BR",
-          _columns("PLST(M*)", "BR"), lambda a, b: a.ours - b.ours <= a.spread + b.spread),
+          _columns("PLST(M*)", "BR"), lambda a, b: a.ours - b.ours <= a.spread + b.spread, True),
     Claim("neco12-table3", "PLST at M* is better than CS at M*", _columns("CS(M*)", "PLST(M*)"), _above),
 ]  # fmt: skip
 
