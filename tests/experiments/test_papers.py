@@ -11,6 +11,7 @@ from hyperlabel.experiments.papers import Plan, Runs, items
 from hyperlabel.experiments.papers.data import FILES, data_folder
 
 WANTED = [
+    "kdd08-distance",
     "kdd08-table1",
     "kdd08-table2",
     *(f"kdd08-fig{i}" for i in range(1, 8)),
@@ -278,6 +279,28 @@ def test_a_rate_is_read_off_a_geometric_sequence():
     assert fit == pytest.approx(1.0)
     rate, fit = linear_rate(1.0 / np.arange(1, 200))
     assert rate > 0.98  # 1/t has no such factor: it tends to 1
+
+
+@pytest.mark.parametrize("alpha", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("expansion", ["clique", "star", "zhou", "cca"])
+def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
+    import numpy as np
+    from sklearn.datasets import make_multilabel_classification
+
+    import hyperlabel as hl
+    from hyperlabel.experiments.papers.kdd08 import distance_bound
+
+    X, Y = make_multilabel_classification(200, 15, n_classes=5, random_state=0)
+    forms = [
+        hl.HypergraphSpectral(form=form, expansion=expansion, alpha=alpha).fit(X[:120], Y[:120])
+        for form in ("exact", "least_squares")
+    ]
+    bound = distance_bound(forms[1].components_, forms[1].transform(X[:120]), alpha)
+    for rows in (X[:120], X[120:]):
+        K, other = (z @ z.T for z in (form.transform(rows) for form in forms))
+        for order in (2, "fro"):
+            assert np.linalg.norm(K - other, order) <= (bound + 1e-9) * np.linalg.norm(K, order)
+    assert bound < 1
 
 
 def test_the_constant_answer_is_chosen_on_training_rows():
