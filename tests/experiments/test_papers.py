@@ -11,11 +11,15 @@ from hyperlabel.experiments.papers import Plan, Runs, items
 from hyperlabel.experiments.papers.data import FILES, data_folder
 
 WANTED = [
+    "kdd08-distance",
+    "kdd08-table1",
     "kdd08-table2",
     *(f"kdd08-fig{i}" for i in range(1, 8)),
-    *(f"jcp14-table{i}" for i in range(2, 5)),
+    *(f"jcp14-table{i}" for i in range(1, 5)),
     "jcp14-fig1",
     *(f"cvpr09-table{i}" for i in range(1, 4)),
+    "cvpr09-theorem1",
+    "neco12-stopping",
     *(f"neco12-table{i}" for i in range(2, 5)),
     *(f"neco12-fig{i}" for i in range(2, 13)),
 ]
@@ -43,6 +47,81 @@ def test_without_data_nothing_is_invented():
     done = CliRunner().invoke(main, ["reproduce", "kdd08-table2"], env={"HYPERLABEL_DATA": ""})
     assert done.exit_code == 2
     assert "The benchmark files are needed" in done.output
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch, tmp_path):
+    """What an earlier --fetch may have left in the home folder is not seen here."""
+    from hyperlabel.experiments.papers import data
+
+    monkeypatch.setattr(data, "CACHE", tmp_path / "cache")
+
+
+def test_a_run_without_any_data_computes_nothing_and_fails(tmp_path):
+    arguments = ["reproduce", "kdd08-table1", "--quick", "--data", str(tmp_path)]
+    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
+    done = CliRunner().invoke(main, [*arguments, *files])
+    assert done.exit_code == 2
+    assert "Nothing could be computed" in done.output
+
+
+def recorded_emotions(n_rows=593):
+    """What OpenML answers, by its recorded response: emotions with as many rows as asked."""
+    import numpy as np
+
+    from hyperlabel.datasets import Dataset
+
+    rng = np.random.default_rng(0)
+    Y = np.zeros((n_rows, 6), dtype=int)
+    Y.ravel()[rng.choice(Y.size, 1108, replace=False)] = 1
+    return Dataset(rng.normal(size=(n_rows, 72)), Y, name="40589")
+
+
+def test_fetched_data_is_kept_and_used(monkeypatch, tmp_path):
+    from hyperlabel.experiments.papers import data
+
+    asked = []
+    monkeypatch.setattr(data, "fetch_openml", lambda **given: asked.append(given) or recorded_emotions())
+    arguments = ["reproduce", "jcp14-table1", "neco12-table2", "--fetch", "--quick", "--n-jobs", "1"]
+    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
+    monkeypatch.setattr(data, "OPENML", {"emotions": data.OPENML["emotions"]})
+    monkeypatch.setattr(data, "SOURCES", dict.fromkeys(FILES, "the moon"))
+    for _ in range(2):
+        done = CliRunner().invoke(main, [*arguments, *files], env={"HYPERLABEL_DATA": ""})
+        assert done.exit_code == 0, done.output
+    assert [given["data_id"] for given in asked] == [40589]
+    assert "genbase: not on OpenML; get it from the moon and save it as" in done.output
+    assert "593" in done.output
+
+
+def test_fetched_data_that_is_not_the_papers_is_refused(monkeypatch, tmp_path):
+    from hyperlabel.experiments.papers import data
+
+    monkeypatch.setattr(data, "fetch_openml", lambda **_: recorded_emotions(n_rows=500))
+    with pytest.raises(ValueError, match="40589 is not emotions"):
+        data.fetch(tmp_path, "emotions")
+    assert not list(tmp_path.glob("*.npz"))
+
+
+def test_offline_a_fetch_ends_in_one_sentence(monkeypatch, tmp_path):
+    from urllib.error import URLError
+
+    from hyperlabel.experiments.papers import data
+
+    def offline(**_):
+        raise URLError("no route")
+
+    monkeypatch.setattr(data, "fetch_openml", offline)
+    done = CliRunner().invoke(main, ["reproduce", "neco12-table2", "--fetch", "--data", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "openml.org could not be reached" in done.output
+    assert "Traceback" not in done.output
+
+
+def test_every_file_that_cannot_be_fetched_has_a_source():
+    from hyperlabel.experiments.papers import data
+
+    assert set(data.OPENML) | set(data.SOURCES) == set(FILES)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +180,137 @@ def test_spectral_forms_agree_and_regularisation_helps(load_real):
         assert values[f"HG_{expansion}", "roc_auc", 0.0] == pytest.approx(0.861, abs=0.03)
         assert values[f"HG_{expansion}", "roc_auc", 100.0] == pytest.approx(0.924, abs=0.02)
         assert values[f"lsHG_{expansion}", "roc_auc", 100.0] == pytest.approx(0.924, abs=0.02)
+
+
+def run_of(data="d", split=0, **details):
+    name = f"{data}{split}"
+    return {"id": name, "spec": {"data": data, "split": split}, "status": "done", "error": None,
+            "details": details}  # fmt: skip
+
+
+def test_a_page_says_by_itself_that_an_edge_of_a_grid_was_chosen():
+    grid = {"m": {"knn__alpha": [0.1, 1.0, 10.0]}}
+    inside = [run_of(split=i, chosen={"m": {"knn__alpha": 1.0}}, grids=grid) for i in range(2)]
+    assert Runs(inside, []).choice_notes() == [
+        "Searched: m: alpha 0.1, 1, 10.",
+        "Every choice lies inside its grid.",
+    ]
+    edge = run_of(split=2, chosen={"m": {"knn__alpha": 10.0}}, grids=grid)
+    assert "d, m: alpha = 10 in 1 of 3" in Runs([*inside, edge], []).choice_notes()[1]
+    assert Runs([run_of()], []).choice_notes() == []
+
+
+def test_every_number_names_the_cells_it_comes_from():
+    values = [{"cell": f"d{i}", "series": "s", "metric": "m", "x": None, "value": 0.5} for i in (0, 1, 1)]
+    runs = Runs([run_of(split=0), run_of(split=1)], values)
+    number = runs.number("row", "column", runs.scores("d", "s", "m"))
+    assert (number.cells, number.n) == (("d0", "d1"), 2)
+
+
+def test_a_grid_is_widened_until_the_choice_lies_inside():
+    from sklearn.datasets import make_multilabel_classification
+
+    import hyperlabel as hl
+    from hyperlabel.experiments.protocol import MOST_WIDER, tune
+
+    X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
+
+    def best_at(alpha):
+        return lambda model, *_: -abs(model.alpha - alpha)
+
+    found = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(90.0), 2, 0, widen=["alpha"])
+    assert found.best == {"alpha": 100.0}
+    assert found.grid == {"alpha": [1.0, 10.0, 100.0, 1000.0]}
+    down = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(0.0), 2, 0, widen=["alpha"])
+    assert len(down.grid["alpha"]) == 2 + MOST_WIDER
+    assert down.best["alpha"] == min(down.grid["alpha"])
+    kept = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(90.0), 2, 0)
+    assert (kept.best, kept.grid) == ({"alpha": 10.0}, {"alpha": [1.0, 10.0]})
+
+
+def test_all_projections_search_the_same_ridge():
+    from hyperlabel.experiments.papers import jcp14
+
+    for quick in (False, True):
+        grids = {name: grid for name, (_, grid) in jcp14._projections(6, 100, 72, quick).items() if grid}
+        ridge = grids["OPLS"]["alpha"]
+        assert {"HOPLS", "HOPLS (trace)", "CCA", "LPP", "MDDM"} <= set(grids)
+        for name, grid in grids.items():
+            assert grid.get("alpha", ridge) == ridge, name
+        assert grids["MDDM"]["mu"] == tuple(1 / (1 + a) for a in ridge)
+
+
+def test_a_claim_that_fails_is_named_with_both_numbers():
+    from hyperlabel.experiments.papers import Number, Result
+    from hyperlabel.experiments.papers.claims import summary
+
+    rows = {"HG_c^λ": 0.7, "HG_c": 0.6, "lsHG_c^λ": 0.72, "RankSVM": 0.71, "SVM per label": 0.705}
+    result = Result("kdd08-table2", "t", [Number(row, "Arts", v) for row, v in rows.items()])
+    text = "\n".join(summary([result]))
+    assert "regularisation helps every form: holds in 1 of 1." in text
+    assert "above RankSVM: holds in 1 of 2; not HG_c^λ, Arts (0.7000, 0.7100)." in text
+    assert "agree to .005: holds in 0 of 1; not HG_c^λ, Arts (0.7000, 0.7200)." in text
+    assert "an SVM per label is below RankSVM: holds in 1 of 1." in text
+
+
+def test_our_m_star_follows_the_rule_of_the_paper():
+    from hyperlabel.experiments.papers import neco12
+
+    plan = Plan(None, quick=True)
+    cells = [run_of("emotions", split) for split in range(2)]
+    values = []
+    for split, jitter in enumerate((-0.01, 0.01)):
+        loss = {("BR", None): 0.20, ("PLST", 1.0): 0.25, ("PLST", 2.0): 0.215}
+        values += [
+            {"cell": f"emotions{split}", "series": s, "metric": "hamming_loss", "x": x, "value": v + jitter}
+            for (s, x), v in loss.items()
+        ]
+    # spread .01·√2, so each standard error is .01: .215 is within .02 of .20, .25 is not
+    assert neco12._own_best(plan, Runs(cells, values), "emotions") == 2.0
+
+
+def test_a_rate_is_read_off_a_geometric_sequence():
+    import numpy as np
+
+    from hyperlabel.experiments.papers.cvpr09 import linear_rate
+
+    rate, fit = linear_rate(3.0 * 0.9 ** np.arange(60))
+    assert rate == pytest.approx(0.9)
+    assert fit == pytest.approx(1.0)
+    rate, fit = linear_rate(1.0 / np.arange(1, 200))
+    assert rate > 0.98  # 1/t has no such factor: it tends to 1
+
+
+@pytest.mark.parametrize("alpha", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("expansion", ["clique", "star", "zhou", "cca"])
+def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
+    import numpy as np
+    from sklearn.datasets import make_multilabel_classification
+
+    import hyperlabel as hl
+    from hyperlabel.experiments.papers.kdd08 import distance_bound
+
+    X, Y = make_multilabel_classification(200, 15, n_classes=5, random_state=0)
+    forms = [
+        hl.HypergraphSpectral(form=form, expansion=expansion, alpha=alpha).fit(X[:120], Y[:120])
+        for form in ("exact", "least_squares")
+    ]
+    bound = distance_bound(forms[1].components_, forms[1].transform(X[:120]), alpha)
+    for rows in (X[:120], X[120:]):
+        K, other = (z @ z.T for z in (form.transform(rows) for form in forms))
+        for order in (2, "fro"):
+            assert np.linalg.norm(K - other, order) <= (bound + 1e-9) * np.linalg.norm(K, order)
+    assert bound < 1
+
+
+def test_the_constant_answer_is_chosen_on_training_rows():
+    import numpy as np
+
+    from hyperlabel.experiments.papers import cvpr09
+
+    Y = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    found = cvpr09._constant(Y, Y)
+    assert found.value == pytest.approx(2 * 7 / (8 + 8))
 
 
 def test_results_average_what_is_known():

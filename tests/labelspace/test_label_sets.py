@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from hyperlabel import PLST, KernelDependencyEstimation, LabelPowerset, LabelTopicModel
 from hyperlabel.geometry.hypercube import distinct_vertices
+from hyperlabel.labelspace import HadamardEncoder
 from hyperlabel.labelspace.powerset import prune_vertices
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
@@ -159,3 +160,25 @@ def test_preimage_is_no_worse_than_any_seen_set_and_any_flip(label_kernel):
 def test_kernel_dependency_refuses(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
         KernelDependencyEstimation(**parameters).fit(X, Y)
+
+
+def test_rows_of_rare_label_sets_are_moved_or_dropped():
+    X = np.arange(7.0)[:, None]
+    Y = np.array([[1, 0, 0]] * 3 + [[0, 1, 1]] * 3 + [[1, 1, 1]])
+    moved = LabelPowerset(min_count=2).fit(X, Y)
+    dropped = LabelPowerset(min_count=2, rare="drop").fit(X, Y)
+    assert moved.counts_.tolist() == [3, 4]
+    assert dropped.counts_.tolist() == [3, 3]
+    assert_allclose(dropped.coef_, LabelPowerset().fit(X[:6], Y[:6]).coef_)
+    assert not np.allclose(dropped.coef_, moved.coef_)
+
+
+@pytest.mark.parametrize("sensing", ["hadamard", "bernoulli", "gaussian"])
+def test_sparse_sets_come_back_from_enough_codes_of_every_sensing_matrix(sensing):
+    rng = np.random.default_rng(0)
+    Y = np.zeros((40, 64), dtype=int)
+    for row in Y:
+        row[rng.choice(64, 2, replace=False)] = 1
+    encoder = HadamardEncoder(48, sensing=sensing, random_state=1).fit(Y)
+    assert_allclose(np.linalg.norm(encoder.components_, axis=0), 1.0)
+    assert np.array_equal(encoder.inverse_transform(encoder.transform(Y)) > 0.5, Y)

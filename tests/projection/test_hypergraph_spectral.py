@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.spatial.distance import pdist
+from sklearn.datasets import make_multilabel_classification
 from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
@@ -304,3 +305,14 @@ def test_cca_correlates_as_scikit_learn_finds():
     for j in range(2):
         assert abs(np.corrcoef(Z[:, j], twin[:, j])[0, 1]) > 1 - 1e-6
     assert PCA(2).fit_transform(X).shape == Z.shape
+
+
+@pytest.mark.parametrize("form", ["exact", "least_squares"])
+def test_lsqr_projects_like_the_other_routes_and_counts_its_products(form):
+    X, Y = make_multilabel_classification(80, 20, n_classes=5, random_state=0)
+    X = sparse.csr_array(X)
+    other = HypergraphSpectral(form=form, solver="gram").fit(X, Y)
+    found = HypergraphSpectral(form=form, solver="lsqr", tol=1e-9, max_iter=2000).fit(X, Y)
+    assert_allclose(np.abs(found.transform(X)), np.abs(other.transform(X)), atol=1e-5)
+    assert found.solver_ == "lsqr"
+    assert found.n_iter_ > 5

@@ -98,3 +98,13 @@ def test_zero_codes_read_only_input_and_too_many_labels():
     assert_array_equal(found.residual, 0)
     with pytest.raises(ValueError, match="at most"):
         solve_sparse_codes(np.zeros((1, 20_000)), np.zeros((1, 1)), 1)
+
+
+def test_patient_cosamp_takes_every_iteration():
+    rng = np.random.default_rng(0)
+    P, codes = hadamard_sample(8, 30, rng), rng.normal(size=(20, 8))
+    eager = solve_sparse_codes(P, codes, 3)
+    patient = solve_sparse_codes(P, codes, 3, max_iter=20, patient=True)
+    assert (patient.n_iter == 20).all()
+    assert (eager.n_iter < 20).any()
+    assert (patient.residual >= eager.residual - 1e-9).mean() > 0.5

@@ -164,3 +164,26 @@ def test_route_follows_shape_and_density():
     assert choose_route(sparse.csr_array((2000, 3000)), 12) == "krylov"
     with pytest.raises(ValueError, match="Unknown solver"):
         solve_ridge(np.eye(3), np.eye(3), solver="magic")
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lsqr_with_a_bias_column_is_the_ridge_with_a_free_intercept(alpha, weighted):
+    rng = np.random.default_rng(0)
+    X, F = sparse.random_array((40, 60), density=0.2, rng=rng, format="csr"), rng.normal(size=(40, 3))
+    weights = rng.uniform(0.5, 2.0, 40) if weighted else None
+    found = solve_ridge(X, F, solver="lsqr", sample_weight=weights, tol=1e-10, max_iter=2000)
+    other = solve_ridge(X, F, solver="gram", sample_weight=weights)
+    exact = other.solve(alpha)
+    assert_allclose(found.solve(alpha).coef, exact.coef, atol=1e-7)
+    assert_allclose(found.solve(alpha).intercept, exact.intercept, atol=1e-7)
+    assert_allclose(found.reduced(alpha), other.reduced(alpha), atol=1e-6)
+    assert found.residual(alpha) < 1e-8
+    assert found.n_iter > 3
+
+
+def test_lsqr_says_when_it_stopped_too_early():
+    rng = np.random.default_rng(0)
+    path = solve_ridge(rng.normal(size=(40, 60)), rng.normal(size=(40, 2)), solver="lsqr", max_iter=3)
+    with pytest.warns(RuntimeWarning, match="LSQR stopped with relative residual"):
+        path.solve(1e-3)

@@ -22,6 +22,8 @@ from hyperlabel._files import write_text
 @click.option(
     "--data", "folder", default=None, help="Folder of the benchmark files. [default: $HYPERLABEL_DATA]"
 )
+@click.option("--fetch", is_flag=True,
+              help="First get the data sets that OpenML has; say where the others come from.")  # fmt: skip
 @click.option("--n-jobs", default=2, show_default=True, help="Cells computed at the same time.")
 @click.option("--store", "store_path", default="out/reproduce.sqlite", show_default=True,
               help="Results file; a killed run resumes from it.")  # fmt: skip
@@ -40,13 +42,18 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
     unknown = [i for i in ids if i not in known]
     if unknown:
         raise ValueError(f"There is no {unknown[0]!r}: hyperlabel reproduce --list shows what there is.")
-    plan = Plan(data_folder(options["folder"]), options["quick"])
     wanted = [known[i] for i in dict.fromkeys(ids or known)]
+    if options["fetch"]:
+        _fetch({name for item in wanted for name in item.data}, options["folder"])
+    plan = Plan(data_folder(options["folder"]), options["quick"])
     if as_list:
         _list(wanted, plan, as_json)
         return
     if plan.folder is None:
-        raise ValueError("The benchmark files are needed: name their folder with --data or HYPERLABEL_DATA.")
+        raise ValueError(
+            "The benchmark files are needed: name their folder with --data or HYPERLABEL_DATA, or get those "
+            "that can be had with --fetch."
+        )
     results, record = _run(wanted, plan, options)
     _write(results, record, options)
     if as_json:
@@ -55,6 +62,16 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
         for result in results:
             _print(result)
         click.echo(f"Report: {options['out_path']}")
+    if not any(result.numbers or result.curves for result in results):
+        raise ValueError(f"Nothing could be computed: {plan.folder} holds none of the data it needs.")
+
+
+def _fetch(names: set[str], given: str | None) -> None:
+    from hyperlabel.experiments.papers.data import fetch, fetch_folder
+
+    folder = fetch_folder(given)
+    for name in sorted(names):
+        click.echo(fetch(folder, name), err=True)
 
 
 def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
@@ -101,11 +118,13 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
                 )
             runs = Runs(store.cells(suite), store.values(suite))
             result = item.collect(plan, runs)
+            result.notes += runs.choice_notes()
             if len(runs.cells) < len(cells):
                 result.notes.append(
                     f"{len(runs.cells)} of {len(cells)} planned cells are finished: means are over these."
                 )
             result.quick, result.failures = plan.quick, runs.failures()
+            result.notes.append(_origin(item.id, runs, plan))
             result.missing = [*missing_parts(plan, item.data), *result.missing]
             result.seconds = time.perf_counter() - start
             results.append(result)
@@ -113,6 +132,19 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
                 if environment not in record["environments"]:
                     record["environments"].append(environment)
     return results, record
+
+
+def _origin(id: str, runs: Any, plan: Any) -> str:
+    """Say which cells of the store the numbers come from, and the command that makes them."""
+    import hashlib
+
+    ids = "".join(sorted(cell["id"] for cell in runs.cells))
+    mark = hashlib.sha256(ids.encode()).hexdigest()[:12]
+    quick = " --quick" if plan.quick else ""
+    return (
+        f"{len(runs.cells)} cells (together {mark}) of the suite `reproduce {id}{quick.replace('--', '')}`, "
+        f"made by `hyperlabel reproduce {id}{quick}`; `--collect-only --json` names those behind each number."
+    )
 
 
 def _kept(cells: list[Any], store: Any) -> list[Any]:
@@ -135,6 +167,7 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
     from datetime import UTC, datetime
 
     from hyperlabel.experiments.papers import PAPERS
+    from hyperlabel.experiments.papers.claims import summary
 
     folder.mkdir(parents=True, exist_ok=True)
     keys = ("hyperlabel", "code", "python", "numpy", "scipy", "scikit-learn", "numba", "cpu")
@@ -151,11 +184,21 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
         ]
         text = "\n\n".join([*head, *(r.markdown() for r in mine)])
         write_text(folder / f"{paper}{'-quick' if quick else ''}.md", text)
+    quick = results[0].quick
+    told = [
+        f"# What holds of the papers' claims{': quick run' if quick else ''}",
+        f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}, from the numbers on the pages of "
+        "this section; what a claim fails on is named with both numbers.",
+        "\n".join(summary(results)),
+    ]
+    write_text(folder / f"summary{'-quick' if quick else ''}.md", "\n\n".join(told))
 
 
 def _print(result: Any) -> None:
     from rich.console import Console
     from rich.table import Table
+
+    from hyperlabel.experiments.papers.result import show
 
     console = Console()
     quick = " (quick)" if result.quick else ""
@@ -165,9 +208,8 @@ def _print(result: Any) -> None:
             table.add_column(name, justify="left" if not name else "right", no_wrap=True)
         for n in result.numbers:
             values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
-            cells = [f"{v:.{result.digits}f}" if math.isfinite(v) else "–" for v in values]
-            gap = f"{n.difference:+.{result.digits}f}" if math.isfinite(n.difference) else "–"
-            table.add_row(n.row, n.column, *cells, gap)
+            cells = [show(v, result.digits) for v in values]
+            table.add_row(n.row, n.column, *cells, show(n.difference, result.digits, "+"))
         console.print(table)
     elif result.curves:
         console.print(

@@ -19,6 +19,8 @@ from hyperlabel.experiments.runner import Cell, Outcome, Value
 LOWER_IS_BETTER = frozenset(
     ("hamming_loss", "ranking_loss", "one_error", "coverage_error", "log_loss", "brier_score")
 )
+# A grid that is widened grows by this many values at most.
+MOST_WIDER = 3
 # Y is handed to estimators dense up to this many entries: some of scikit-learn's take no sparse y.
 _DENSE_Y = 50_000_000
 
@@ -298,7 +300,7 @@ def fit_and_score(
     with Meter() as fit:
         model = seeded(method.estimator, seed)
         if method.grid:
-            best = _tune(model, method.grid, X_train, Y_train, scoring, inner_cv, seed, inner)
+            best = tune(model, method.grid, X_train, Y_train, scoring, inner_cv, seed, inner).best
             details["chosen"] = describe(best)
             model.set_params(**best)
         model.fit(X_train, Y_train, **groups_for_fit(model, inner))
@@ -324,16 +326,30 @@ def seeded(estimator: Any, seed: int) -> Any:
     return model.set_params(**free)
 
 
-def _tune(
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found, and the grid it ended with."""
+
+    best: dict[str, Any]
+    grid: dict[str, list[Any]]
+
+
+def tune(
     model: Any,
     grid: Mapping[str, Sequence[Any]],
     X: Any,
     Y: Any,
-    scoring: str,
+    scoring: Any,
     folds: int,
     seed: int,
     groups: Any = None,
-) -> dict[str, Any]:
+    widen: Sequence[str] = (),
+) -> Tuned:
+    """Cross-validate every choice of the grid; parameters in `widen` go on past an edge that was chosen.
+
+    They go on by the ratio of the last two values, until the choice lies inside or the grid has grown by
+    `MOST_WIDER` values: what is chosen at an edge says nothing about what lies beyond it.
+    """
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid
 
@@ -345,13 +361,30 @@ def _tune(
 
     kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
     cv = list(kind(folds, shuffle=True, random_state=seed).split(X, Y, groups))
-    choices = list(ParameterGrid(dict(grid)))
-    means = []
-    for choice in choices:
-        candidate = clone(model).set_params(**choice)
-        scores = cross_val_scores(candidate, X, Y, scoring=scoring, cv=cv, groups=groups)
-        means.append(np.mean(scores["test_score"]))
-    return choices[int(np.nanargmax(means))]
+    wide = {key: list(values) for key, values in grid.items()}
+    known: dict[str, float] = {}
+    for step in range(MOST_WIDER + 1):
+        choices = list(ParameterGrid(wide))
+        for choice in choices:
+            if repr(choice) not in known:
+                candidate = clone(model).set_params(**choice)
+                scores = cross_val_scores(candidate, X, Y, scoring=scoring, cv=cv, groups=groups)
+                known[repr(choice)] = float(np.mean(scores["test_score"]))
+        best = choices[int(np.nanargmax([known[repr(choice)] for choice in choices]))]
+        further = {key: _beyond(wide[key], best[key]) for key in widen}
+        if step == MOST_WIDER or all(value is None for value in further.values()):
+            break
+        wide |= {key: sorted([*wide[key], value]) for key, value in further.items() if value is not None}
+    return Tuned(best, wide)
+
+
+def _beyond(values: Sequence[float], chosen: float) -> float | None:
+    """Return the next value past the edge that was chosen; None inside."""
+    low, high = sorted(values)[:2], sorted(values)[-2:]
+    if len(values) < 2 or chosen not in (low[0], high[1]):
+        return None
+    edge, inner = (low[0], low[1]) if chosen == low[0] else (high[1], high[0])
+    return float(edge * edge / inner)
 
 
 def _scores(model: Any, X: Any) -> np.ndarray | None:

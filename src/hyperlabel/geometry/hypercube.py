@@ -114,6 +114,17 @@ def hadamard_order(n_labels: int) -> int:
     return 1 << max(n_labels - 1, 0).bit_length()
 
 
+def random_signs(n_rows: int, n_labels: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a Bernoulli sensing matrix: independent signs, columns of unit length."""
+    return rng.choice([-1.0, 1.0], size=(n_rows, n_labels)) / np.sqrt(n_rows)
+
+
+def random_normal(n_rows: int, n_labels: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a Gaussian sensing matrix: independent normal entries, columns scaled to unit length."""
+    P = rng.normal(size=(n_rows, n_labels))
+    return P / np.linalg.norm(P, axis=0)
+
+
 def hadamard_sample(n_rows: int, n_labels: int, rng: np.random.Generator) -> np.ndarray:
     """Random rows and columns of a Hadamard matrix, columns of unit length (n_rows × n_labels).
 

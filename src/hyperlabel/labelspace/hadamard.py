@@ -8,10 +8,19 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._params import NONE, clip_components, one_of, whole
-from hyperlabel.geometry.hypercube import flip, hadamard_order, hadamard_sample, majority_vertex
+from hyperlabel.geometry.hypercube import (
+    flip,
+    hadamard_order,
+    hadamard_sample,
+    majority_vertex,
+    random_normal,
+    random_signs,
+)
 from hyperlabel.labelspace.encoders import COMPONENTS, Encoder
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.cosamp import solve_sparse_codes
+
+SENSING = {"hadamard": hadamard_sample, "bernoulli": random_signs, "gaussian": random_normal}
 
 
 class HadamardEncoder(Encoder):
@@ -28,8 +37,10 @@ class HadamardEncoder(Encoder):
         s, the most labels a row may get; None takes the largest label set seen.
     reference : {"origin", "best_vertex"}, default="origin"
         "best_vertex" flips the labels that most rows carry, which makes the sets sparser.
+    sensing : {"hadamard", "bernoulli", "gaussian"}, default="hadamard"
+        The random matrix: rows of a Hadamard matrix, independent signs or normal entries.
     random_state : int or None, default=None
-        Which rows and columns of the Hadamard matrix; None is 0.
+        The draw of the matrix; None is 0.
 
     Attributes
     ----------
@@ -61,6 +72,7 @@ class HadamardEncoder(Encoder):
         "decoder": one_of("cosamp", "omp"),
         "sparsity": whole(1) | NONE,
         "reference": one_of("origin", "best_vertex"),
+        "sensing": one_of(*SENSING),
     }
 
     def __init__(
@@ -70,19 +82,21 @@ class HadamardEncoder(Encoder):
         decoder: Literal["cosamp", "omp"] = "cosamp",
         sparsity: int | None = None,
         reference: Literal["origin", "best_vertex"] = "origin",
+        sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard",
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.decoder = decoder
         self.sparsity = sparsity
         self.reference = reference
+        self.sensing = sensing
         self.random_state = random_state
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         K = Y.shape[1]
         M = clip_components(self.n_components, hadamard_order(K))
         self.vertex_ = majority_vertex(Y) if self.reference == "best_vertex" else np.zeros(K, dtype=bool)
-        self.components_ = hadamard_sample(M, K, np.random.default_rng(self.random_state or 0))
+        self.components_ = SENSING[self.sensing](M, K, np.random.default_rng(self.random_state or 0))
         self.offset_ = np.zeros(K)
         # the flipped sets have another largest size: s is counted after the XOR
         longest = int(np.diff(flip(Y, self.vertex_).indptr).max(initial=1))

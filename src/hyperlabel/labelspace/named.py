@@ -258,12 +258,14 @@ class CompressedSensing(EncodedClassifier):
         The most labels a row may get; None takes the largest label set seen.
     reference : {"origin", "best_vertex"}, default="origin"
         "best_vertex" flips the labels that most rows carry, which makes the sets sparser.
+    sensing : {"hadamard", "bernoulli", "gaussian"}, default="hadamard"
+        The random matrix of the codes.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float or "auto", default=1.0
         The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
     random_state : int or None, default=None
-        Which rows and columns of the Hadamard matrix; None is 0.
+        The draw of the matrix; None is 0.
 
     Attributes
     ----------
@@ -292,6 +294,7 @@ class CompressedSensing(EncodedClassifier):
         decoder: Literal["cosamp", "omp"] = "cosamp",
         sparsity: int | None = None,
         reference: Literal["origin", "best_vertex"] = "origin",
+        sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard",
         regressor: Any = None,
         alpha: float | Auto = 1.0,
         random_state: int | None = None,
@@ -300,6 +303,7 @@ class CompressedSensing(EncodedClassifier):
         self.decoder = decoder
         self.sparsity = sparsity
         self.reference = reference
+        self.sensing = sensing
         self.regressor = regressor
         self.alpha = alpha
         self.random_state = random_state
@@ -310,5 +314,6 @@ class CompressedSensing(EncodedClassifier):
             decoder=self.decoder,
             sparsity=self.sparsity,
             reference=self.reference,
+            sensing=self.sensing,
             random_state=self.random_state,
         )

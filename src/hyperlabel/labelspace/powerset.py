@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from hyperlabel._base import MultiLabelClassifier
-from hyperlabel._params import number, whole
+from hyperlabel._params import number, one_of, whole
 from hyperlabel.geometry.hypercube import Vertices, distinct_vertices
 from hyperlabel.moments.linear_map import not_linear
 from hyperlabel.solvers.arrays import dense, row_blocks
@@ -38,8 +38,11 @@ class LabelPowerset(MultiLabelClassifier):
         A multi-class classifier; None is a ridge regression on class indicators, one shared
         solve for all sets.
     min_count : int, default=1
-        Sets seen in fewer rows are no classes; their rows count as the nearest kept set
-        (fewest labels changed; ties to the more frequent set).
+        Sets seen in fewer rows are no classes.
+    rare : {"nearest", "drop"}, default="nearest"
+        What becomes of the rows of such sets: they count as the nearest kept set (fewest labels
+        changed; ties to the more frequent set), or are left out, as in the pruned problem
+        transformation without reintroduction.
     alpha : float, default=1.0
         The ridge λ of the default classifier.
 
@@ -74,12 +77,15 @@ class LabelPowerset(MultiLabelClassifier):
         "coef_": "v d",
         "intercept_": "v",
     }
-    _rules: ClassVar = {"min_count": whole(1), "alpha": number(0)}
+    _rules: ClassVar = {"min_count": whole(1), "rare": one_of("nearest", "drop"), "alpha": number(0)}
     _inner = "estimator"
 
-    def __init__(self, estimator: Any = None, *, min_count: int = 1, alpha: float = 1.0) -> None:
+    def __init__(
+        self, estimator: Any = None, *, min_count: int = 1, rare: str = "nearest", alpha: float = 1.0
+    ) -> None:
         self.estimator = estimator
         self.min_count = min_count
+        self.rare = rare
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any) -> LabelPowerset:
@@ -97,7 +103,12 @@ class LabelPowerset(MultiLabelClassifier):
         self : LabelPowerset
         """
         X, Y = self._check_fit(X, y)
-        kept = prune_vertices(distinct_vertices(Y), self.min_count)
+        every = distinct_vertices(Y)
+        kept = prune_vertices(every, self.min_count)
+        if self.rare == "drop" and len(kept.counts) < len(every.counts):
+            rows = np.flatnonzero(every.codes < len(kept.counts))
+            codes = every.codes[rows]
+            X, kept = X[rows], Vertices(kept.Y, codes, np.bincount(codes))
         self.vertices_, self.counts_ = kept.Y, kept.counts
         if self.estimator is None:
             n = len(kept.codes)

@@ -92,7 +92,7 @@ class LabelProjection(MomentsModel, Projection):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": whole(1) | NONE,
         "alpha": number(0),
-        "solver": one_of("auto", "gram", "samples", "krylov"),
+        "solver": one_of("auto", "gram", "samples", "krylov", "lsqr"),
         "tol": number(above=0),
         "max_iter": whole(1),
     }

@@ -73,11 +73,11 @@ class HypergraphSpectral(LabelProjection):
         Parameters of the kernel, such as ``{"gamma": 0.1}``.
     n_landmarks : int, default=None
         Approximate the kernel by Nyström features of that many rows (for large n).
-    solver : {"auto", "gram", "samples", "krylov"}, default="auto"
-        Factor the d×d Gram, the n×n Gram, or iterate without forming either; "auto" goes by
-        shape and density.
+    solver : {"auto", "gram", "samples", "krylov", "lsqr"}, default="auto"
+        Factor the d×d Gram, the n×n Gram, or iterate without forming either, over all right-hand
+        sides at once or one by one with a bias column as in (30); "auto" goes by shape and density.
     tol, max_iter : float, default=1e-6, and int, default=300
-        Krylov: relative residual, and the bound on block products.
+        Krylov and LSQR: relative residual, and the bound on (block) products.
     cross_fit : False, int, splitter or iterable, default=False
         Folds in which `fit_transform` projects every training row by a fit that did not see it; a number
         means stratified folds. What is trained on in-sample projections is optimistic, the more the
@@ -101,7 +101,7 @@ class HypergraphSpectral(LabelProjection):
     solver_ : str
         The route taken.
     n_iter_ : int
-        Block products with X (Krylov), 1 for a direct solve.
+        Block products with X (Krylov), products (LSQR), 1 for a direct solve.
     moments_ : Moments
         Sums over the rows, kept when `partial_fit` can go on from them.
     residual_ : float

@@ -82,6 +82,7 @@ def solve_sparse_codes(
     gram: np.ndarray | None = None,
     max_iter: int = 30,
     tol: float = 1e-7,
+    patient: bool = False,
 ) -> SparseCodes:
     """Recover the s-sparse vector behind each code.
 
@@ -100,6 +101,9 @@ def solve_sparse_codes(
         Iterations of CoSaMP per row (OMP always takes at most s).
     tol : float, default=1e-7
         A row is done once ‖r − Pz‖ ≤ tol·‖r‖.
+    patient : bool, default=False
+        CoSaMP: take all `max_iter` iterations and return the last support, instead of stopping at the
+        first that explains no more and returning the best.
 
     Examples
     --------
@@ -125,7 +129,9 @@ def solve_sparse_codes(
     for rows in row_blocks(n, 8 * K):  # correlations a block at a time: n×K may not fit
         C = codes[rows] @ P
         square = np.einsum("ij,ij->i", codes[rows], codes[rows])
-        kernel(C, G, square, s, max_iter, tol, indices[rows], values[rows], residual[rows], n_iter[rows])
+        kernel(
+            C, G, square, s, max_iter, tol, patient, indices[rows], values[rows], residual[rows], n_iter[rows]
+        )
     return SparseCodes(indices, values, residual, n_iter, K)
 
 
@@ -205,7 +211,7 @@ def _store(support, z, m, left, square, indices, values):
 
 
 @compiled
-def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
+def _cosamp_rows(C, G, square, s, max_iter, tol, patient, indices, values, residual, n_iter):
     n, K = C.shape
     wide = min(3 * s, K)
     z = np.empty(wide)
@@ -244,7 +250,7 @@ def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_it
                 coefs[i] = z[keep[i]]
             _correlate(G, c, support, m, coefs, proxy)
             left = _unexplained(c, support, m, coefs, proxy, square[row])
-            if left >= best * (1.0 - 1e-9):  # no progress: keep the best support seen
+            if not patient and left >= best * (1.0 - 1e-9):  # no progress: keep the best support seen
                 break
             best, best_m = left, m
             best_support[:m] = support[:m]
@@ -253,7 +259,7 @@ def _cosamp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_it
 
 
 @compiled
-def _omp_rows(C, G, square, s, max_iter, tol, indices, values, residual, n_iter):
+def _omp_rows(C, G, square, s, max_iter, tol, patient, indices, values, residual, n_iter):
     n, K = C.shape
     z, proxy, support = np.empty(s), np.empty(K), np.empty(s, np.int64)
     for row in range(n):

@@ -68,7 +68,8 @@ class Posed:
         right = self.right
         if form == "exact":
             # A Galerkin solution errs by the square of its residual.
-            noise = 10 * self.path.residual(alpha) ** 2 if self.path.solver == "krylov" else 0.0
+            power = {"krylov": 2, "lsqr": 1}.get(self.path.solver)
+            noise = 10 * self.path.residual(alpha) ** power if power else 0.0
             found = self.factor_gram.exact_form(mix_both(self.path.reduced(alpha), right), noise=noise)
         else:
             found = self.factor_gram.least_squares_form()

@@ -1,7 +1,7 @@
 """Ridge regression for many right-hand sides and many λ at once, by the route that suits the shape.
 
 Minimise ‖Xc W − Fc‖² + λ‖W‖² with an unpenalised intercept, that is
-(XcᵀXc + λI) W = B with B = XcᵀFc. Four routes, one answer (``solve_ridge`` chooses):
+(XcᵀXc + λI) W = B with B = XcᵀFc. Five routes, one answer (``solve_ridge`` chooses):
 
 =========  ===============================================  ==========================
 route      what is factored                                 suits
@@ -10,6 +10,7 @@ gram       XcᵀXc, d×d                                       d ≤ n, moments,
 samples    XcXcᵀ, n×n: W = Xcᵀ(XcXcᵀ + λI)⁻¹Fc              n < d, kernels
 rows       Xc itself, orthogonally                          λ = 0 on ill-conditioned rows
 krylov     nothing: block Lanczos over all right-hand sides  sparse, wide and tall
+lsqr       nothing: one right-hand side after the other     what a paper did
 =========  ===============================================  ==========================
 
 One λ is a Cholesky solve; a path is one tridiagonal form or eigendecomposition (or one Krylov
@@ -37,11 +38,13 @@ from hyperlabel.solvers.ridge_factored import (
     path_of_codes,
 )
 from hyperlabel.solvers.ridge_krylov import KrylovPath, krylov_memory
+from hyperlabel.solvers.ridge_lsqr import LsqrPath
 from hyperlabel.solvers.ridge_rows import ROWS_BYTES, RowsPath
 
 __all__ = [
     "CrossPath",
     "KrylovPath",
+    "LsqrPath",
     "Path",
     "RidgePath",
     "RidgeResult",
@@ -57,7 +60,7 @@ __all__ = [
     "solve_ridge",
 ]
 
-Solver = Literal["auto", "gram", "samples", "rows", "krylov"]
+Solver = Literal["auto", "gram", "samples", "rows", "krylov", "lsqr"]
 
 # Factor exactly up to this many rows or columns, whichever is fewer; iterate beyond (see choose_route).
 DENSE_LIMIT = 8000
@@ -74,7 +77,7 @@ def solve_ridge(
     tol: float = 1e-6,
     max_iter: int = 300,
     dtype: Any = np.float64,
-) -> RidgePath | SamplePath | RowsPath | KrylovPath:
+) -> RidgePath | SamplePath | RowsPath | KrylovPath | LsqrPath:
     """Solve the ridge of F on the rows X, for every λ on demand, by the best route.
 
     Parameters
@@ -86,7 +89,7 @@ def solve_ridge(
     alphas : sequence of float, default=()
         The λ that will be asked for. They decide the factorisation; the smallest one decides how far
         the Krylov space is built. Other λ may be asked for later.
-    solver : {"auto", "gram", "samples", "rows", "krylov"}, default="auto"
+    solver : {"auto", "gram", "samples", "rows", "krylov", "lsqr"}, default="auto"
         The route; ``path.solver`` names the one taken.
     sample_weight : ndarray of shape (n,), default=None
         Row weights.
@@ -97,7 +100,7 @@ def solve_ridge(
 
     Returns
     -------
-    path : RidgePath, SamplePath, RowsPath or KrylovPath
+    path : RidgePath, SamplePath, RowsPath, KrylovPath or LsqrPath
         With ``solve(alpha)``, ``reduced(alpha)``, ``combine(alpha, right)`` and ``solver``.
 
     Examples
@@ -127,7 +130,10 @@ def solve_ridge(
         return KrylovPath(
             X, F, alpha=smallest, sample_weight=sample_weight, tol=tol, max_iter=max_iter, dtype=dtype
         )
-    raise ValueError(f"Unknown solver {solver!r}: choose 'auto', 'gram', 'samples', 'rows' or 'krylov'.")
+    if route == "lsqr":
+        return LsqrPath(X, F, sample_weight=sample_weight, tol=tol, max_iter=max_iter)
+    known = "'auto', 'gram', 'samples', 'rows', 'krylov' or 'lsqr'"
+    raise ValueError(f"Unknown solver {solver!r}: choose {known}.")
 
 
 def solve_auto(

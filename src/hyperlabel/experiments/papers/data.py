@@ -7,7 +7,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-from hyperlabel.datasets import Dataset, load_npz, read_arff, stack
+from hyperlabel.datasets import Dataset, fetch_openml, load_npz, read_arff, stack
 
 # name → the files whose rows together are the data set, in order
 FILES: dict[str, tuple[str, ...]] = {
@@ -26,11 +26,33 @@ FILES: dict[str, tuple[str, ...]] = {
 }
 
 
+# name → OpenML's number, then rows, features, labels and assigned labels as they must be
+OPENML: dict[str, tuple[int, int, int, int, int]] = {
+    "emotions": (40589, 593, 72, 6, 1108),
+    "scene": (40595, 2407, 294, 6, 2585),
+    "yeast": (40597, 2417, 103, 14, 10241),
+}
+_MULAN = "the Mulan collection, mulan.sourceforge.net/datasets-mlc.html"
+_KEYS = "(npz with X or X_data, X_indices, X_indptr, X_shape, and Y)"
+SOURCES: dict[str, str] = {
+    "genbase": _MULAN,
+    "medical": _MULAN,
+    "corel5k": _MULAN,
+    "delicious": _MULAN,
+    "yahoo-arts": f"{_MULAN} (Arts of the Yahoo sets, all 23 146 terms) {_KEYS}",
+    "yahoo5k-computers": f"the 2000/3000 split of Yahoo Computers with selected terms {_KEYS}",
+    "mediamill-real4k": f"MediaMill (real-valued features, 4387 rows drawn), {_MULAN} {_KEYS}",
+    "mediamill-disc3": f"MediaMill with features of three levels, {_MULAN} {_KEYS}",
+    "imageclef07a": f"ImageCLEF07A of the CLUS hierarchical multi-label collection {_KEYS}",
+}
+CACHE = Path.home() / ".cache" / "hyperlabel" / "papers"
+
+
 def data_folder(given: str | None = None) -> Path | None:
-    """Return the folder of benchmark files: the given one, else ``HYPERLABEL_DATA``, else None."""
+    """Return the folder of benchmark files: the given one, else ``HYPERLABEL_DATA``, else fetched ones."""
     named = given or os.environ.get("HYPERLABEL_DATA")
     if not named:
-        return None
+        return CACHE if CACHE.is_dir() else None
     folder = Path(named)
     if not folder.is_dir():
         raise ValueError(f"The data folder {named!r} does not exist.")
@@ -39,14 +61,58 @@ def data_folder(given: str | None = None) -> Path | None:
 
 def available(folder: Path | None, name: str) -> bool:
     """Whether all files of a data set are there."""
-    return folder is not None and all((folder / file).is_file() for file in FILES[name])
+    return folder is not None and _files(folder, name) is not None
+
+
+def _files(folder: Path, name: str) -> tuple[str, ...] | None:
+    """Return the files that hold a data set: the published ones, or what `fetch` wrote."""
+    forms = (FILES[name], (f"{name}.npz",))
+    return next((form for form in forms if all((folder / file).is_file() for file in form)), None)
+
+
+def fetch_folder(given: str | None) -> Path:
+    """Return the folder that fetched data sets are kept in; it is made when missing."""
+    folder = Path(given or os.environ.get("HYPERLABEL_DATA") or CACHE)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def fetch(folder: Path, name: str) -> str:
+    """Get a data set from OpenML unless it is there; return one line that says what happened.
+
+    scikit-learn checks the checksum that OpenML publishes and keeps the download; its size and label
+    counts must also be those the papers print, as OpenML holds other data of the same name.
+    """
+    from urllib.error import URLError
+
+    if available(folder, name):
+        return f"{name}: there"
+    if name not in OPENML:
+        files = " and ".join(str(folder / file) for file in FILES[name])
+        return f"{name}: not on OpenML; get it from {SOURCES[name]} and save it as {files}"
+    data_id, *expected = OPENML[name]
+    try:
+        data = fetch_openml(data_id=data_id, data_home=str(folder / "openml"))
+    except (URLError, OSError) as error:
+        raise ValueError(
+            f"openml.org could not be reached ({error}): connect to a network, or name a folder that holds "
+            "the benchmark files with --data."
+        ) from error
+    found = [data.n_rows, data.n_features, data.n_labels, int(data.Y.sum())]
+    if found != expected:
+        raise ValueError(
+            f"OpenML's data set {data_id} is not {name}: rows, features, labels and assigned labels are "
+            f"{found}, the papers' are {expected}."
+        )
+    Dataset(data.X, data.Y, data.feature_names, data.label_names, name=name).save(folder / f"{name}.npz")
+    return f"{name}: fetched from OpenML ({data_id})"
 
 
 @cache
 def load(folder: Path, name: str) -> Dataset:
     """Read a data set, once per process."""
     parts = []
-    for file in FILES[name]:
+    for file in _files(folder, name) or FILES[name]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*left out text or id columns.*")
             reader = load_npz if file.endswith(".npz") else read_arff

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers import data
 from hyperlabel.experiments.papers.result import Number, Result
 from hyperlabel.experiments.protocol import fingerprint
-from hyperlabel.experiments.runner import Cell, Outcome
+from hyperlabel.experiments.runner import Cell, Outcome, Value
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ class Item:
     collect: Callable[[Plan, Runs], Result]
 
 
+class Scores(list[float]):
+    """Values, and the cells of the store they were read from."""
+
+    def __init__(self, values: Iterable[float], cells: tuple[str, ...]) -> None:
+        super().__init__(values)
+        self.cells = cells
+
+
 @dataclass
 class Runs:
     """The finished cells of an item, and their values."""
@@ -70,24 +78,63 @@ class Runs:
     values: list[dict[str, Any]] = field(repr=False)
 
     @cached_property
-    def _table(self) -> dict[tuple[str, str, str, float | None], list[float]]:
+    def _table(self) -> dict[tuple[str, str, str, float | None], list[tuple[float, str]]]:
         spec = {cell["id"]: cell["spec"] for cell in self.cells}
-        table: dict[tuple[str, str, str, float | None], list[float]] = {}
+        table: dict[tuple[str, str, str, float | None], list[tuple[float, str]]] = {}
         for v in self.values:
             key = (spec[v["cell"]]["data"], v["series"], v["metric"], v["x"])
-            table.setdefault(key, []).append(v["value"])
+            table.setdefault(key, []).append((v["value"], v["cell"]))
         return table
 
-    def scores(self, name: str, series: str, metric: str, x: float | None = None) -> list[float]:
-        """Return one value per split."""
-        return self._table.get((name, series, metric, None if x is None else float(x)), [])
+    def scores(self, name: str, series: str, metric: str, x: float | None = None) -> Scores:
+        """Return one value per split (a method that several cells of a split measure is taken once)."""
+        split = {cell["id"]: cell["spec"].get("split") for cell in self.cells}
+        found = self._table.get((name, series, metric, None if x is None else float(x)), [])
+        once: dict[Any, tuple[float, str]] = {}
+        for i, (value, cell) in enumerate(found):
+            once.setdefault(i if split[cell] is None else str(split[cell]), (value, cell))
+        return Scores([value for value, _ in once.values()], tuple(cell for _, cell in once.values()))
 
     def number(self, row: str, column: str, scores: Sequence[float], paper: float | None = None) -> Number:
-        """Return a table entry: mean and spread of the finite scores."""
+        """Return a table entry: mean and spread of the finite scores, and the cells they come from."""
         known = [s for s in scores if math.isfinite(s)]
         mean = float(np.mean(known)) if known else math.nan
         spread = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
-        return Number(row, column, mean, spread, len(known), paper)
+        return Number(row, column, mean, spread, len(known), paper, getattr(scores, "cells", ()))
+
+    def choice_notes(self) -> list[str]:
+        """Pin every grid that was searched, and name the choices that lie on an edge of theirs."""
+        searched: dict[tuple[str, str], set[float]] = {}
+        chosen: dict[tuple[str, str, str], list[float | None]] = {}
+        for c in self.cells:
+            for method, grid in c["details"].get("grids", {}).items():
+                for name, values in grid.items():
+                    shown = name.rpartition("__")[2]
+                    searched.setdefault((method, shown), set()).update(values)
+                    best = c["details"]["chosen"][method][name]
+                    on_edge = len(values) > 1 and best in (min(values), max(values))
+                    chosen.setdefault((c["spec"]["data"], method, shown), []).append(
+                        best if on_edge else None
+                    )
+        if not searched:
+            return []
+        same: dict[str, list[str]] = {}
+        for (method, name), values in searched.items():
+            same.setdefault(f"{name} {', '.join(f'{v:.4g}' for v in sorted(values))}", []).append(method)
+        notes = ["Searched: " + "; ".join(f"{', '.join(ms)}: {grid}" for grid, ms in same.items()) + "."]
+        edges = []
+        for (where, method, name), found in chosen.items():
+            for value in sorted({v for v in found if v is not None}):
+                edges.append(
+                    f"{where}, {method}: {name} = {value:.4g} in {found.count(value)} of {len(found)}"
+                )
+        said = "; ".join(edges)
+        notes.append(
+            f"Chosen at an edge of the grid, so that a wider one might do better: {said}."
+            if edges
+            else "Every choice lies inside its grid."
+        )
+        return notes
 
     def path(self, name: str, series: str, metric: str, xs: Iterable[float]) -> list[list[float]] | None:
         """Return one row per split along x, or None when nothing was computed."""
@@ -132,6 +179,46 @@ def by_split(columns: Sequence[Sequence[float]]) -> list[list[float]] | None:
 def cell(dataset: Dataset, work: Callable[[], Outcome], **spec: Any) -> Cell:
     """Return a cell whose specification names the data by content."""
     return Cell({"data": dataset.name, "content": fingerprint(dataset.X, dataset.Y), **spec}, work)
+
+
+STATISTICS = ("rows", "features", "labels", "cardinality", "density", "distinct", "hypercube", "largest")
+
+
+def statistics(data: Dataset) -> Outcome:
+    """The statistics that the papers print of their data."""
+    Y = data.Y.sorted_indices()
+    sizes = np.diff(Y.indptr)
+    sets = {Y.indices[a:b].tobytes() for a, b in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)}
+    n, d, k = data.n_rows, data.n_features, data.n_labels
+    found = (n, d, k, sizes.mean(), sizes.mean() / k, len(sets), len(sets) / 2**k, sizes.max())
+    return Outcome([Value(name, "statistic", float(v)) for name, v in zip(STATISTICS, found, strict=True)])
+
+
+def statistics_item(
+    id: str,
+    columns: Sequence[str],
+    printed: Mapping[str, tuple[float, ...]],
+    notes: Sequence[str] = (),
+    prepare: Callable[[Dataset], Dataset] = lambda data: data,
+) -> Item:
+    """Return the item of a table of data statistics."""
+
+    def cells(plan: Plan) -> list[Cell]:
+        parts = [prepare(plan.load(name)) for name in printed if plan.has(name)]
+        return [cell(data, partial(statistics, data), what="statistics") for data in parts]
+
+    def collect(plan: Plan, runs: Runs) -> Result:
+        numbers = [
+            runs.number(name, column, scores, float(paper))
+            for name, row in printed.items()
+            for column, paper in zip(columns, row, strict=True)
+            if (scores := runs.scores(name, column, "statistic"))
+        ]
+        said = ["hypercube: distinct label sets over 2^labels."] if "hypercube" in columns else []
+        title = "Statistics of the data"
+        return Result(id, title, numbers, notes=[*notes, *said], digits=3, scores=False)
+
+    return Item(id, "Statistics of the data", tuple(printed), cells, collect)
 
 
 def random_part(n: int, n_train: int, *seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Number:
-    """One entry of a table: ours (mean over splits, spread, how many) and the paper's."""
+    """One entry of a table: ours (mean over splits, spread, how many), the paper's, and the cells."""
 
     row: str
     column: str
@@ -17,6 +17,7 @@ class Number:
     spread: float = math.nan
     n: int = 0
     paper: float | None = None
+    cells: tuple[str, ...] = ()
 
     @property
     def difference(self) -> float:
@@ -102,6 +103,7 @@ class Result:
                     "splits": n.n,
                     "paper": n.paper,
                     "difference": _plain(n.difference),
+                    "cells": list(n.cells),
                 }
                 for n in self.numbers
             ],
@@ -133,14 +135,9 @@ class Result:
         n = self.at(row, column)
         if n is None:
             return "– | – | – | –"
-        paper = "–" if n.paper is None else f"{n.paper:.{self.digits}f}"
-        return " | ".join(
-            [
-                paper,
-                *(_show(v, self.digits) for v in (n.ours, n.spread)),
-                _show(n.difference, self.digits, "+"),
-            ]
-        )
+        values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
+        shown = [show(v, self.digits) for v in values]
+        return " | ".join([*shown, show(n.difference, self.digits, "+")])
 
     def _curve(self, curve: Curve) -> list[str]:
         lines = [f"{curve.title} ({curve.ylabel}; mean over splits)", ""]
@@ -152,7 +149,7 @@ class Result:
             cells = []
             for rows in curve.scores.values():
                 known = [r[i] for r in rows if math.isfinite(r[i])]
-                cells.append(_show(sum(known) / len(known) if known else math.nan, self.digits))
+                cells.append(show(sum(known) / len(known) if known else math.nan, self.digits))
             lines.append(f"| {x:g} | " + " | ".join(cells) + " |")
         return [*lines, ""]
 
@@ -161,5 +158,10 @@ def _plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _show(value: float, digits: int, sign: str = "") -> str:
-    return f"{value:{sign}.{digits}f}" if math.isfinite(value) else "–"
+def show(value: float, digits: int, sign: str = "") -> str:
+    """Return a number as tables print it: counts as such, what would round to 0 with its power of ten."""
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) >= 2 and float(value).is_integer():
+        return f"{value:{sign}.0f}"
+    return f"{value:.2e}" if 0 < abs(value) < 1e-6 and not sign else f"{value:{sign}.{digits}f}"
