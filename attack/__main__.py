@@ -74,7 +74,8 @@ def work(folder: Path, names: list[str], seconds: float, count: int, seed: int) 
     counts: Counter[str] = Counter()
     found: dict[str, tuple[str, bytes]] = {}
     for name in names:  # what is fitted or compiled first is no part of an attack
-        attempt(TARGETS[name], folder / f"warm{TARGETS[name].ending}", TARGETS[name].make(rng))
+        (folder / "current").write_text(name)
+        attempt(TARGETS[name], folder / f"{name}{TARGETS[name].ending}", TARGETS[name].make(rng))
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
     end, done = time.monotonic() + seconds, 0
     while done < count and time.monotonic() < end:

@@ -96,10 +96,12 @@ def jsonl(rng: random.Random) -> bytes:
 
 
 def xml(rng: random.Random) -> bytes:
+    """Label files; one in ten declares a document type, which no reader may take."""
     names = "".join(f'<label name="{rng.choice("abc")}{i}"></label>' for i in range(rng.randint(0, 4)))
     head = rng.choice(
         ("", '<?xml version="1.0" encoding="utf-8"?>', '<?xml version="1.0" encoding="latin-1"?>')
     )
+    head += rng.choice(("", *[""] * 8, '<!DOCTYPE labels [<!ENTITY b "sky">]>'))
     return f'{head}<labels xmlns="http://mulan.sourceforge.net/labels">{names}</labels>'.encode()
 
 

@@ -171,7 +171,7 @@ def _odd(array: np.ndarray, rng: random.Random) -> np.ndarray:
             flat[rng.randrange(len(flat))] = np.int64(rng.choice((-1, 2**31 - 1, 7, 100))).astype(flat.dtype)
         return flat.reshape(array.shape)
     if kind == 4 and flat.dtype.kind == "f" and len(flat):
-        flat[rng.randrange(len(flat))] = rng.choice((np.nan, np.inf, 1e300))
+        flat[rng.randrange(len(flat))] = rng.choice((np.nan, np.inf, np.finfo(flat.dtype).max))
         return flat.reshape(array.shape)
     if kind == 5:
         return np.asarray(rng.choice((2**40, -1, 0.5)))
