@@ -8,11 +8,14 @@ export HYPERLABEL_DATA
 # One BLAS thread per test process: two processes share the cores better than two pools fighting for them.
 TEST_JOBS ?= 2
 
+# Other environments read the source from here, and keep compiled code apart.
+UNINSTALLED = PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest docs check bench clean
+.PHONY: help setup demo test lint types contract doctest docs check attack test-minimum test-core bench clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hyperlabel needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
@@ -49,10 +52,27 @@ docs: setup ## build the documentation site into docs/_build/html (warnings are 
 
 check: test lint types contract doctest docs ## all that CI runs
 
+# The short run of CI; an hour is ATTACK="--seconds 3600". What it finds is kept in tests/attack/corpus.
+ATTACK ?= --seconds 20
+attack: setup ## mutate every kind of file hyperlabel reads; python -m attack.planted checks the attack
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack $(ATTACK)
+
+test-minimum: ## run the tests with the oldest versions pyproject.toml allows, in a virtual environment of its own
+	@test -x .venv-minimum/bin/python || $(PYTHON) -m venv .venv-minimum
+	@$(PYTHON) tools/minimum.py > .venv-minimum/versions.txt
+	@.venv-minimum/bin/python -m pip install -q --disable-pip-version-check -r .venv-minimum/versions.txt
+	@$(UNINSTALLED) .venv-minimum/bin/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
+
+test-core: ## run the tests without the optional packages, in a virtual environment of its own
+	@test -x .venv-core/bin/python || $(PYTHON) -m venv .venv-core
+	@$(PYTHON) tools/minimum.py core | sed 's/==.*//' > .venv-core/packages.txt
+	@.venv-core/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r .venv-core/packages.txt
+	@$(UNINSTALLED) .venv-core/bin/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
+
 bench: setup ## peers and growth, 20 minutes; the others: python -m benchmarks.NAME
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.growth
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out
+	@rm -rf $(VENV) .venv-minimum .venv-core .numba .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out

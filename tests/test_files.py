@@ -231,3 +231,71 @@ def test_nothing_in_the_library_writes_a_file_in_another_way():
             if getattr(node.func, "id", "") == "open" and modes and set(str(modes[0])) & set("wxa"):
                 found.add((where, "open"))
     assert {one for one in found if one[0] != "_files.py"} == allowed
+
+
+@pytest.mark.parametrize("write", [save_model, save_data, save_report])
+@pytest.mark.parametrize("call", ["open", "fsync", "replace", "fchmod", "write"])
+def test_every_write_may_fail_once(write, call, tmp_path, monkeypatch):
+    """Whatever call of the system fails, and whenever: the old file stays and nothing lies beside it."""
+    path, failures = tmp_path / "x.npz", 0
+    write(path)
+    before = path.read_bytes()
+
+    def failing(real, number):
+        counts = iter(range(10**9))
+
+        def once(*args, **kwargs):
+            if next(counts) == number:
+                raise OSError(errno.EIO, "Input/output error")
+            return real(*args, **kwargs)
+
+        return once
+
+    class Failing:
+        """A file whose n-th write fails."""
+
+        def __init__(self, file, number):
+            self._file, self.write = file, failing(file.write, number)
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+        def __enter__(self):
+            self._file.__enter__()
+            return self
+
+        def __exit__(self, *args):
+            return self._file.__exit__(*args)
+
+    for number in range(100):
+        with monkeypatch.context() as patch:
+            if call == "write":
+                real = os.fdopen
+                patch.setattr(os, "fdopen", lambda *args, n=number, real=real: Failing(real(*args), n))
+            else:
+                patch.setattr(os, call, failing(getattr(os, call), number))
+            try:
+                write(path)
+                if call != "fsync" or number > 1:  # a folder that cannot be synced is no failure
+                    break
+            except OSError as error:
+                failures += error.errno == errno.EIO
+        assert [found.name for found in tmp_path.iterdir()] == ["x.npz"]
+        assert path.read_bytes() == before
+    assert failures >= 1
+
+
+@pytest.mark.parametrize("write", [save_model, save_data, save_report])
+def test_a_read_only_file_system_is_said_with_the_name_of_the_target(write, tmp_path, monkeypatch):
+    """As the kernel says it, whoever asks: root may write to folders others may not."""
+    real = os.open
+
+    def closed(path, flags, *args, **kwargs):
+        if flags & os.O_CREAT:
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return real(path, flags, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", closed)
+    with pytest.raises(OSError, match=r"Read-only file system: '.*/x\.npz'$"):
+        write(tmp_path / "x.npz")
+    assert not list(tmp_path.iterdir())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,8 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 from tests.estimators import CLASSIFIERS, EXCUSES, TOLERANCES, TRANSFORMERS
+from tests.optional import optional
 
 from hyperlabel import BinaryRelevance
+
+pd = optional("pandas")
 
 every = pytest.mark.parametrize("model", [*CLASSIFIERS, *TRANSFORMERS], ids=str)
 classifiers = pytest.mark.parametrize("model", CLASSIFIERS, ids=str)

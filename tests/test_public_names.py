@@ -1,6 +1,6 @@
 """Every public name can be imported, has an example, and stands in the API reference."""
 
-import importlib
+import importlib.util
 import inspect
 import subprocess
 import sys
@@ -12,11 +12,13 @@ from tests.estimators import CLASSIFIERS, NOT_FIT_ON_ROWS_AND_LABELS, TRANSFORME
 
 import hyperlabel
 
+HAS_DASK = importlib.util.find_spec("dask") is not None
+MODULES = [name for name in hyperlabel._MODULES if HAS_DASK or name != "distributed"]
 NAMES = [
     *((hyperlabel, name) for name in hyperlabel._HOME),
     *(
         (module, name)
-        for module in (importlib.import_module(f"hyperlabel.{m}") for m in hyperlabel._MODULES)
+        for module in (importlib.import_module(f"hyperlabel.{m}") for m in MODULES)
         for name in module.__all__
     ),
 ]

@@ -1,13 +1,15 @@
 """The gate: what it lets in, in which form, and the sentence it gives for what it refuses."""
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from tests.optional import optional
 
 from hyperlabel._validation import check_targets, encode_like, layout_of_classes, split_unknown
+
+pd = optional("pandas")
+pa = optional("pyarrow")
 
 INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1]])
 

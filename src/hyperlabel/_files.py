@@ -122,14 +122,19 @@ def _create_beside(target: Path) -> tuple[int, Path]:
         except OSError as error:
             error.filename = str(target)
             raise
-        if fcntl is not None:
-            with suppress(OSError):  # a file system without locks keeps its leftovers
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.fstat(handle).st_nlink:  # taken for a leftover just before the lock
-                os.close(handle)
-                continue
-        if kept is not None and hasattr(os, "fchmod"):
-            os.fchmod(handle, kept)
+        try:
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks keeps its leftovers
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(handle).st_nlink:  # taken for a leftover just before the lock
+                    os.close(handle)
+                    continue
+            if kept is not None and hasattr(os, "fchmod"):
+                os.fchmod(handle, kept)
+        except BaseException:
+            os.close(handle)
+            temporary.unlink(missing_ok=True)
+            raise
         return handle, temporary
 
 

@@ -27,6 +27,7 @@ from hyperlabel._labels import (
 from hyperlabel._params import start_fit
 
 FLOATS = (np.float64, np.float32)
+SMALLEST, LARGEST = 1e-100, 1e100  # of the largest feature: its square stays far from overflow and zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,20 @@ def check_features(
     X = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=dtype, order="C", ensure_min_samples=min_samples
     )
-    return canonical_rows(X) if sparse.issparse(X) else X
+    X = canonical_rows(X) if sparse.issparse(X) else X
+    if reset:
+        _check_size(X.data if sparse.issparse(X) else X)
+    return X
+
+
+def _check_size(values: np.ndarray) -> None:
+    """Refuse features whose squares leave what a float64 can hold, which every fit would need."""
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest and not SMALLEST <= largest <= LARGEST:
+        raise ValueError(
+            f"The largest feature is {largest:.1g} in size; a fit squares features, so the largest must lie "
+            f"between {SMALLEST:g} and {LARGEST:g}: scale them (StandardScaler)."
+        )
 
 
 def canonical_rows(A: Any) -> sparse.csr_array:

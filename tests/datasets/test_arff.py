@@ -5,15 +5,17 @@ import gzip
 import re
 import warnings
 
-import arff
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.optional import optional
 
 from hyperlabel.datasets import DataError, iter_arff, read_arff, read_mulan_xml, stack
 from hyperlabel.datasets import _arff_rows as module
+
+arff = optional("arff")
 
 HEADER = (
     "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute l1 {0,1}\n@attribute l2 {0,1}\n@data\n"

@@ -6,9 +6,9 @@ import io
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
+from tests.optional import optional
 
 from hyperlabel.datasets import (
     DataError,
@@ -21,6 +21,8 @@ from hyperlabel.datasets import (
     save_shards,
     stack,
 )
+
+pd = optional("pandas")
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ import zipfile
 from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
+from tests.optional import optional
 
 from hyperlabel.datasets import (
     DataError,
@@ -27,6 +26,9 @@ from hyperlabel.datasets import (
     read_table,
 )
 from hyperlabel.datasets._lines import LineReader
+
+pa = optional("pyarrow")
+pyarrow = optional("pyarrow.parquet")
 
 HEADER = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute a numeric\n@attribute w {red,blue}\n@data\n"
 

@@ -9,10 +9,10 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.optional import optional
 
 from hyperlabel.datasets import (
     DataError,
@@ -24,6 +24,8 @@ from hyperlabel.datasets import (
     read_table,
     stack,
 )
+
+pd = optional("pandas")
 
 LISTED = (
     "id,body,size,tags,when,who\n"

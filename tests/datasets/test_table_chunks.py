@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
+from tests.optional import optional
 
 from hyperlabel.datasets import DataError, iter_table, read_table, stack
+
+pa = optional("pyarrow")
+pyarrow = optional("pyarrow.parquet")
 
 CHUNK = 20_000  # rows that read_table takes at a time
 

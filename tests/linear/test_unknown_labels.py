@@ -1,13 +1,15 @@
 """NaN in y: each label is fitted on the rows where it is known."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from tests.optional import optional
 
 from hyperlabel import BinaryRelevance
+
+pd = optional("pandas")
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,14 @@
 """Two frames meet by their column names, in every measure."""
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from tests.optional import optional
 
 from hyperlabel import metrics
+
+pd = optional("pandas")
+pa = optional("pyarrow")
 
 NAMES = ["a", "b", "c", "d"]
 RNG = np.random.default_rng(0)

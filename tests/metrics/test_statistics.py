@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scikit_posthocs
 from scipy import stats
+from tests.optional import optional
 
 from hyperlabel.experiments import (
     bayesian_correlated_t,
@@ -15,6 +15,8 @@ from hyperlabel.experiments import (
     wilcoxon_holm,
 )
 from hyperlabel.metrics.statistics import average_ranks, spread
+
+scikit_posthocs = optional("scikit_posthocs")
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
+from tests.optional import optional
 
 from hyperlabel.model_selection import (
     IterativeStratifiedGroupKFold,
@@ -17,6 +17,8 @@ from hyperlabel.model_selection import (
     iterative_train_test_split,
     resolve_cv,
 )
+
+pd = optional("pandas")
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,18 @@
 import sys
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from tests.optional import optional
 
 from hyperlabel import HOPLS, BinaryRelevance, HypergraphSpectral, Moments
 from hyperlabel.moments import batches as batches_module
+
+pd = optional("pandas")
+pa = optional("pyarrow")
+pyarrow = optional("pyarrow.dataset")
+pyarrow = optional("pyarrow.parquet")
 
 FEATURES = ["age", "size", "price"]
 LABELS = ["red", "round"]

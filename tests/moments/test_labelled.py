@@ -1,11 +1,11 @@
 """Public moments: models fitted from them equal models fitted on the rows."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from tests.optional import optional
 
 import hyperlabel
 from hyperlabel import (
@@ -23,6 +23,8 @@ from hyperlabel import (
 from hyperlabel.labelspace import PrincipalEncoder
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.persistence import ModelFileError
+
+pd = optional("pandas")
 
 FACTORS = [
     HypergraphSpectral(expansion="clique"),

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from hyperlabel import MLkNN
 from hyperlabel.metrics import ranking_loss
+from hyperlabel.neighbors._search import find_neighbors
 from hyperlabel.solvers.nearest import solve_nearest
 from hyperlabel.solvers.neighbor_counts import look_up
 
@@ -162,3 +163,15 @@ def test_fewer_rows_than_neighbours():
 def test_bad_input_gets_one_sentence(model, X, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, np.array([[1, 0], [0, 1], [1, 1]]))
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-30, 1e-18, 1e-12, 1.0, 1e12, 1e30, 1e100])
+def test_neighbours_do_not_depend_on_the_unit_of_the_features(size):
+    """Below 1e-19 the float32 products that choose whom to measure vanished, and neighbours were wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    X[:20] *= 1e-12  # a tight cluster, whose own distances are far below the rest
+    found = find_neighbors(X * size, X * size, 4, skip=np.arange(80))
+    exact = ((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2)
+    np.fill_diagonal(exact, np.inf)
+    np.testing.assert_array_equal(found.index, np.argsort(exact, axis=1, kind="stable")[:, :4])

@@ -10,12 +10,12 @@ import textwrap
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tests.optional import optional
 
 from hyperlabel import (
     CPLST,
@@ -32,6 +32,8 @@ from hyperlabel import (
 from hyperlabel.outofcore._checkpoint import write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
 from hyperlabel.outofcore._progress import Progress
+
+pd = optional("pandas")
 
 N, D, K = 400, 6, 5
 

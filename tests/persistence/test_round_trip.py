@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
@@ -24,10 +23,13 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.svm import LinearSVC
 from tests.estimators import CLASSIFIERS, TRANSFORMERS
+from tests.optional import optional
 
 import hyperlabel
 from hyperlabel import BinaryRelevance, MLkNN
 from hyperlabel.persistence import ModelFileError, describe, register
+
+pd = optional("pandas")
 
 METHODS = ("decision_function", "predict_proba", "predict", "transform")
 

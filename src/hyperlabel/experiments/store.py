@@ -13,8 +13,8 @@ import io
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,16 @@ from typing import Any
 from hyperlabel.experiments import environment
 
 SCHEMA = 1
+# What is wrong with the place of a file, not with its content.
+_OUTSIDE = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS environment (id TEXT PRIMARY KEY, described TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS suite (name TEXT PRIMARY KEY, spec TEXT NOT NULL, command TEXT, started TEXT);
@@ -42,6 +52,10 @@ CREATE TABLE IF NOT EXISTS artifact (
     suite TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (suite, name)
 );
 """
+
+
+class StoreError(ValueError):
+    """A results file that cannot be opened, read or written; the message says what to do."""
 
 
 def canonical(value: Any) -> str:
@@ -83,22 +97,68 @@ class Store:
         self.path = str(path)
         if self.path != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with self._own_errors():
             self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
-            self._open()
-        except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.path} is not a hyperlabel results file ({error}).") from error
+        try:
+            with self._own_errors():
+                self._open()
+        except BaseException:
+            self._db.close()
+            raise
 
     def _open(self) -> None:
+        self._db.execute("PRAGMA trusted_schema = OFF")
+        self._db.execute("PRAGMA cell_size_check = ON")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, SCHEMA):
-            raise ValueError(
+            raise StoreError(
                 f"{self.path} was written by another version (schema {version}): name a new file."
             )
-        self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            fresh.executescript(_TABLES)
+            expected = _schema(fresh)
+        # Views, triggers and other tables are refused before anything is asked of them or written to them.
+        found = _schema(self._db)
+        if found not in ([], expected):
+            raise StoreError(
+                f"{self.path} is not a hyperlabel results file but another database: name a new file."
+            )
+        told = self._db.execute("PRAGMA quick_check(1)").fetchone()[
+            0
+        ]  # a page may be missing nobody asks for
+        if told != "ok":
+            raise StoreError(f"{self.path} is damaged ({told}): name a new file.")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
+        if not (found and version):
+            self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        """Turn what SQLite and damaged content raise into one sentence."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            if code is not None and code & 0xFF in _OUTSIDE:
+                raise StoreError(
+                    f"The results in {self.path} cannot be opened or written ({error}): see that its folder "
+                    "can be written, has room, and that no other program holds the file."
+                ) from error
+            raise StoreError(
+                f"{self.path} is not a hyperlabel results file, or is damaged ({error}): name a new file."
+            ) from error
+        except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+            raise StoreError(
+                f"{self.path} holds results that make no sense: it is damaged; name a new file."
+            ) from error
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._own_errors():
+            return self._db.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
@@ -112,13 +172,19 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self._db.execute("BEGIN IMMEDIATE")
+        with self._own_errors():
+            self._db.execute("BEGIN IMMEDIATE")
         try:
-            yield self._db
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except sqlite3.Error:
+                with self._own_errors():
+                    raise
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk has rolled back already
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -184,62 +250,64 @@ class Store:
 
     def finished(self, cells: Sequence[str]) -> dict[str, str]:
         """Return ``{id: "done" or "failed"}`` for those of the cells that are in the store."""
-        known = dict(self._db.execute("SELECT id, status FROM cell"))
+        known = dict(self._rows("SELECT id, status FROM cell"))
         return {cell: known[cell] for cell in cells if cell in known}
 
     def suites(self) -> list[str]:
         """Return the names of the suites, oldest first."""
-        return [name for (name,) in self._db.execute("SELECT name FROM suite ORDER BY started, name")]
+        return [str(name) for (name,) in self._rows("SELECT name FROM suite ORDER BY started, name")]
 
     def suite(self, name: str) -> dict[str, Any]:
         """Return a suite's record: spec, command, start, and the environments its cells ran in."""
-        found = self._db.execute(
-            "SELECT spec, command, started FROM suite WHERE name = ?", (name,)
-        ).fetchone()
-        if found is None:
+        found = self._rows("SELECT spec, command, started FROM suite WHERE name = ?", (name,))
+        if not found:
             raise ValueError(
                 f"{self.path} holds no suite {name!r}; it holds {', '.join(self.suites()) or 'none'}."
             )
-        described = self._db.execute(
+        described = self._rows(
             "SELECT DISTINCT e.described FROM member m JOIN cell c ON c.id = m.cell "
             "JOIN environment e ON e.id = c.environment WHERE m.suite = ? ORDER BY e.id",
             (name,),
         )
-        return {
-            "name": name,
-            "spec": json.loads(found[0]),
-            "command": found[1],
-            "started": found[2],
-            "environments": [json.loads(text) for (text,) in described],
-        }
+        with self._own_errors():
+            return {
+                "name": name,
+                "spec": _json_object(found[0][0]),
+                "command": found[0][1],
+                "started": found[0][2],
+                "environments": [_json_object(text) for (text,) in described],
+            }
 
     def artifact(self, suite: str, name: str) -> Any:
         """Return what `put_artifact` kept, or None."""
-        found = self._db.execute(
-            "SELECT content FROM artifact WHERE suite = ? AND name = ?", (suite, name)
-        ).fetchone()
-        return None if found is None else json.loads(found[0])
+        found = self._rows("SELECT content FROM artifact WHERE suite = ? AND name = ?", (suite, name))
+        with self._own_errors():
+            return json.loads(found[0][0]) if found else None
 
     def cells(self, suite: str) -> list[dict[str, Any]]:
         """Return the finished cells of a suite in the suite's order, with cost and details."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT c.id, c.spec, c.status, c.error, c.fit_seconds, c.predict_seconds, c.peak_mb, c.details "
             "FROM member m JOIN cell c ON c.id = m.cell WHERE m.suite = ? ORDER BY m.position",
             (suite,),
         )
         names = ("id", "spec", "status", "error", "fit_seconds", "predict_seconds", "peak_mb", "details")
         found = [dict(zip(names, row, strict=True)) for row in rows]
-        for cell in found:
-            cell["spec"], cell["details"] = json.loads(cell["spec"]), json.loads(cell["details"])
+        with self._own_errors():
+            for cell in found:
+                cell["spec"], cell["details"] = _json_object(cell["spec"]), _json_object(cell["details"])
+                _check_numbers(cell[name] for name in names[4:7])
         return found
 
     def values(self, suite: str) -> list[dict[str, Any]]:
         """Return every value of a suite: cell position, series, metric, x, value; in a fixed order."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT m.position, v.cell, v.series, v.metric, v.x, v.value FROM member m "
             "JOIN value v ON v.cell = m.cell WHERE m.suite = ? ORDER BY m.position, v.rowid",
             (suite,),
         )
+        with self._own_errors():
+            _check_numbers(number for row in rows for number in row[4:])
         return [
             {
                 "position": p,
@@ -257,7 +325,7 @@ class Store:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["cell", "status", "series", "metric", "x", "value"])
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT c.id, c.status, v.series, v.metric, v.x, v.value "
             "FROM member m JOIN cell c ON c.id = m.cell "
             "LEFT JOIN value v ON v.cell = c.id WHERE m.suite = ? "
@@ -266,3 +334,20 @@ class Store:
         )
         writer.writerows([*row[:4], *("" if v is None else repr(v) for v in row[4:])] for row in rows)
         return out.getvalue()
+
+
+def _schema(db: sqlite3.Connection) -> list[Any]:
+    return db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+
+
+def _json_object(text: Any) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError("not an object")
+    return found
+
+
+def _check_numbers(values: Iterable[Any]) -> None:
+    """Refuse texts where numbers belong: SQLite keeps the type a damaged file says."""
+    if not all(value is None or isinstance(value, (int, float)) for value in values):
+        raise TypeError("not a number")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import zipfile
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from scipy import sparse
 
 from hyperlabel._files import replacing
 
-# What reading a damaged file can raise.
-_DAMAGE = (ValueError, KeyError, TypeError, OSError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+
+class CheckpointError(ValueError):
+    """A file that is no checkpoint, is damaged, or belongs to another fit; the message says what to do."""
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -35,6 +36,9 @@ def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
 
 def read_arrays(path: Path) -> dict[str, Any]:
     """Read what `write_arrays` wrote (never a pickle)."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
+            raise ValueError("the file claims to hold more than its size")
     with np.load(path, allow_pickle=False) as stored:
         flat = {name: stored[name] for name in stored.files}
     arrays: dict[str, Any] = {name: value for name, value in flat.items() if "." not in name}
@@ -66,10 +70,10 @@ class Checkpoint:
     def save(self, state: State) -> None:
         """Replace the file."""
         head = {"identity": self.identity, "stage": state.stage, "place": state.place, "rows": state.rows}
-        arrays: dict[str, Any] = {"state": np.asarray(json.dumps(head))}
-        arrays |= {f"sums:{name}": value for name, value in state.sums.items()}
+        arrays: dict[str, Any] = {f"sums:{name}": value for name, value in state.sums.items()}
         arrays |= {f"scan:{name}": value for name, value in state.scan.items()}
-        write_arrays(self.path, arrays)
+        head["content"] = _digest(arrays)
+        write_arrays(self.path, {"state": np.asarray(json.dumps(head)), **arrays})
 
     def load(self) -> State:
         """Return the state to go on from; the start where there is no file yet."""
@@ -79,13 +83,17 @@ class Checkpoint:
             arrays = read_arrays(self.path)
             head = json.loads(str(arrays.pop("state")))
             state = State(head["stage"], tuple(head["place"]), head["rows"])
+            if head["content"] != _digest(arrays):
+                raise ValueError("the sums are not what was saved")
             for name, value in arrays.items():
                 kind, key = name.split(":", 1)
                 {"sums": state.sums, "scan": state.scan}[kind][key] = value
-        except _DAMAGE as error:
-            raise ValueError(f"{self.path} is not a checkpoint: delete it or name another file.") from error
+        except Exception as error:  # zipfile, zlib and NumPy have no common name for damaged bytes
+            raise CheckpointError(
+                f"{self.path} is not a checkpoint, or is damaged: delete it or name another file."
+            ) from error
         if head.get("identity") != self.identity:
-            raise ValueError(
+            raise CheckpointError(
                 f"The checkpoint {self.path} belongs to another model or other data: delete it or name "
                 "another file."
             )
@@ -94,3 +102,15 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the file: the fit is done."""
         self.path.unlink(missing_ok=True)
+
+
+def _digest(arrays: dict[str, Any]) -> str:
+    """Return one hash of names, types, shapes and values."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        value = arrays[name]
+        parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (np.asarray(value),)
+        for part in parts:
+            found.update(f"{name} {part.dtype.str} {np.shape(value)} {part.shape};".encode())
+            found.update(np.ascontiguousarray(part).data)
+    return found.hexdigest()

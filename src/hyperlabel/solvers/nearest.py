@@ -31,6 +31,10 @@ from scipy import sparse
 from hyperlabel.solvers._compile import check_rows, compiled
 from hyperlabel.solvers.arrays import row_blocks
 
+# What a float32 product of two values below 1e10 can lose where it, or one of them, is subnormal; and again
+# in the bound it is compared with.
+_UNDERFLOW = 8 * 1e10 * 2.0**-149
+
 
 @dataclass(frozen=True)
 class Nearest:
@@ -104,8 +108,10 @@ def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, found: Nearest
     X = T if same else np.ascontiguousarray(X, dtype=np.float64)
     center = T.mean(axis=0)
     rough, norms = _centered(T, center, np.float32)  # centred: small norms, small rounding errors
-    if norms.max(initial=0.0) > 1e30:
+    lost = T.shape[1] * _UNDERFLOW
+    if not 1e-20 < norms.max(initial=0.0) < 1e20:  # float32 products would vanish or overflow
         rough, norms = _centered(T, center, np.float64)
+        lost = 0.0
     for rows in row_blocks(X.shape[0], rough.itemsize * T.shape[0]):
         if same and len(X) == rows.stop - rows.start:
             x_norms, product = norms, rough @ rough.T  # a symmetric product costs half
@@ -113,7 +119,7 @@ def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, found: Nearest
             moved, x_norms = _centered(X[rows], center, rough.dtype)
             product = moved @ rough.T
         some = Nearest(found.index[rows], found.distance[rows])
-        _refine_dense(X[rows], T, product, x_norms, norms, skip[rows], some.index, some.distance)
+        _refine_dense(X[rows], T, product, x_norms, norms, lost, skip[rows], some.index, some.distance)
 
 
 def _centered(X: np.ndarray, center: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -188,7 +194,7 @@ def _squared_distance(x, t):
 
 
 @compiled
-def _refine_dense(X, T, product, x_norms, norms, skip, index, distance):
+def _refine_dense(X, T, product, x_norms, norms, lost, skip, index, distance):
     """Keep rows whose lower bound is within the k-th smallest upper bound; measure those exactly."""
     n, d = T.shape
     k = index.shape[1]
@@ -205,7 +211,7 @@ def _refine_dense(X, T, product, x_norms, norms, skip, index, distance):
         for j in range(n):
             if bound[j] < upper[k - 1]:
                 _insert(bound[j], j, upper_index, upper)
-        limit = upper[k - 1] + 2.0 * unit * x_norms[i]
+        limit = upper[k - 1] + 2.0 * unit * x_norms[i] + lost
         for j in range(n):
             if bound[j] - slack[j] <= limit:
                 exact = _squared_distance(X[i], T[j])

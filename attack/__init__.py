@@ -1,0 +1,1 @@
+"""Attacks on everything hyperlabel reads: `make attack`, see docs/reliability.md."""

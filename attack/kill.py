@@ -1,0 +1,177 @@
+"""Kill −9 at random moments: `python -m attack.kill --kills 200`.
+
+Files are the old or the new ones, whole; fits and suites that were killed end in equal bits.
+
+Children are forked from this process, which has no threads, so that a kill costs no imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from click.testing import CliRunner
+
+import hyperlabel
+from hyperlabel import outofcore
+from hyperlabel.cli import main as cli
+from hyperlabel.datasets import Dataset, make_multilabel
+from hyperlabel.experiments import Method, Protocol, Splits, Store, run
+
+Job = tuple[Callable[[], None], Callable[[], None]]
+
+
+def forked(work: Callable[[], None], seconds: float | None) -> bool:
+    """Do the work in a child, killed after so many seconds; say whether the kill came first."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if not os.WIFSIGNALED(status) and status:
+        raise SystemExit("The work itself failed; see above.")
+    return os.WIFSIGNALED(status)
+
+
+def saving(folder: Path) -> Job:
+    """Models of a few megabytes in turn: the file holds one of them, whole."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 300)), rng.integers(0, 2, size=(40, 50))
+    models = [hyperlabel.BinaryRelevance(alpha=alpha).fit(X, Y) for alpha in (1.0, 2.0)]
+    path = folder / "m.hyper"
+    hyperlabel.save(models[0], path)
+
+    def work() -> None:
+        for model in models[::-1] * 3:
+            hyperlabel.save(model, path)
+
+    def check() -> None:
+        assert hyperlabel.load(path).alpha in (1.0, 2.0)
+        hyperlabel.save(models[0], path)
+        assert [found.name for found in folder.iterdir()] == ["m.hyper"], "a leftover stayed"
+
+    return work, check
+
+
+def updating(folder: Path) -> Job:
+    """`hyperlabel update` in place: the model has its old rows or the new ones too."""
+    data = make_multilabel(60, 5, 3, random_state=0)
+    path, new = folder / "m.hyper", folder / "new.npz"
+    data.save(new)
+
+    def command(*arguments: str) -> None:
+        done = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+
+    command("fit", str(new), "-o", str(path), "--method", "ridge")
+    before = path.read_bytes()
+
+    def work() -> None:
+        command("update", str(path), str(new))
+
+    def check() -> None:
+        changed = path.read_bytes() != before
+        hyperlabel.load(path)
+        if changed:
+            path.write_bytes(before)
+
+    return work, check
+
+
+def summing(folder: Path) -> Job:
+    """A fit in blocks that goes on where it was killed: the same bits as one that was left alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 60))
+    Y = (X[:, :4] + rng.normal(size=(6000, 4)) > 0).astype(int)
+    chunks = [(X[i : i + 200], Y[i : i + 200]) for i in range(0, 6000, 200)]
+    expected = outofcore.fit(hyperlabel.PLST(2), chunks).coef_
+    path = folder / "half.npz"
+
+    def work() -> None:
+        model = outofcore.fit(hyperlabel.PLST(2), chunks, checkpoint=path, checkpoint_seconds=0.0)
+        assert np.array_equal(model.coef_, expected)
+
+    def check() -> None:
+        if random.random() < 0.3:  # most go on from kill to kill
+            forked(work, None)
+
+    return work, check
+
+
+def comparing(folder: Path) -> Job:
+    """A suite of cells: whatever was finished is there, and the table ends in equal bytes."""
+    X, Y = (
+        np.random.default_rng(0).normal(size=(80, 6)),
+        np.random.default_rng(1).integers(0, 2, size=(80, 4)),
+    )
+    methods = [Method("ridge", hyperlabel.BinaryRelevance(), {"alpha": [0.1, 10.0]})]
+    protocol = Protocol("small", [Dataset(X, Y, name="made")], methods, Splits("random", 6, train_size=50))
+    path = folder / "r.sqlite"
+
+    def compute(name: Path) -> str:
+        with Store(name) as store:
+            run(protocol.cells(), store, protocol.name)
+            return store.table("small")
+
+    expected = compute(folder / "whole.sqlite")
+
+    def work() -> None:
+        assert compute(path) == expected
+
+    def check() -> None:
+        if random.random() < 0.3:
+            forked(work, None)
+            for left in folder.glob("r.sqlite*"):
+                left.unlink()
+
+    return work, check
+
+
+JOBS: dict[str, Callable[[Path], Job]] = {
+    "save": saving,
+    "update": updating,
+    "out-of-core": summing,
+    "compare": comparing,
+}
+
+
+def kill() -> int:
+    parser = argparse.ArgumentParser(prog="python -m attack.kill", description=__doc__)
+    parser.add_argument("--kills", type=int, default=20, help="of each kind of work")
+    parser.add_argument("--work", nargs="+", default=list(JOBS), choices=list(JOBS))
+    options = parser.parse_args()
+    for name in options.work:
+        with tempfile.TemporaryDirectory() as folder:
+            work, check = JOBS[name](Path(folder))
+            forked(work, None)
+            check()
+            start = time.perf_counter()
+            forked(work, None)
+            check()
+            whole, killed = time.perf_counter() - start, 0
+            while killed < options.kills:
+                killed += forked(work, random.uniform(0.0, whole))
+                check()
+            forked(work, None)
+            check()
+        print(f"{name}: {killed} kills, every file whole, every result equal", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(kill())

@@ -1,0 +1,133 @@
+"""Plant ten faults, one at a time, in a copy of the source, and see whether the attack finds them.
+
+`python -m attack.planted --seconds 30` prints a line per fault and fails below nine of ten: an attack
+that misses what is known to be there may claim nothing about what is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+NEEDED = 9
+
+# What goes wrong, the file, what stands there, what stands there instead, the targets that read it.
+FAULTS = [
+    (
+        "the fast parser takes 1e1 for a label",
+        "datasets/_row_blocks.py",
+        "        and bool(words.only_digits()[~is_value].all())\n",
+        "",
+        ("svm", "xmc"),
+    ),
+    (
+        "damaged gzip data ends in zlib's own error",
+        "datasets/_lines.py",
+        "except (EOFError, zlib.error, gzip.BadGzipFile) as error:",
+        "except EOFError as error:",
+        ("gz",),
+    ),
+    (
+        "a line is cut where a block ends",
+        "datasets/_lines.py",
+        'self._rest.rfind(b"\\n") + 1',
+        'self._rest.rfind(b" ") + 1',
+        ("svm", "xmc", "arff"),
+    ),
+    (
+        "damaged archives end in the errors of zipfile",
+        "datasets/npz.py",
+        "except Exception as error:",
+        "except ValueError as error:",
+        ("npz",),
+    ),
+    (
+        "document types of XML are let in",
+        "datasets/_mulan.py",
+        "    parser.StartDoctypeDeclHandler = document_type\n",
+        "",
+        ("xml",),
+    ),
+    (
+        "numbers of tables lose half their digits",
+        "datasets/table_columns.py",
+        'float("nan") if text.lower() in _MISSING else to_number(text)',
+        'float("nan") if text.lower() in _MISSING else float(np.float32(to_number(text)))',
+        ("csv", "csv-peer"),
+    ),
+    (
+        "a label of a sparse ARFF row is dropped when it comes first",
+        "datasets/_arff_rows.py",
+        "    raw = sparse.csr_array((values, indices, indptr), shape=(len(pairs), width))\n",
+        "    raw = sparse.csr_array((values * (indices > 0), indices, indptr), shape=(len(pairs), width))\n",
+        ("arff", "arff-peer"),
+    ),
+    (
+        "a model file leads numpy outside the state of its generator",
+        "persistence/_nodes.py",
+        "if not 0 <= position <= 624 or has_gauss not in (0, 1):",
+        "if has_gauss not in (0, 1):",
+        ("forged",),
+    ),
+    (
+        "a changed checkpoint is gone on from",
+        "outofcore/_checkpoint.py",
+        'if head["content"] != _digest(arrays):',
+        'if head["content"] == "":',
+        ("checkpoint",),
+    ),
+    (
+        "texts of a damaged results file end in json's own error",
+        "experiments/store.py",
+        "except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:",
+        "except OverflowError as error:",
+        ("store",),
+    ),
+]
+
+
+def plant(source: Path, file: str, old: str, new: str) -> None:
+    """Replace a passage that must be there exactly once."""
+    path = source / "hyperlabel" / file
+    text = path.read_text(encoding="utf-8")
+    if text.count(old) != 1:
+        raise SystemExit(f"{file} holds {old.strip()!r} {text.count(old)} times: plant the fault anew.")
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def attack(source: Path, folder: Path, seconds: float, targets: tuple[str, ...]) -> bool:
+    """Attack a copy of the source; say whether anything was found."""
+    command = [sys.executable, "-m", "attack", "--seconds", str(seconds), "--seed", "1"]
+    command += ["--keep", str(folder / "kept"), "--targets", *targets]
+    environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if "executions in" not in done.stdout:
+        raise SystemExit(done.stdout + done.stderr)
+    return done.returncode == 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m attack.planted", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=30.0, help="for each fault")
+    seconds = parser.parse_args().seconds
+    found = 0
+    for what, file, old, new, targets in FAULTS:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "src")
+            shutil.copytree(ROOT / "src" / "hyperlabel", source / "hyperlabel")
+            plant(source, file, old, new)
+            caught = attack(source, Path(folder), seconds, targets)
+        found += caught
+        print(f"{'found ' if caught else 'MISSED'}  {what}", flush=True)
+    print(f"{found} of {len(FAULTS)} planted faults found")
+    return int(found < NEEDED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

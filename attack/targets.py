@@ -1,0 +1,432 @@
+"""What is attacked: how its files are made, which error is its own, and what must hold when it reads one."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import gzip
+import hashlib
+import io
+import json
+import random
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+import hyperlabel
+from attack import grammar, peers
+from attack.mutate import damage
+from hyperlabel import datasets, outofcore
+from hyperlabel.datasets import DataError, Dataset, _lines, read_data, read_mulan_xml
+from hyperlabel.datasets._dataset import stack
+from hyperlabel.experiments.store import Store, StoreError
+from hyperlabel.outofcore._checkpoint import Checkpoint, CheckpointError, State, write_arrays
+from hyperlabel.persistence import ModelFileError, describe
+
+
+class Wrong(AssertionError):
+    """An attack got through: what was read is not what was written."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of file: `make` draws one, `check` reads it and raises `own`, nothing, or a finding."""
+
+    name: str
+    ending: str
+    own: type[Exception]
+    make: Callable[[random.Random], bytes]
+    check: Callable[[Path], None]
+
+
+def same(a: Dataset, b: Dataset) -> bool:
+    """Say whether two data sets are equal to the bit."""
+
+    def equal(one: Any, other: Any) -> bool:
+        if sparse.issparse(one) or sparse.issparse(other):
+            one, other = sparse.csr_array(one), sparse.csr_array(other)
+            if one.shape != other.shape or not np.array_equal(one.indptr, other.indptr):
+                return False
+            return np.array_equal(one.indices, other.indices) and equal(one.data, other.data)
+        if one is None or other is None:
+            return one is other
+        one, other = np.asarray(one), np.asarray(other)
+        if one.shape != other.shape or one.dtype.kind != other.dtype.kind:
+            return False
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fcmM"))
+
+    parts = ("X", "Y", "groups", "time", "text")
+    return all(equal(getattr(a, part), getattr(b, part)) for part in parts) and list(a.label_names) == list(
+        b.label_names
+    )
+
+
+def answer(read: Callable[[], Dataset]) -> Dataset | DataError:
+    """Return the data, or the refusal."""
+    try:
+        return read()
+    except DataError as error:
+        return error
+
+
+# -- readers ----------------------------------------------------------------------------------------------
+
+TABLE = {"labels": ["y", "z"], "features": ["a", "b"], "text": "t", "group": "g", "time": "w"}
+
+
+def text_reader(options: dict[str, Any], comment: bytes | None) -> Callable[[Path], None]:
+    """Read; then in chunks of two rows, and with a comment (which takes the careful parser): the same."""
+
+    def check(path: Path) -> None:
+        whole = answer(lambda: read_data(path, **options))
+        if isinstance(whole, DataError) and not str(whole).startswith(path.name):
+            raise Wrong(f"the refusal does not name the file: {whole}")
+        if isinstance(whole, Dataset):
+            with small_blocks():
+                parts = list(datasets.iter_data(path, chunk_rows=2, **options))
+            if parts and not same(whole, stack(iter(parts), name="x")):
+                raise Wrong("chunks differ from the whole")
+        raw = path.read_bytes()
+        if comment is not None and raw.strip() and b"\r" not in raw and raw[:2] != b"\x1f\x8b":
+            path.write_bytes(raw + (b"" if raw.endswith(b"\n") else b"\n") + comment)
+            careful = answer(lambda: read_data(path, **options))
+            path.write_bytes(raw)
+            if isinstance(whole, Dataset) != isinstance(careful, Dataset):
+                raise Wrong(f"a comment decides whether a file is read: {whole} and {careful}")
+            if isinstance(whole, Dataset) and not same(whole, careful):
+                raise Wrong("a comment changes what is read")
+        if isinstance(whole, DataError):
+            raise whole
+
+    return check
+
+
+@contextlib.contextmanager
+def small_blocks() -> Iterator[None]:
+    """Cut files into blocks of a few bytes, as large files are cut into large ones."""
+    _lines.BLOCK_BYTES, before = 16, _lines.BLOCK_BYTES
+    try:
+        yield
+    finally:
+        _lines.BLOCK_BYTES = before
+
+
+def read_xml(path: Path) -> None:
+    names = read_mulan_xml(path)
+    if not all(isinstance(name, str) for name in names):
+        raise Wrong("a label is no text")
+    raw = path.read_bytes()
+    if b"<!DOCTYPE" in raw and b"<!--" not in raw and b"CDATA" not in raw:
+        raise Wrong("a document type was accepted")
+
+
+def read_npz(path: Path) -> None:
+    data = datasets.load_npz(path)
+    if data.X.shape[0] != data.Y.shape[0] or len(data.label_names) != data.Y.shape[1]:
+        raise Wrong("parts of different sizes")
+    if sparse.issparse(data.X):
+        data.X.check_format(full_check=True)
+    data.Y.check_format(full_check=True)
+
+
+def mutated(make: Callable[[random.Random], bytes], keep: float = 0.1) -> Callable[[random.Random], bytes]:
+    """Draw a valid file, and nine times in ten damage it."""
+    return lambda rng: make(rng) if rng.random() < keep else damage(make(rng), rng)
+
+
+def npz(rng: random.Random) -> bytes:
+    found, out = grammar.arrays(rng), io.BytesIO()
+    if rng.random() < 0.5:  # nonsense in a file that is whole
+        name = rng.choice(list(found))
+        found[name] = _odd(found[name], rng)
+    (np.savez if rng.random() < 0.7 else np.savez_compressed)(out, **found)
+    return out.getvalue() if rng.random() < 0.5 else damage(out.getvalue(), rng)
+
+
+def _odd(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Return an array of another size, type, shape or content."""
+    flat = array.ravel().copy()
+    kind = rng.randrange(8)
+    if kind == 0:
+        return flat[: rng.randrange(len(flat) + 1)]
+    if kind == 1:
+        kinds = ("U2", "S3") if array.dtype.kind in "US" else ("c16", "S3", "U2", "?", "i1", "M8[s]", "f2")
+        with np.errstate(all="ignore"):
+            return array.astype(rng.choice(kinds), casting="unsafe")
+    if kind == 2:
+        return array[..., None]
+    if kind == 3 and flat.dtype.kind in "fiu" and len(flat):
+        with np.errstate(invalid="ignore"):
+            flat[rng.randrange(len(flat))] = np.int64(rng.choice((-1, 2**31 - 1, 7, 100))).astype(flat.dtype)
+        return flat.reshape(array.shape)
+    if kind == 4 and flat.dtype.kind == "f" and len(flat):
+        flat[rng.randrange(len(flat))] = rng.choice((np.nan, np.inf, np.finfo(flat.dtype).max))
+        return flat.reshape(array.shape)
+    if kind == 5:
+        return np.asarray(rng.choice((2**40, -1, 0.5)))
+    return np.concatenate([flat, flat]) if kind == 6 else flat[::-1].reshape(array.shape)
+
+
+@functools.cache
+def _parquet_seeds() -> list[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    found, rng = [], random.Random(0)
+    for _ in range(8):
+        out = io.BytesIO()
+        pq.write_table(
+            pa.Table.from_pylist(grammar.table_rows(rng)), out, compression=rng.choice(("NONE", "snappy"))
+        )
+        found.append(out.getvalue())
+    return found
+
+
+# -- model files ------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _rows() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(30, 4)), (rng.random((30, 3)) < 0.4).astype(int)
+
+
+@functools.cache
+def _models() -> list[tuple[bytes, Any]]:
+    X, Y = _rows()
+    texts = [" ".join(f"w{int(v)}" for v in np.abs(10 * row)) for row in X]
+    fitted = [
+        (hyperlabel.BinaryRelevance().fit(X, Y), X),
+        (hyperlabel.PLST(2).fit(X, Y), X),
+        (hyperlabel.MLkNN(3).fit(X, Y), X),
+        (hyperlabel.RankSVM().fit(X, Y), X),
+        (hyperlabel.HypergraphSpectral(n_components=2).fit(X, Y), X),
+        (hyperlabel.ThresholdTuner(hyperlabel.BinaryRelevance()).fit(X, Y), X),
+        (DummyClassifier(strategy="uniform", random_state=np.random.RandomState(0)).fit(X, Y), X),
+        (make_pipeline(TfidfVectorizer(), hyperlabel.BinaryRelevance()).fit(texts, Y), texts),
+        (hyperlabel.Moments.from_rows(X, Y), None),
+    ]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.hyper")
+        for number, (model, rows) in enumerate(fitted):
+            hyperlabel.save(model, path, X=rows, metadata={"seed": number})
+            found.append((path.read_bytes(), rows))
+    return found
+
+
+def _said(model: Any, rows: Any) -> Any:
+    method = "decision_function" if hasattr(model, "decision_function") else "transform"
+    return None if rows is None or isinstance(model, DummyClassifier) else getattr(model, method)(rows)
+
+
+@functools.cache
+def _expected(number: int) -> Any:
+    raw, rows = _models()[number]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.hyper")
+        path.write_bytes(raw)
+        return _said(hyperlabel.load(path), rows)
+
+
+def load_damaged(path: Path) -> None:
+    """Bytes were changed, checksums were not: refused, or the same model."""
+    model = hyperlabel.load(path)
+    number = describe(path)["metadata"]["seed"]
+    said, expected = _said(model, _models()[number][1]), _expected(number)
+    if said is not None and not np.array_equal(said, expected):
+        raise Wrong("a damaged model file gave another model")
+
+
+def load_forged(path: Path) -> None:
+    """Nonsense with checksums that fit: refused, or a model that harms nobody."""
+    model = hyperlabel.load(path)
+    with contextlib.suppress(Exception):
+        model.predict(_rows()[0])
+
+
+def _places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        found.append((node, key))
+        if isinstance(node[key], (dict, list)):
+            _places(node[key], found)
+    return found
+
+
+def forged(rng: random.Random) -> bytes:
+    """Change a node of the description or an array, and make the checksums fit."""
+    with zipfile.ZipFile(io.BytesIO(rng.choice(_models())[0])) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(content["model.json"])
+    values = [None, -1, 10**12, 0.5, True, "cosine", [], {}, {"kind": "same", "id": 0}]
+    values += [{"kind": "float", "value": "nan"}, [0, 1], "arrays/0.npy", 624, -(10**9)]
+    if rng.random() < 0.6:
+        for _ in range(rng.choice((1, 1, 2))):
+            places = _places(manifest["model"], [])
+            node, key = rng.choice(places)
+            node[key] = copy.deepcopy(rng.choice((*values, rng.choice(places)[0])))
+    else:
+        name = rng.choice(list(manifest["arrays"]))
+        array = np.load(io.BytesIO(content[name]))
+        out = io.BytesIO()
+        np.save(out, _odd(array, rng))
+        content[name] = out.getvalue() if rng.random() < 0.7 else damage(content[name], rng)
+        manifest["arrays"][name] = hashlib.sha256(content[name]).hexdigest()
+    content["model.json"] = json.dumps(manifest).encode()
+    content["model.sha256"] = hashlib.sha256(content["model.json"]).hexdigest().encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, value in content.items():
+            archive.writestr(name, value)
+    return out.getvalue()
+
+
+# -- checkpoints and stores -------------------------------------------------------------------------------
+
+
+def _chunks() -> list[tuple[np.ndarray, np.ndarray]]:
+    X, Y = _rows()
+    return [(X[:10], Y[:10]), (X[10:20], Y[10:20]), (X[20:], Y[20:])]
+
+
+class _Stop(Exception):
+    pass
+
+
+@functools.cache
+def _checkpoint_seed() -> bytes:
+    """Return the checkpoint of a fit that was stopped after its second chunk."""
+    kept: list[bytes] = []
+    real = Checkpoint.save
+
+    def save(self: Checkpoint, state: State) -> None:
+        real(self, state)
+        kept.append(self.path.read_bytes())
+
+    Checkpoint.save = save  # type: ignore[method-assign]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            model = hyperlabel.BinaryRelevance()
+            outofcore.fit(model, _chunks(), checkpoint=Path(folder, "c"), checkpoint_seconds=0.0)
+    finally:
+        Checkpoint.save = real  # type: ignore[method-assign]
+    return kept[1]
+
+
+def checkpoint(rng: random.Random) -> bytes:
+    raw = _checkpoint_seed()
+    if rng.random() < 0.5:
+        return damage(raw, rng)
+    with np.load(io.BytesIO(raw)) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    name = rng.choice(list(arrays))
+    if name == "state":
+        arrays[name] = np.asarray(damage(str(arrays[name]).encode(), rng).decode("latin-1"))
+    elif rng.random() < 0.2:
+        del arrays[name]
+    else:
+        arrays[name] = _odd(arrays[name], rng)
+    with tempfile.TemporaryDirectory() as folder:
+        write_arrays(Path(folder, "c"), arrays)
+        return Path(folder, "c").read_bytes()
+
+
+@functools.cache
+def _coef() -> np.ndarray:
+    return outofcore.fit(hyperlabel.BinaryRelevance(), _chunks()).coef_
+
+
+def resume(path: Path) -> None:
+    model = outofcore.fit(hyperlabel.BinaryRelevance(), _chunks(), checkpoint=path, checkpoint_seconds=1e9)
+    if not np.array_equal(model.coef_, _coef()):
+        raise Wrong("a damaged checkpoint gave another model")
+
+
+@functools.cache
+def _store_seed() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "s.sqlite")
+        with Store(path) as store:
+            store.begin("suite", {"data": ["d"]}, ["c0", "c1", "c2"], "a command")
+            for i in range(3):
+                values = [("ridge", "f1", float(j), j / 7) for j in range(4)]
+                store.write(f"c{i}", {"fold": i}, values, cost={"fit_seconds": 0.1}, details={"alpha": 1.0})
+            store.put_artifact("suite", "portrait", {"rows": 3})
+        return path.read_bytes()
+
+
+def read_store(path: Path) -> None:
+    with Store(path) as store:
+        store.finished(["c0"])
+        for name in store.suites():
+            store.suite(name)
+            for cell in store.cells(name):
+                json.dumps(cell["spec"])
+            sum(value["value"] for value in store.values(name))
+            store.table(name)
+            store.artifact(name, "portrait")
+        store.write("new", {"fold": 9}, [("ridge", "f1", None, 0.5)])
+
+
+def gz(rng: random.Random) -> bytes:
+    raw = gzip.compress(mutated(grammar.svm)(rng), 1, mtime=0)
+    return raw if rng.random() < 0.3 else damage(raw, rng)
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target(
+            "arff", ".arff", DataError, mutated(grammar.arff), text_reader({"nominal": "onehot"}, b"% c\n")
+        ),
+        Target("svm", ".svm", DataError, mutated(grammar.svm), text_reader({}, b"# c\n")),
+        Target("xmc", ".xmc", DataError, mutated(grammar.xmc), text_reader({}, None)),
+        Target("gz", ".svm.gz", DataError, gz, text_reader({}, None)),
+        Target("csv", ".csv", DataError, mutated(grammar.csv), text_reader(TABLE, None)),
+        Target("csv-list", ".csv", DataError, mutated(grammar.csv), text_reader({"label_column": "t"}, None)),
+        Target("jsonl", ".jsonl", DataError, mutated(grammar.jsonl), text_reader(TABLE, None)),
+        Target(
+            "parquet",
+            ".parquet",
+            DataError,
+            lambda rng: damage(rng.choice(_parquet_seeds()), rng),
+            text_reader(TABLE, None),
+        ),
+        Target("xml", ".xml", DataError, mutated(grammar.xml), read_xml),
+        Target("npz", ".npz", DataError, npz, read_npz),
+        Target(
+            "model", ".hyper", ModelFileError, lambda rng: damage(rng.choice(_models())[0], rng), load_damaged
+        ),
+        Target("forged", ".hyper", ModelFileError, forged, load_forged),
+        Target("checkpoint", ".npz", CheckpointError, checkpoint, resume),
+        Target("store", ".sqlite", StoreError, lambda rng: damage(_store_seed(), rng), read_store),
+        Target("arff-peer", ".arff", DataError, peers.make_arff, peers.check_arff),
+        Target("svm-peer", ".svm", DataError, peers.make_svm, peers.check_svm),
+        Target("csv-peer", ".csv", DataError, peers.make_csv, peers.check_csv),
+        Target("parquet-peer", ".parquet", DataError, peers.make_parquet, peers.check_parquet),
+    )
+}
+# How often each is drawn: a parser of text takes a tenth of the time of a model.
+WEIGHTS = {"arff": 6, "svm": 6, "xmc": 5, "gz": 3, "csv": 4, "csv-list": 4, "jsonl": 4, "xml": 3, "npz": 4}
+
+
+def run(target: Target, path: Path) -> str:
+    """Attack once: return "read" or "refused"; a finding is whatever else is raised."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            target.check(path)
+        except target.own:
+            return "refused"
+    return "read"
