@@ -26,6 +26,7 @@ from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, mix_both
 from hyperlabel.solvers.eigen import Gram, fix_signs
+from hyperlabel.solvers.evidence import degrees, krylov_alpha
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.ridge import (
     CrossPath,
@@ -51,12 +52,21 @@ class Posed:
         See the module docstring.
     moments : Moments or None
         Sums over all rows, where they were taken to be kept.
+    nu : float
+        Degrees of freedom of the evidence.
     """
 
     path: Path
     right: np.ndarray
     gram: np.ndarray
     moments: Moments | None = None
+    nu: float = 0.0
+
+    @cached_property
+    def alpha(self) -> float:
+        """λ of the largest evidence of the factor (see `solvers.evidence`)."""
+        path: Any = self.path
+        return path.choose(float(np.trace(mix_both(self.gram, self.right))), self.nu, self.right)
 
     @cached_property
     def factor_gram(self) -> Gram:
@@ -98,7 +108,8 @@ def pose(
     base, right, gram
         The factor; see the module docstring.
     alphas : sequence of float or None
-        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve.
+        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve; none at all
+        (an empty sequence) for that of the largest evidence, `Posed.alpha`.
     solver : str, default="auto"
         A route of `solve_ridge`, "factored" for any that does not iterate, or "kernel".
     known : Moments, default=None
@@ -110,32 +121,41 @@ def pose(
         Of `solve_ridge`.
     """
     n, d = X.shape
+    nu, smallest = degrees(n, n), min(alphas or (), default=1.0)
     if solver == "kernel":
-        return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram)
+        return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram, nu=nu)
     small = "gram" if d <= n else "samples"
     route = choose_route(X) if solver == "auto" else small if solver == "factored" else solver
     free = solver == "auto" or (solver == "factored" and route == choose_route(X))
     if keep is not None and d <= min(KEEP_SUMS, n) and (alphas is None or route == "gram"):
         moments = Moments.from_rows(X, keep, with_ff=True)
         path = _path_of_sums(moments, base.shape[1], alphas)
-        if alphas is not None and free and min(alphas) <= 0 and not path.resolves_zero:
+        if alphas is not None and free and smallest <= 0 and not path.resolves_zero:
             path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
-        return Posed(path, right, gram, moments)
+        return Posed(path, right, gram, moments, nu)
+    if alphas is not None and not alphas and route == "krylov":
+        factor = base @ right if right.ndim == 2 else base.multiply(right).tocsr()
+        chosen_alpha = krylov_alpha(X, factor)
+        path = solve_ridge(X, base, alphas=(chosen_alpha,), solver="krylov", **options)
+        posed = Posed(path, right, gram, nu=nu)
+        posed.__dict__["alpha"] = chosen_alpha
+        return posed
     if alphas is None:
         path = CrossPath.from_rows(X, base)
-    elif known is None or (free and min(alphas) <= 0):
+    elif known is None or (free and smallest <= 0):
         chosen: Any = "auto" if free else route
         path = solve_ridge(X, base, alphas=alphas, solver=chosen, **options)
     else:
         total = np.asarray(base.sum(axis=0)).ravel()
         xf = dense(base.T @ X).T - np.outer(known.shift, total)
         path = RidgePath(replace(known, xf=xf, f_sum=total, ff=None), alphas=alphas)
-    return Posed(path, right, gram)
+    return Posed(path, right, gram, nu=nu)
 
 
 def pose_sums(moments: Moments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
     """Pose the problem on sums over the base (and other columns behind it)."""
-    return Posed(_path_of_sums(moments, len(gram), alphas), right, gram)
+    nu = degrees(moments.weight, moments.n)
+    return Posed(_path_of_sums(moments, len(gram), alphas), right, gram, nu=nu)
 
 
 def _path_of_sums(moments: Moments, q: int, alphas: Sequence[float] | None) -> Any:
