@@ -1,8 +1,8 @@
 """Calibrated probabilities against the scores themselves: calibration error on all real sets.
 
 ``python -m benchmarks.probabilities [SET …]``. Predictions of ten folds are pooled, so that the error of a
-bin rests on all rows; uncalibrated is (score + 1)/2, cut to 0 and 1. The last column is the error that perfectly
-honest probabilities would show by chance with so many rows (labels drawn from the calibrated ones).
+bin rests on all rows; uncalibrated is (score + 1)/2, cut to 0 and 1. The last column is the error that
+perfectly honest probabilities would show by chance with so many rows (labels drawn from the calibrated ones).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """The server, as Annif's clients see it, and as an attacker does."""
 
-
 from __future__ import annotations
 
 import json
