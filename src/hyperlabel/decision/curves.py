@@ -1,8 +1,8 @@
 """Probabilities of many labels at once: for each the curve that predicts held-out rows best.
 
-Every label starts from a sigmoid whose slope is drawn to that of all labels when positives are few. Labels with
-enough of them may take a beta curve or a rising step curve instead, if its log loss on held-out rows is lower
-by more than a standard error. All of that is read off one histogram of each label's scores.
+Every label starts from a sigmoid whose slope is drawn to that of all labels when positives are few. Labels
+with enough of them may take a beta curve or a rising step curve instead, if its log loss on held-out rows is
+lower by more than a standard error. All of that is read off one histogram of each label's scores.
 
 Notation
 --------
@@ -141,7 +141,7 @@ class _Histogram:
         weight = np.ones(n) if sample_weight is None else sample_weight
         mean, spread = scores.mean(axis=0), scores.std(axis=0)
         spread = np.where(spread > 0, spread, 1.0)
-        fold = np.random.default_rng(0).integers(N_FOLDS, size=n)
+        fold = np.random.default_rng(0).permutation(np.arange(n) % N_FOLDS)
         shape = (N_FOLDS, k, N_BINS)
         rows, on = np.zeros(shape), np.zeros(shape)
         scale = N_BINS / (2 * REACH)
@@ -166,9 +166,8 @@ def _shrunk(found: Sigmoid, hist: _Histogram) -> Sigmoid:
         return found
     shared = np.average(found.slope * hist.spread, weights=positives) / hist.spread
     slope = (positives * found.slope + SHRINKAGE * shared) / (positives + SHRINKAGE)
-    intercept = found.intercept + (found.slope - slope) * (hist.middle * on).sum(axis=1) / np.maximum(
-        positives, 1
-    )
+    typical = (hist.middle * on).sum(axis=1) / np.maximum(positives, 1)
+    intercept = found.intercept + (found.slope - slope) * typical
     target = np.clip(positives, 0.5, n - 0.5)
     for _ in range(50):
         p = expit(hist.middle * slope[:, None] + intercept[:, None])

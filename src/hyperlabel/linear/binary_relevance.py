@@ -50,6 +50,7 @@ from hyperlabel.moments.cross_validate import (
 from hyperlabel.moments.decided import CUT, Auto, cut_beside, decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import MomentsModel
+from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.operators import weighted_mean
@@ -63,7 +64,13 @@ def _estimators_have(name: str) -> Any:
     return check
 
 
-class BinaryRelevance(MultiLabelClassifier, MomentsModel):
+def _has_probabilities(self: Any) -> bool:
+    if self.estimator is not None:
+        return hasattr(self.estimator, "predict_proba")
+    return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
+
+
+class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
     With ``estimator=None`` every label j is a ridge regression on targets ±1,
@@ -220,6 +227,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         self : BinaryRelevance
         """
         y, unknown = split_unknown(y)
+        self._drop_curves()
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
         if unknown is not None:
@@ -238,7 +246,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         else:
             self._fit_each(X, Y, weights, fit_params, unknown)
             if self.cv is not None:
-                self._keep_cv(self._refit_folds(X, Y, weights, groups, fit_params))
+                self._keep_cv(self._refit_folds(X, Y, weights, groups, fit_params), Y, weights)
         return self
 
     @available_if(lambda self: self.estimator is None)
@@ -262,9 +270,13 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         """
         return self._partial_fit(X, y, classes, sample_weight)
 
-    @available_if(_estimators_have("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each label, n×k (both classes as columns for a 1-D binary y).
+
+        Of the estimators of the labels if one is given; of the shared ridge where `cv` gave it out-of-fold
+        scores of several labels, calibrated on those (`predict` cuts the scores instead). They are kept
+        when rows and labels come and go.
 
         Parameters
         ----------
@@ -275,6 +287,8 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         -------
         p : ndarray of shape (n_samples, n_labels)
         """
+        if self.estimator is None:
+            return super().predict_proba(X)
         X = self._check_predict(X)
         p = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
         for j, model in enumerate(self.estimators_):
@@ -321,7 +335,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
             found, total = cross_validate_ridge(
                 X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, cut
             )
-            self._keep_cv(found)
+            self._keep_cv(found, Y, weights)
             self.alpha_ = alphas[found.best]
             if total is not None:  # cross-validation has summed all rows already
                 self.moments_ = total
@@ -342,8 +356,10 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
             return None
         return get_scorer(self.scoring or "label_ranking_average_precision")
 
-    def _keep_cv(self, found: FreeCV) -> None:
+    def _keep_cv(self, found: FreeCV, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         oof = found.oof_scores
+        if self.estimator is None:
+            self._keep_truth(Y, weights)
         if found.results is not None:
             self.cv_results_ = found.results
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof

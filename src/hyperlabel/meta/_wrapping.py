@@ -115,6 +115,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             if getattr(self.estimator, "cv", None) is None:  # we asked for them, not the user
                 self.estimator_.set_params(cv=None)
                 del self.estimator_.oof_scores_
+                self.estimator_._drop_curves()
         else:
             scores = out_of_fold_scores(
                 self.estimator,

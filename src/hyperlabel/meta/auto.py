@@ -28,6 +28,7 @@ from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.statistics import corrected_resampled_t
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.cross_validate import as_indicator
+from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 
 _CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")
@@ -44,7 +45,7 @@ class _Judged:
     seconds: float
 
 
-class AutoMultiLabel(MultiLabelClassifier):
+class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     """Choose among the library's methods and scikit-learn's baselines, with tuned cuts.
 
     Parameters
@@ -234,6 +235,7 @@ class AutoMultiLabel(MultiLabelClassifier):
         scores = np.full(task.Y.shape, np.nan)
         scores[known] = oof
         self.oof_scores_ = scores[:, 0] if self._layout.kind == "binary" else scores
+        self._keep_truth(task.Y)
         self.members_ = [clone(t.model).fit(task.X, task.Y) for t in chosen]
         self._indicator = task.layout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +11,16 @@ from scipy.special import logit
 from hyperlabel._base import shape_probabilities
 from hyperlabel._params import one_of
 from hyperlabel.decision import Isotonic, Sigmoid
+from hyperlabel.decision.curves import Curves
 from hyperlabel.meta._view import View
 from hyperlabel.meta._wrapping import WrappingClassifier
 
-_METHODS: dict[str, Any] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
+_METHODS: dict[str, Any] = {
+    "auto": Curves.fit,
+    "sigmoid": Sigmoid.fit,
+    "isotonic": Isotonic.fit,
+    "beta": partial(Curves.fit, method="beta"),
+}
 
 
 class MultiLabelCalibrator(WrappingClassifier):
@@ -25,7 +32,8 @@ class MultiLabelCalibrator(WrappingClassifier):
 
     - :math:`f_j` is the wrapped estimator's score of label j;
     - :math:`g_j` is a sigmoid :math:`\sigma(a_j f + b_j), a_j \ge 0` (Platt's, all labels in one call),
-      or an isotonic curve, freer but in need of some hundred positives.
+      an isotonic curve, freer but in need of some hundred positives, or a beta curve in between; slopes of
+      rare labels are drawn to the slope of all where the form is chosen.
 
     `predict` says yes where p > ½ and `decision_function` is the log-odds of p. Labels that were constant
     in training get 1/(n+2) or (n+1)/(n+2): as sure as n rows can make one.
@@ -34,8 +42,8 @@ class MultiLabelCalibrator(WrappingClassifier):
     ----------
     estimator : classifier
         Anything with `decision_function` or `predict_proba`.
-    method : {"sigmoid", "isotonic"}, default="sigmoid"
-        The form of :math:`g_j`.
+    method : {"auto", "sigmoid", "isotonic", "beta"}, default="auto"
+        The form of :math:`g_j`; ``"auto"``: for each label the one of lowest log loss on held-out rows.
     cv : None, int, splitter, iterable or "prefit", default=None
         Folds of the out-of-fold scores: None takes the estimator's own (`oof_scores_`) if it has them, or
         5 stratified folds. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
@@ -46,7 +54,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     ----------
     estimator_ : classifier
         Fitted on all rows.
-    calibration_ : Sigmoid or Isotonic
+    calibration_ : Sigmoid, Isotonic or Curves
         The fitted functions, of the labels that vary in training.
     classes_, label_names_ : ndarray
         As in every classifier of the library.
@@ -73,7 +81,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     _rules: ClassVar = {"method": one_of(*_METHODS)}
 
     def __init__(
-        self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, n_jobs: int | None = None
+        self, estimator: Any, *, method: str = "auto", cv: Any = None, n_jobs: int | None = None
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -104,7 +112,7 @@ class MultiLabelCalibrator(WrappingClassifier):
         varies = self._constant == 0
         if varies.any():
             scores, Y, weights, _ = self._honest_scores(X, y, Y, routed)
-            self.calibration_ = _METHODS[self.method].fit(scores[:, varies], Y[:, varies], weights)
+            self.calibration_ = _METHODS[self.method](scores[:, varies], Y[:, varies], weights)
         else:
             self.calibration_ = None
         return self

@@ -22,6 +22,7 @@ from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
 from hyperlabel.moments.decided import is_auto
+from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
 
 
@@ -29,7 +30,7 @@ def _projects(search: Any) -> bool:
     return isinstance(search.estimator, (Projection, ProjectionClassifier))
 
 
-class FreeSearchCV(MultiLabelClassifier):
+class FreeSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
     """Grid search for the ridge family at about the price of one fit, with out-of-fold scores.
 
     Every setting is judged on exactly the scores that refitting it on each training fold would
@@ -109,6 +110,7 @@ class FreeSearchCV(MultiLabelClassifier):
         self.best_params_ = settings[found.best]
         self.best_score_ = float(found.results["mean_test_score"][found.best])
         self.cv_results_ = found.results
+        self._keep_truth(Y)
         oof = found.oof_scores
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
         best = set_free_params(_as_classifier(self.estimator), self.best_params_)

@@ -19,6 +19,7 @@ from hyperlabel._validation import check_targets
 from hyperlabel.decision import proportional_cuts
 from hyperlabel.meta.threshold import ThresholdTuner
 from hyperlabel.moments.model import MomentsModel
+from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 
 
 def walk(model: Any) -> Iterator[Any]:
@@ -173,6 +174,8 @@ def without_training_rows(model: Any, *, sums: bool) -> Any:
     model : estimator
     """
     for part in walk(model):
+        if isinstance(part, OutOfFoldProbabilities):
+            part._drop_rows()  # probabilities stay
         for name in ("oof_scores_", *(() if sums else ("moments_",))):
             if hasattr(part, name):
                 delattr(part, name)

@@ -29,6 +29,7 @@ from hyperlabel._validation import (
     encode_like,
     layout_of_classes,
 )
+from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.leftover import contradiction
 from hyperlabel.solvers.moments import Moments as RowSums
 
@@ -234,6 +235,8 @@ class MomentsModel(ABC):
 
     def _solve_anew(self) -> None:
         """Solve after rows or labels have changed: out-of-fold scores are no longer those of the model."""
+        if isinstance(self, OutOfFoldProbabilities):
+            self._drop_rows()
         for name in ("oof_scores_", "cv_results_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -294,6 +297,9 @@ class MomentsModel(ABC):
         self._set_targets(_with_names(self._layout, names), counts=sums.f_sum, n_rows=sums.weight)
         self.moments_ = sums
         self._solve_anew()
+        if hasattr(self, "calibration_"):
+            places = np.array([*kept, *[-1] * len(add)], dtype=np.int64)
+            self.calibration_: Any = self.calibration_.relabelled(places)
         return self
 
     def _with_label(self, m: RowSums, names: list[str], X: Any, y: Any) -> RowSums:

@@ -1,0 +1,74 @@
+"""Probabilities of classifiers that have out-of-fold scores anyway."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+
+from hyperlabel.decision.curves import Curves
+
+
+def _has_probabilities(self: Any) -> bool:
+    return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
+
+
+class OutOfFoldProbabilities:
+    """Gives a classifier with `oof_scores_` a calibrated `predict_proba`.
+
+    The curves are fitted when they are first asked for, and kept: through rows and labels that come and go
+    they stay as they are, since scores of a model with a few more rows mean nearly the same.
+    """
+
+    oof_scores_: np.ndarray
+    calibration_: Curves
+    _oof_labels: sparse.csr_array
+    _oof_weights: np.ndarray | None
+    _constant: np.ndarray
+    _layout: Any
+
+    def _keep_truth(self, Y: sparse.csr_array, weights: np.ndarray | None = None) -> None:
+        """Remember the labels that belong to `oof_scores_`."""
+        self._drop_curves()
+        if self._layout.kind == "multilabel":  # a 1-D y asks for one class, which scores decide
+            self._oof_labels, self._oof_weights = Y, weights
+
+    def _calibrate(self) -> None:
+        """Fit the curves, if they are not there and can be."""
+        if hasattr(self, "calibration_") or not hasattr(self, "_oof_labels"):
+            return
+        rows = np.flatnonzero(~np.isnan(self.oof_scores_).any(axis=1))
+        weights = None if self._oof_weights is None else self._oof_weights[rows]
+        self.calibration_ = Curves.fit(self.oof_scores_[rows], self._oof_labels[rows], weights)
+
+    def _drop_curves(self) -> None:
+        """Forget the probabilities of an earlier fit."""
+        for name in ("calibration_", "_oof_labels", "_oof_weights"):
+            self.__dict__.pop(name, None)
+
+    def _drop_rows(self) -> None:
+        """Forget what is known row by row; the curves stay."""
+        self._calibrate()
+        for name in ("oof_scores_", "_oof_labels", "_oof_weights"):
+            self.__dict__.pop(name, None)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Calibrated probability of each label, from out-of-fold scores; `predict` cuts the scores instead.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_labels)
+            Strictly inside (0, 1).
+        """
+        self._calibrate()
+        scores = self.decision_function(X)  # type: ignore[attr-defined]
+        tiny = np.finfo(np.float32).eps
+        return np.clip(self.calibration_.probabilities(scores), tiny, 1 - tiny)
