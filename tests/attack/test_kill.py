@@ -1,4 +1,4 @@
-"""A few kills of each kind, in a process of their own; the long run is `python -m attack.kill --kills 200`."""
+"""A few kills of each kind, in a process of their own; the long run: `python -m attack.kill --kills 200`."""
 
 import subprocess
 import sys
