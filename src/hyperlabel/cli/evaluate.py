@@ -47,9 +47,7 @@ _SHOWN = (
 )
 @click.option("--report", "page", help="Also write a page: every cut of every label, the worst rows, a map.")
 @click.option("--json", "as_json", is_flag=True, help="Print every measure as JSON.")
-def evaluate(
-    model: str, data: str, worst: int, table: str | None, page: str | None, as_json: bool
-) -> None:
+def evaluate(model: str, data: str, worst: int, table: str | None, page: str | None, as_json: bool) -> None:
     """Measure MODEL on the labelled rows of DATA (- reads stdin).
 
     Macro averages are means over labels. A label that no row of DATA has counts 0 in them; the value over
@@ -82,7 +80,7 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        table, _ = read_rows(data, file.columns, labelled=True)
+        table = read_rows(data, file.columns, labelled=True)
     Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
     left_out = [name for name in unknown if name in file.columns.left_out]
     if left_out:
