@@ -14,12 +14,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from tests.estimators import CLASSIFIERS
 
-from hyperlabel import BinaryRelevance, ThresholdTuner, explain, out_of_fold_scores
+from hyperlabel import BinaryRelevance, ThresholdTuner, explain
 from hyperlabel._validation import check_targets
 from hyperlabel.model_selection import (
     IterativeStratifiedKFold,
     IterativeStratifiedShuffleSplit,
     iterative_train_test_split,
+    out_of_fold_scores,
 )
 
 NAMES = ["blue", "green", "red"]

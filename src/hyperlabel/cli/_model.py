@@ -134,13 +134,20 @@ def save_model(file: ModelFile, sample: Any = None) -> None:
 # -- reading rows for a model ---------------------------------------------------------------------------
 
 
-def read_rows(
-    source: str, columns: Columns, *, labelled: bool, ids: str | None = None, cells: bool = False
-) -> tuple[Any, dict[str, list[Any]]]:
+def read_rows(source: str, columns: Columns, *, labelled: bool) -> Any:
     """Read rows to predict (labels not needed) or to learn from and judge by (labelled).
 
-    `source` is a file or ``-`` for stdin; `ids` names a column to carry along as `groups`. With `cells`, all
-    columns of a table come along as they stand in the file.
+    `source` is a file or ``-`` for stdin.
+    """
+    return read_with_cells(source, columns, labelled=labelled)[0]
+
+
+def read_with_cells(
+    source: str, columns: Columns, *, labelled: bool = False, ids: str | None = None, cells: bool = False
+) -> tuple[Any, dict[str, list[Any]]]:
+    """Read rows; `ids` names a column to carry along as `groups`.
+
+    With `cells`, all columns of a table come along as they stand in the file.
     """
     with _as_file(source, columns) as path, plain_warnings(), named(path, source):
         data = _read(path, columns, labelled, ids)

@@ -71,7 +71,7 @@ def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tup
             file = open_model(model)
         columns = file.columns
         with step(f"reading {old}"):
-            before, _ = read_rows(old, columns, labelled=_says_labels(old, columns))
+            before = read_rows(old, columns, labelled=_says_labels(old, columns))
     else:
         if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
             reading |= {"labels": ""}  # none
@@ -80,7 +80,7 @@ def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tup
             if is_table(old) and is_table(new):
                 before, columns = _shared(old, new, before, columns)
     with step(f"reading {new}"):
-        after, _ = read_rows(new, replace(columns, label_names=[]), labelled=_says_labels(new, columns))
+        after = read_rows(new, replace(columns, label_names=[]), labelled=_says_labels(new, columns))
     return before, after, columns, file
 
 
@@ -102,7 +102,7 @@ def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
         for key in ("text", "categories", "numbers")
     }
     columns = replace(columns, **fewer, feature_names=[], n_features=0)
-    before, _ = read_rows(old, columns, labelled=bool(columns.labels or columns.label_column))
+    before = read_rows(old, columns, labelled=bool(columns.labels or columns.label_column))
     return before, replace(columns, feature_names=list(before.feature_names), n_features=before.n_features)
 
 

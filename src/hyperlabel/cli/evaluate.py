@@ -80,7 +80,7 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        table, _ = read_rows(data, file.columns, labelled=True)
+        table = read_rows(data, file.columns, labelled=True)
     Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
     left_out = [name for name in unknown if name in file.columns.left_out]
     if left_out:

@@ -75,7 +75,7 @@ def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
         return [one_text]
     if data is None:
         return None
-    table, _ = read_rows(data, file.columns, labelled=False)
+    table = read_rows(data, file.columns, labelled=False)
     if row > len(table):
         raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
     return file.columns.inputs(table[row - 1 : row])

@@ -81,7 +81,7 @@ def _read(
     model: str, data: str | None, one_text: str | None, ids: str | None, keep: bool
 ) -> tuple[Any, Any, dict[str, list[Any]]]:
     """Return the model, the rows it takes, and the columns that stand beside its answers."""
-    from hyperlabel.cli._model import open_model, read_rows
+    from hyperlabel.cli._model import open_model, read_with_cells
 
     with step(f"loading {model}"):
         file = open_model(model)
@@ -89,7 +89,7 @@ def _read(
         file.columns.need_text_only()
         return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}
     with step(f"reading {data}"):
-        table, cells = read_rows(str(data), file.columns, labelled=False, ids=ids, cells=keep)
+        table, cells = read_with_cells(str(data), file.columns, ids=ids, cells=keep)
     if keep:
         return file, file.columns.inputs(table), cells
     keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]

@@ -143,7 +143,7 @@ def _read(
     columns = file.columns
     if columns.labels:
         columns = replace(columns, labels=names)
-    table, _ = read_rows(path, columns, labelled=True)
+    table = read_rows(path, columns, labelled=True)
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
     Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
