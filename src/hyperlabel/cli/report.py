@@ -74,7 +74,7 @@ def model_html(model: str, data: str, scores: str | None, no_texts: bool, option
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        table, _ = read_rows(data, file.columns, labelled=True)
+        table = read_rows(data, file.columns, labelled=True)
     return page_of(file, table, data, scores, no_texts, options)
 
 

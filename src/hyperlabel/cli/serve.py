@@ -108,7 +108,7 @@ def _with_data(file: Any, data: str, project_id: str) -> tuple[ServedModel, str]
     from hyperlabel.report.model_numbers import calibration
     from hyperlabel.report.model_page import PageOptions
 
-    table, _ = read_rows(data, file.columns, labelled=True)
+    table = read_rows(data, file.columns, labelled=True)
     live = {"base": "/", "project": project_id}
     page = page_of(file, table, data, None, False, PageOptions(live=live))
     Y, _ = aligned_labels(table, file.columns.label_names)
