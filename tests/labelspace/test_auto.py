@@ -1,4 +1,4 @@
-"""alpha="auto" and cut="auto" of the label-space classifiers: the λ of the labels, one cut, along every way."""
+"""alpha="auto" and cut="auto" of the label-space classifiers: λ of the labels, one cut, on every way."""
 
 import numpy as np
 import pytest

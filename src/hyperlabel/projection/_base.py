@@ -23,6 +23,7 @@ from hyperlabel.geometry.edges import Edges, EdgeSums
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
+from hyperlabel.moments.decided import ALPHA, Auto, is_auto
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
@@ -88,10 +89,11 @@ class LabelProjection(MomentsModel, Projection):
 
     label_names_: np.ndarray
     n_components: int | None
-    alpha: float
+    alpha: float | Auto
+    alpha_: float
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": whole(1) | NONE,
-        "alpha": number(0),
+        "alpha": ALPHA,
         "solver": one_of("auto", "gram", "samples", "krylov", "lsqr"),
         "tol": number(above=0),
         "max_iter": whole(1),
@@ -106,9 +108,14 @@ class LabelProjection(MomentsModel, Projection):
     def _label_factor(self) -> LabelFactor:
         """Return the label factor."""
 
-    def _ridge(self) -> float | None:
+    def _ridge(self) -> float | Auto | None:
         """Return λ of the constraint Wᵀ(XcᵀXc + λI)W = I, or None for WᵀW = I."""
-        return float(self.alpha)
+        return self.alpha
+
+    def _announced(self, *others: float) -> tuple[float, ...] | None:
+        """Return the λ that are known before the problem is posed, or None for WᵀW = I."""
+        ridge = self._ridge()
+        return None if ridge is None else others if is_auto(ridge) else (*others, float(ridge))
 
     def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return eigenvalues and W at one λ."""
@@ -221,7 +228,7 @@ class LabelProjection(MomentsModel, Projection):
         `known` are sums of these rows over any factor; with `keep` those of the base are kept where
         they serve the solution and the factor allows rows to come and go.
         """
-        ridge, solver = self._ridge(), self._route()
+        solver = self._route()
         self.kernel_ = kernel = self._kernel_rows(X)
         options = {name: getattr(self, name) for name in ("tol", "max_iter") if hasattr(self, name)}
         rule = self._label_factor()
@@ -230,14 +237,17 @@ class LabelProjection(MomentsModel, Projection):
         if kernel is not None:
             X = kernel.rows(X)
             solver = "kernel" if kernel.lift is None else "auto"
-        wanted = None if ridge is None else (*alphas, ridge)
         self._edges_ = factor.edges
         shape = factor.base, factor.right, factor.gram
-        return pose(X, *shape, wanted, solver=solver, known=known, keep=kept, **options)
+        announced = self._announced(*alphas)
+        return pose(X, *shape, announced, solver=solver, known=known, keep=kept, **options)
 
     def _take(self, posed: Posed) -> None:
         """Read the solution at the λ of this projection."""
-        alpha, path = self._ridge() or 0.0, posed.path
+        ridge, path = self._ridge(), posed.path
+        alpha = posed.alpha if is_auto(ridge) else float(ridge or 0.0)
+        if ridge is not None:
+            self.alpha_ = alpha
         values, W = self._read(posed, alpha)
         self.solver_, self.n_iter_, self.residual_ = path.solver, path.n_iter, path.residual(alpha)
         if posed.moments is not None:
@@ -253,11 +263,11 @@ class LabelProjection(MomentsModel, Projection):
         return rule.summed(Y, self._edges_ if rule.needs_sizes else None)
 
     def _solve(self) -> None:
-        ridge, rule = self._ridge(), self._label_factor()
+        rule = self._label_factor()
         edges = self._edges_ if rule.needs_sizes else None
         shape = rule.on_sums(self.moments_, edges, self._layout.n_columns)
         self._edges_ = shape.edges
-        self._take(pose_sums(self.moments_, shape.right, shape.gram, None if ridge is None else (ridge,)))
+        self._take(pose_sums(self.moments_, shape.right, shape.gram, self._announced()))
 
     def _scans(self) -> bool:
         return self._label_factor().needs_sizes

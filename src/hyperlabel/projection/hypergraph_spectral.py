@@ -23,6 +23,7 @@ from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel.geometry.factor import ExpansionFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.geometry.similarity import EXPANSIONS
+from hyperlabel.moments.decided import Auto
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.solvers.projection import Posed
 
@@ -60,8 +61,8 @@ class HypergraphSpectral(LabelProjection):
     form : {"exact", "least_squares"}, default="exact"
         Generalised eigenvectors (13)(14), or regression (24)–(30). They agree at λ = 0 when the
         rows are linearly independent (Theorem 4.1), not otherwise.
-    alpha : float, default=1.0
-        The ridge λ.
+    alpha : float or "auto", default=1.0
+        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
     edge_weights : {"uniform", "compactness", "compactness-literal"}, array or dict, default="uniform"
         Hyperedge weights; ``{label: weight}`` leaves the others at 1. Not used by cca.
     nu : float, default=1.0
@@ -149,7 +150,7 @@ class HypergraphSpectral(LabelProjection):
         *,
         expansion: str = "clique",
         form: str = "exact",
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
         edge_weights: Any = "uniform",
         nu: float = 1.0,
         kernel: Any = "linear",

@@ -35,6 +35,7 @@ from scipy import linalg
 
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import LabelFactor, PlainFactor
+from hyperlabel.moments.decided import Auto
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.solvers.arrays import rank_floor
 from hyperlabel.solvers.eigen import fix_signs
@@ -61,8 +62,8 @@ class MLSI(LabelProjection):
         Number of directions; None means all (the rank of the features).
     beta : float, default=0.5
         β, weight of the labels, from 0 to 1.
-    alpha : float, default=1.0
-        The ridge γ.
+    alpha : float or "auto", default=1.0
+        The ridge γ; "auto" takes that of the largest evidence of the labels (`alpha_` says it).
     reading : {"latent", "projection"}, default="latent"
         Which of the two.
     solver : {"auto", "gram", "samples"}, default="auto"
@@ -99,7 +100,7 @@ class MLSI(LabelProjection):
         n_components: int | None = None,
         *,
         beta: float = 0.5,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
         reading: str = "latent",
         solver: str = "auto",
         cross_fit: Any = False,

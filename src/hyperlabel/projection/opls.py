@@ -23,6 +23,7 @@ from scipy import sparse
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.edges import Edges
 from hyperlabel.geometry.factor import ExpansionFactor, LabelFactor, PlainFactor
+from hyperlabel.moments.decided import Auto
 from hyperlabel.projection._base import LabelProjection
 
 
@@ -43,8 +44,8 @@ class OPLS(LabelProjection):
     ----------
     n_components : int, default=None
         Number of directions; None means all (the rank). More than exist gives those that exist.
-    alpha : float, default=1.0
-        The ridge λ.
+    alpha : float or "auto", default=1.0
+        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
     solver, tol, max_iter
         As in `HypergraphSpectral`; sparse rows are not densified on any route.
     cross_fit : False, int, splitter or iterable, default=False
@@ -79,7 +80,7 @@ class OPLS(LabelProjection):
         self,
         n_components: int | None = None,
         *,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 300,
@@ -119,8 +120,8 @@ class HOPLS(LabelProjection):
         Number of directions; None means all (the rank).
     tradeoff : float, default=1.0
         Weight of the hypergraph term, at least 0.
-    alpha : float, default=1.0
-        The ridge λ.
+    alpha : float or "auto", default=1.0
+        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
     scale : {"trace", "literal"}, default="trace"
         Whether S is scaled to the trace of the label term.
     edge_weights, nu
@@ -158,7 +159,7 @@ class HOPLS(LabelProjection):
         n_components: int | None = None,
         *,
         tradeoff: float = 1.0,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
         scale: str = "trace",
         edge_weights: Any = "uniform",
         nu: float = 1.0,

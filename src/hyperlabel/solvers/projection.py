@@ -26,6 +26,7 @@ from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, mix_both
 from hyperlabel.solvers.eigen import Gram, fix_signs
+from hyperlabel.solvers.evidence import degrees, krylov_alpha
 from hyperlabel.solvers.moments import CenteredMoments, Moments
 from hyperlabel.solvers.ridge import (
     CrossPath,
@@ -51,12 +52,21 @@ class Posed:
         See the module docstring.
     moments : Moments or None
         Sums over all rows, where they were taken to be kept.
+    nu : float
+        Degrees of freedom of the evidence.
     """
 
     path: Path
     right: np.ndarray
     gram: np.ndarray
     moments: Moments | None = None
+    nu: float = 0.0
+
+    @cached_property
+    def alpha(self) -> float:
+        """λ of the largest evidence of the factor (see `solvers.evidence`)."""
+        path: Any = self.path
+        return path.choose(float(np.trace(mix_both(self.gram, self.right))), self.nu, self.right)
 
     @cached_property
     def factor_gram(self) -> Gram:
@@ -99,7 +109,8 @@ def pose(
     base, right, gram
         The factor; see the module docstring.
     alphas : sequence of float or None
-        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve.
+        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve; none at all
+        (an empty sequence) for that of the largest evidence, `Posed.alpha`.
     solver : str, default="auto"
         A route of `solve_ridge`, "factored" for any that does not iterate, or "kernel".
     known : Moments, default=None
@@ -110,9 +121,15 @@ def pose(
     **options
         Of `solve_ridge`.
     """
+    nu = degrees(X.shape[0], X.shape[0])
     if solver == "kernel":
-        return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram)
+        return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram, nu=nu)
     route, free = _route(X, solver)
+    if alphas is not None and not alphas and route in ("krylov", "lsqr"):
+        chosen_alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
+        posed = pose(X, base, right, gram, (chosen_alpha,), solver=solver, known=known, keep=keep, **options)
+        posed.__dict__["alpha"] = chosen_alpha
+        return posed
     kept = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0]) and route == "gram"
     moments = Moments.from_rows(X, keep, with_ff=True) if kept else None
     zero = free and min(alphas or (1.0,)) <= 0
@@ -127,7 +144,7 @@ def pose(
         path = solve_ridge(X, base, alphas=alphas, solver=chosen, **options)
     else:
         path = RidgePath(_over(base, X, known), alphas=alphas)
-    return Posed(path, right, gram, moments)
+    return Posed(path, right, gram, moments, nu)
 
 
 def _over(base: Any, X: Any, known: Moments) -> Moments:
@@ -148,7 +165,8 @@ def _route(X: Any, solver: str) -> tuple[str, bool]:
 
 def pose_sums(moments: Moments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
     """Pose the problem on sums over the base (and other columns behind it)."""
-    return Posed(_path_of_sums(moments, len(gram), alphas), right, gram)
+    nu = degrees(moments.weight, moments.n)
+    return Posed(_path_of_sums(moments, len(gram), alphas), right, gram, nu=nu)
 
 
 def _path_of_sums(moments: Moments, q: int, alphas: Sequence[float] | None) -> Any:

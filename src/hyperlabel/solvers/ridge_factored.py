@@ -147,21 +147,28 @@ class FactoredPath:
         solutions = solve_shifted(self.A, rhs, self.alphas)
         return {} if solutions is None else dict(zip(self.alphas, solutions, strict=True))
 
-    def choose(self, total: float, nu: float) -> float:
+    def choose(self, total: float, nu: float, right: np.ndarray | None = None) -> float:
         """Return λ of the largest evidence (see `solvers.evidence`); its solution is then at hand.
 
-        `total` is ‖Fc‖², `nu` the degrees of freedom ν.
+        `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `right` the targets are F·right, a diagonal
+        or a matrix, and `total` is theirs.
         """
         trace = float(np.trace(self.A))
         if trace <= 0 or total <= 0:
             alpha = fallback_alpha(trace, len(self.x_mean))
             self.alphas = (alpha,)
             return alpha
-        form, grid = Tridiagonal(self.A, self._rhs()), alpha_grid(trace)
+        targets = self._rhs()
+        if right is not None:
+            targets = targets @ right if right.ndim == 2 else targets * right
+        form, grid = Tridiagonal(self.A, targets), alpha_grid(trace)
         left = self._left(np.array([form.quadratic(alpha) for alpha in grid]), grid, total)
         spectrum = np.maximum(form.eigenvalues(), 0.0)
         log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in grid])
         alpha = best_alpha(grid, left, log_det, total, nu)
+        if right is not None:  # of the targets themselves nothing is solved yet
+            self.alphas = self.alphas or (alpha,)
+            return alpha
         solution = form.solve(alpha)
         self.alphas, self.__dict__["_announced"] = (alpha,), {} if solution is None else {alpha: solution}
         return alpha
