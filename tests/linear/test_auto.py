@@ -205,5 +205,15 @@ def test_wrong_words_are_refused_in_a_sentence(data):
     X, Y = data
     with pytest.raises(ValueError, match="alpha must be .* or 'auto'"):
         BinaryRelevance(alpha="best").fit(X, Y)
-    with pytest.raises(ValueError, match="cut must be a finite number or 'auto'"):
+    with pytest.raises(ValueError, match="cut must be a finite number or .auto. or None"):
         BinaryRelevance(cut="best").fit(X, Y)
+
+
+def test_a_number_for_lambda_keeps_the_cut_at_zero_unless_one_is_asked_for(data):
+    X, Y = data
+    assert BinaryRelevance(alpha=2.0).fit(X, Y).cut_ == 0.0
+    assert BinaryRelevance(alpha=[1.0, 5.0], cv=3).fit(X, Y).cut_ == 0.0
+    both, by_default = clone(AUTO).fit(X, Y), BinaryRelevance(alpha="auto").fit(X, Y)
+    assert by_default.cut_ == both.cut_ != 0.0
+    placed = BinaryRelevance(alpha=both.alpha_, cut="auto").fit(X, Y)
+    assert_allclose(placed.cut_, both.cut_, atol=1e-9)

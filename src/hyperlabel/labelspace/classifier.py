@@ -37,7 +37,7 @@ from hyperlabel.labelspace.ridge_codes import (
     through_labels,
 )
 from hyperlabel.moments.blocks import refuse_large
-from hyperlabel.moments.decided import ALPHA, CUT, Auto, decide_alpha, is_auto
+from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha, is_auto
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
@@ -95,7 +95,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     regressor: Any
     alpha: float | Auto
     alpha_: float
-    cut: float | Auto = 0.0
+    cut: float | Auto | None = None
     cut_: float
     # how the dimension is chosen by classifiers without parameters for it
     scoring: Any = None
@@ -152,7 +152,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             self._keep(encoder, found, np.asarray(Y.sum(axis=0)), Y.shape[0], per_row)
             return
         H = dense(encoder.fit(Y, X).transform(Y))
-        self.encoder_, self.cut_ = encoder, 0.0 if is_auto(self.cut) else float(self.cut)
+        self.encoder_, self.cut_ = encoder, self._plain_cut()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
     def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
@@ -164,16 +164,21 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         """Return the encoder, told λ where the ridge's λ is its own."""
         return encoder
 
+    def _plain_cut(self) -> float:
+        """Return the cut where sums do not tell one."""
+        return 0.0 if self.cut is None or is_auto(self.cut) else float(self.cut)
+
     def _keep(
         self, encoder: Any, found: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
     ) -> None:
         codes = found.codes
         self.encoder_, self.alpha_, self._codes_, self.residual_ = encoder, found.alpha, codes, codes.residual
-        self.cut_ = 0.0 if is_auto(self.cut) else float(self.cut)
+        self.cut_ = self._plain_cut()
         if isinstance(encoder, FlatEncoder):
             P, offset = encoder.components_, encoder.offset_
             whole = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
-            self.cut_ = found.cut(self.cut, self._layout.kind, P, offset, counts, weight)
+            cut = cut_beside(self.cut, self.alpha)
+            self.cut_ = found.cut(cut, self._layout.kind, P, offset, counts, weight)
             self._map_ = whole.lowered(self.cut_)
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
@@ -254,7 +259,8 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
                 fitted[key] = encoder.fit_sums(moments)
             P, offset = fitted[key].components_[:M], fitted[key].offset_
             found = through_labels(path, P, offset, decided[model.alpha])
-            cut = found.cut(model.cut, self._layout.kind, P, offset, moments.f_sum, moments.weight)
+            asked = cut_beside(model.cut, model.alpha)
+            cut = found.cut(asked, self._layout.kind, P, offset, moments.f_sum, moments.weight)
             through = LinearMap.through_directions(found.codes.coef, found.codes.intercept, P, offset)
             return through.lowered(cut)
 
@@ -359,9 +365,9 @@ class LabelSpaceClassifier(EncodedClassifier):
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float or "auto", default=1.0
         The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float or "auto", default=0.0
+    cut : float, "auto" or None, default=None
         What is subtracted from every score; "auto" as in `BinaryRelevance` with a flat encoder and the
-        default regressor, 0 otherwise.
+        default regressor, 0 otherwise. None is "auto" beside ``alpha="auto"``.
     scoring, candidates, cv
         How ``n_components="auto"`` of a flat encoder is chosen: see `PLST`.
 
@@ -409,7 +415,7 @@ class LabelSpaceClassifier(EncodedClassifier):
         regressor: Any = None,
         *,
         alpha: float | Auto = 1.0,
-        cut: float | Auto = 0.0,
+        cut: float | Auto | None = None,
         scoring: Any = None,
         candidates: Any = None,
         cv: Any = 3,

@@ -47,7 +47,7 @@ class PLST(EncodedClassifier):
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float or "auto", default=1.0
         The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float or "auto", default=0.0
+    cut : float, "auto" or None, default=None
         What is subtracted from every score: see `BinaryRelevance`.
     scoring : str or callable, default=None
         What "auto" maximises: nDCG@5 (None), any name of `hyperlabel.metrics.get_scorer_names`,
@@ -97,7 +97,7 @@ class PLST(EncodedClassifier):
         reference: Literal["mean", "origin"] = "mean",
         regressor: Any = None,
         alpha: float | Auto = 1.0,
-        cut: float | Auto = 0.0,
+        cut: float | Auto | None = None,
         scoring: Any = None,
         candidates: Any = None,
         cv: Any = 3,
@@ -130,7 +130,7 @@ class CPLST(EncodedClassifier):
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float or "auto", default=1.0
         The ridge λ, of the encoder and of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float or "auto", default=0.0
+    cut : float, "auto" or None, default=None
         What is subtracted from every score: see `BinaryRelevance`.
     scoring, candidates, cv
         How "auto" chooses: see `PLST`.
@@ -169,7 +169,7 @@ class CPLST(EncodedClassifier):
         *,
         regressor: Any = None,
         alpha: float | Auto = 1.0,
-        cut: float | Auto = 0.0,
+        cut: float | Auto | None = None,
         scoring: Any = None,
         candidates: Any = None,
         cv: Any = 3,
@@ -203,7 +203,7 @@ class PartialBinaryRelevance(EncodedClassifier):
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float or "auto", default=1.0
         The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float or "auto", default=0.0
+    cut : float, "auto" or None, default=None
         What is subtracted from every score: see `BinaryRelevance`.
 
     Attributes
@@ -233,7 +233,7 @@ class PartialBinaryRelevance(EncodedClassifier):
         reference: Literal["origin", "mean"] = "origin",
         regressor: Any = None,
         alpha: float | Auto = 1.0,
-        cut: float | Auto = 0.0,
+        cut: float | Auto | None = None,
     ) -> None:
         self.n_components = n_components
         self.reference = reference

@@ -47,7 +47,7 @@ from hyperlabel.moments.cross_validate import (
     cross_validate_ridge,
     free_cross_validation,
 )
-from hyperlabel.moments.decided import CUT, Auto, decide_alpha, decide_cut, is_auto
+from hyperlabel.moments.decided import CUT, Auto, cut_beside, decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
@@ -96,10 +96,11 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         The ridge λ of the shared solve; 0 means the pseudo-inverse. Several values need `cv`,
         which chooses among them. "auto" takes the λ of the largest evidence, a function of the sums alone:
         every way to the same sums (`partial_fit`, `merge`, `forget`, chunks, Dask) chooses the same.
-    cut : float or "auto", default=0.0
+    cut : float, "auto" or None, default=None
         What is subtracted from every score, so that a label is predicted where its score exceeded
         it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from
-        the sums alone (0 for a 1-D y). Cuts for each label are `ThresholdTuner`'s.
+        the sums alone (0 for a 1-D y). None is "auto" beside ``alpha="auto"``, 0 beside numbers. Cuts for
+        each label are `ThresholdTuner`'s.
     cv : None, int, "loo", splitter or iterable of (train, test), default=None
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
         `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
@@ -176,7 +177,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         estimator: Any = None,
         *,
         alpha: float | Sequence[float] | Auto = 1.0,
-        cut: float | Auto = 0.0,
+        cut: float | Auto | None = None,
         cv: Any = None,
         scoring: Any = None,
         solver: Solver = "auto",
@@ -316,8 +317,9 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         self.alpha_ = alphas[0]
         if self.cv is not None:
             scorer = self._scorer(len(alphas))
+            cut = cut_beside(self.cut, self.alpha)
             found, total = cross_validate_ridge(
-                X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, self.cut
+                X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, cut
             )
             self._keep_cv(found)
             self.alpha_ = alphas[found.best]
@@ -331,7 +333,8 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
             counts, weight = label_counts(Y, weights)
             self._constant = constant_labels(counts, weight)
             options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
-            blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=is_auto(self.cut), **options)
+            placed = is_auto(cut_beside(self.cut, self.alpha))
+            blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=placed, **options)
             self._keep_blocks(blocks, route, counts, weight)
 
     def _scorer(self, n_choices: int) -> Any:
@@ -376,7 +379,7 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         alpha = decide_alpha(path, sums, self.alpha_)
         if rows is not None and alpha == 0 and needs_rows(path, rows[0].shape):
             path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
-        squares = path.fitted_squares(alpha) if is_auto(self.cut) else None
+        squares = path.fitted_squares(alpha) if is_auto(cut_beside(self.cut, self.alpha)) else None
         block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
         self._keep_blocks([block], path.solver, sums.f_sum, sums.weight)
 
@@ -396,14 +399,10 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
             self.coef_ = sparse.vstack(coef, format="csr")
         else:
             self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
-        self.cut_ = decide_cut(
-            self.cut,
-            self._layout.kind,
-            np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0),
-            np.concatenate(squares) if is_auto(self.cut) else None,
-            counts,
-            weight,
-        )
+        cut = cut_beside(self.cut, self.alpha)
+        means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+        found_squares = np.concatenate(squares) if is_auto(cut) else None
+        self.cut_ = decide_cut(cut, self._layout.kind, means, found_squares, counts, weight)
         self.intercept_ = np.concatenate(intercept) - self.cut_
         self.solver_ = solver
 
@@ -428,10 +427,11 @@ class BinaryRelevance(MultiLabelClassifier, MomentsModel):
         path, counts, weight = RidgePath(moments), moments.f_sum, moments.weight
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
-            alpha = decide_alpha(path, moments, setting.get("alpha", self.alpha))
-            squares = path.fitted_squares(alpha) if is_auto(self.cut) else None
-            cut = decide_cut(self.cut, self._layout.kind, counts / weight, squares, counts, weight)
-            return self._map_of(path.solve(alpha), path.x_mean).lowered(cut)
+            asked = setting.get("alpha", self.alpha)
+            alpha, cut = decide_alpha(path, moments, asked), cut_beside(self.cut, asked)
+            squares = path.fitted_squares(alpha) if is_auto(cut) else None
+            placed = decide_cut(cut, self._layout.kind, counts / weight, squares, counts, weight)
+            return self._map_of(path.solve(alpha), path.x_mean).lowered(placed)
 
         return fold_map
 

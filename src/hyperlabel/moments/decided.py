@@ -10,19 +10,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel._params import Rule, number, one_of
+from hyperlabel._params import NONE, Rule, number, one_of
 from hyperlabel.solvers.evidence import degrees, spread_of_labels
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.shared_cut import shared_cut
 
 Auto = Literal["auto"]
 ALPHA: Rule = number(0) | one_of("auto")
-CUT: Rule = number() | one_of("auto")
+CUT: Rule = number() | one_of("auto") | NONE
 
 
 def is_auto(value: Any) -> bool:
     """Whether a parameter says "auto"; it may also be a number or a list."""
     return isinstance(value, str) and value == "auto"
+
+
+def cut_beside(cut: Any, alpha: Any) -> Any:
+    """Return the cut asked for: without a word on it "auto" beside λ = "auto", else 0."""
+    if cut is not None:
+        return cut
+    return "auto" if is_auto(alpha) else 0.0
 
 
 def decide_alpha(path: Any, moments: Moments, alpha: Any) -> float:
