@@ -1,7 +1,7 @@
 """What alpha="auto" costs: processor time of the fit that chooses λ and cut over the fit at that λ.
 
-Median of nine rounds in one run. Sets: delicious and yahoo-arts (real), 100 000 × 384 × 1000 and 20 000 × 2000 ×
-100 (made up; float32, as embeddings are).
+Median of nine rounds in one run. Sets: delicious and yahoo-arts (real), 100 000 × 384 × 1000 and
+20 000 × 2000 × 100 (made up; float32, as embeddings are).
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.bench_auto [name …] [--rounds 9]
 """
@@ -9,6 +9,7 @@ Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.bench_auto [name
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,7 @@ def main() -> None:
         X, Y = rows(name)
         alpha = BinaryRelevance(alpha="auto").fit(X, Y).alpha_
         auto, plain = BinaryRelevance(alpha="auto"), BinaryRelevance(alpha=alpha)
-        runs = {"auto": lambda m=auto: m.fit(X, Y), "given": lambda m=plain: m.fit(X, Y)}  # type: ignore[misc]
-        times = rounds(runs, given.rounds)
+        times = rounds({"auto": partial(auto.fit, X, Y), "given": partial(plain.fit, X, Y)}, given.rounds)
         shape = f"{name} {X.shape[0]} × {X.shape[1]} × {Y.shape[1]}, λ = {alpha:.3g}"
         lines.append((shape, ratio(times["auto"], times["given"]), f"at most {LIMITS[name]}x"))
         show("alpha='auto' over the fit at that λ", lines[-1:])
