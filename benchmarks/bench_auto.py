@@ -45,8 +45,7 @@ def main() -> None:
         X, Y = rows(name)
         alpha = BinaryRelevance(alpha="auto").fit(X, Y).alpha_
         auto, plain = BinaryRelevance(alpha="auto"), BinaryRelevance(alpha=alpha)
-        runs = {"auto": partial(auto.fit, X, Y), "given": partial(plain.fit, X, Y)}
-        times = rounds(runs, given.rounds)
+        times = rounds({"auto": partial(auto.fit, X, Y), "given": partial(plain.fit, X, Y)}, given.rounds)
         shape = f"{name} {X.shape[0]} × {X.shape[1]} × {Y.shape[1]}, λ = {alpha:.3g}"
         lines.append((shape, ratio(times["auto"], times["given"]), f"at most {LIMITS[name]}x"))
         show("alpha='auto' over the fit at that λ", lines[-1:])

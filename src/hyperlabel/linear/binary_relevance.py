@@ -347,8 +347,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             counts, weight = label_counts(Y, weights)
             self._constant = constant_labels(counts, weight)
             options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
-            squares = is_auto(cut_beside(self.cut, self.alpha))
-            blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=squares, **options)
+            placed = is_auto(cut_beside(self.cut, self.alpha))
+            blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=placed, **options)
             self._keep_blocks(blocks, route, counts, weight)
 
     def _scorer(self, n_choices: int) -> Any:

@@ -7,7 +7,8 @@ free. With the noise profiled out, −2 log evidence is, up to constants,
 
 ν = Σw − 1 (with Σw in its place λ would run to 0 where Xc has rank n − 1). All of it follows from sums over
 rows, whichever way these are added up. λ comes from a grid of fixed numbers, four to a decade, so that
-sums which differ by rounding choose the same number, not almost the same.
+sums which differ by rounding choose the same number, not almost the same: the best whole decade, then the
+best step around it.
 
 What is defined here rather than left to rounding:
 
@@ -175,7 +176,9 @@ class _Look:
         shrunk = (1.0 / (values + self.alphas[:, None])) @ on_targets
         left = self.alphas * shrunk if self.on_rows else self.total - shrunk
         log_det = np.log1p(values / self.alphas[:, None]) @ on_probes
-        return best_alpha(self.alphas, left, log_det, self.total, self.nu)
+        first = best_alpha(self.alphas[::STEPS], left[::STEPS], log_det[::STEPS], self.total, self.nu)
+        near = np.abs(np.log10(self.alphas / first)) < 0.9
+        return best_alpha(self.alphas[near], left[near], log_det[near], self.total, self.nu)
 
 
 def _probes(rows: CenteredRows, rng: np.random.Generator) -> np.ndarray:

@@ -125,11 +125,14 @@ def pose(
     if solver == "kernel":
         return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram, nu=nu)
     route, free = _route(X, solver)
+    if alphas == () and route in ("krylov", "lsqr"):
+        alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
+        posed = pose(X, base, right, gram, (alpha,), solver=solver, **options)
+        posed.alpha = alpha  # found without a factorisation
+        return posed
     kept = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0]) and route == "gram"
     moments = Moments.from_rows(X, keep, with_ff=True) if kept else None
     zero = free and min(alphas or (1.0,)) <= 0
-    if alphas == () and route == "krylov":
-        return _evident(X, base, right, gram, nu, options)
     if alphas is None:
         path: Any = CrossPath.from_rows(X, base)
     elif moments is not None:
@@ -142,17 +145,6 @@ def pose(
     else:
         path = RidgePath(_over(base, X, known), alphas=alphas)
     return Posed(path, right, gram, moments, nu)
-
-
-def _evident(
-    X: Any, base: Any, right: np.ndarray, gram: np.ndarray, nu: float, options: dict[str, Any]
-) -> Posed:
-    """Pose the problem at the λ of the largest evidence, found without a factorisation."""
-    alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
-    path = solve_ridge(X, base, alphas=(alpha,), solver="krylov", **options)
-    posed = Posed(path, right, gram, nu=nu)
-    posed.alpha = alpha
-    return posed
 
 
 def _over(base: Any, X: Any, known: Moments) -> Moments:

@@ -155,7 +155,7 @@ def solve_auto(
     [10.0, 10.0, 10.0]
     """
     route: Any = choose_route(X) if solver == "auto" else solver
-    if route == "krylov":
+    if route not in ("gram", "samples"):
         alpha = krylov_alpha(X, F, sample_weight)
         return solve_ridge(X, F, alphas=(alpha,), solver=route, sample_weight=sample_weight, **options), alpha
     path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
@@ -167,7 +167,7 @@ def choose_alpha(
     X: Any, F: Any, *, solver: Solver = "auto", sample_weight: np.ndarray | None = None
 ) -> float:
     """Return the λ of the largest evidence of F on the rows X, alone."""
-    if (choose_route(X) if solver == "auto" else solver) == "krylov":
+    if (choose_route(X) if solver == "auto" else solver) not in ("gram", "samples"):
         return krylov_alpha(X, F, sample_weight)
     return solve_auto(X, F, solver=solver, sample_weight=sample_weight)[1]
 
