@@ -173,7 +173,7 @@ def check_targets(
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass the label indicator matrix."
         )
-    y = plain_targets(y)
+    y = y if is_plain(y) else plain_targets(y)
     if sparse.issparse(y):
         Y, layout = _from_sparse(y)
     elif isinstance(y, NamedColumns) and sparse.issparse(y.values):
@@ -198,12 +198,17 @@ def indicator_of_names(y: Any, Y: sparse.csr_array, layout: TargetLayout) -> Any
     return y
 
 
+def is_plain(y: Any) -> bool:
+    """Whether y is a matrix of numbers, which names no labels: most are, and need no further look."""
+    return sparse.issparse(y) or (isinstance(y, np.ndarray) and y.dtype != object)
+
+
 def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
     """Split a 2-D y with NaN for unknown entries into y with zeros there and a mask of them.
 
     The mask is None when nothing is unknown; y then comes back as it was.
     """
-    y = plain_targets(y)
+    y = y if is_plain(y) else plain_targets(y)
     if sparse.issparse(y):
         if y.ndim != 2 or y.dtype.kind != "f":
             return y, None
@@ -232,7 +237,7 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
 
 def dimensions(y: Any) -> int:
     """Return the number of dimensions of y; label sets have two, other ragged lists count as one."""
-    y = plain_targets(y)
+    y = y if is_plain(y) else plain_targets(y)
     known = getattr(y, "ndim", None)
     if known is not None:
         return int(known)
@@ -249,14 +254,15 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     classes, an indicator must have the known columns.
     """
     if layout.kind == "multilabel":
-        if (sets := label_sets(y, even_empty=True)) is not None:
+        plain = is_plain(y)
+        if not plain and (sets := label_sets(y, even_empty=True)) is not None:
             y = _known_sets(sets, layout)
         Y, other = check_targets(y, n_rows=n_rows)
         if other.kind != "multilabel" or Y.shape[1] != layout.n_columns:
             raise ValueError(
                 f"y must be an indicator with the {layout.n_columns} label columns of the model."
             )
-        if column_names(y) is not None and list(other.label_names) != list(layout.label_names):
+        if not plain and column_names(y) is not None and list(other.label_names) != list(layout.label_names):
             raise ValueError("The columns of y are not those of the model: same names, same order, please.")
         return Y
     values = np.asarray(y).ravel()
@@ -306,7 +312,7 @@ def _from_sparse(y: Any, names: Any = None) -> tuple[sparse.csr_array, TargetLay
 
 
 def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
-    names = column_names(y)
+    names = None if is_plain(y) else column_names(y)
     try:
         values = np.asarray(y)
     except ValueError as ragged:

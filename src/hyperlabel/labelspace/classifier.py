@@ -37,7 +37,7 @@ from hyperlabel.labelspace.ridge_codes import (
     through_labels,
 )
 from hyperlabel.moments.blocks import refuse_large
-from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha, is_auto
+from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
@@ -166,7 +166,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     def _plain_cut(self) -> float:
         """Return the cut where sums do not tell one."""
-        return 0.0 if self.cut is None or is_auto(self.cut) else float(self.cut)
+        return 0.0 if self.cut is None or isinstance(self.cut, str) else float(self.cut)
 
     def _keep(
         self, encoder: Any, found: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
@@ -176,9 +176,9 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         self.cut_ = self._plain_cut()
         if isinstance(encoder, FlatEncoder):
             P, offset = encoder.components_, encoder.offset_
+            if isinstance(self.cut, str) or (self.cut is None and isinstance(self.alpha, str)):
+                self.cut_ = found.cut("auto", self._layout.kind, P, offset, counts, weight)
             whole = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
-            cut = cut_beside(self.cut, self.alpha)
-            self.cut_ = found.cut(cut, self._layout.kind, P, offset, counts, weight)
             self._map_ = whole.lowered(self.cut_)
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.labelspace.encoders import FlatEncoder
-from hyperlabel.moments.decided import decide_alpha, decide_cut, is_auto
+from hyperlabel.moments.decided import decide_alpha, decide_cut
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.ridge import (
     RidgePath,
@@ -41,13 +41,13 @@ class RidgeOfCodes:
     def cut(self, cut: Any, kind: str, P: Any, offset: np.ndarray, counts: Any, weight: float) -> float:
         """Return the cut of the points o + Pᵀr(x): as given, or decided on their means and variances."""
         means = offset + np.asarray((P @ (counts / weight - offset)) @ P)
-        squares = self.path.fitted_squares(self.alpha, *self.rights) if is_auto(cut) else None
+        squares = self.path.fitted_squares(self.alpha, *self.rights) if isinstance(cut, str) else None
         return decide_cut(cut, kind, means, squares, counts, weight)
 
 
 def codes_from_rows(encoder: Any, told: Told, alpha: Any, X: Any, Y: sparse.csr_array) -> RidgeOfCodes:
     """Fit the encoder and the ridge of its codes to rows."""
-    flat, auto = isinstance(encoder, FlatEncoder), is_auto(alpha)
+    flat, auto = isinstance(encoder, FlatEncoder), isinstance(alpha, str)
     on_sums = flat and choose_route(X) == "gram"
     if on_sums and auto:
         sums = Moments.from_rows(X, Y)
@@ -69,15 +69,14 @@ def codes_from_rows(encoder: Any, told: Told, alpha: Any, X: Any, Y: sparse.csr_
 
 def codes_from_sums(encoder: FlatEncoder, told: Told, alpha: Any, moments: Moments) -> RidgeOfCodes:
     """Fit the encoder and the ridge of its codes to sums over rows."""
-    centered = moments.centered()
-    if is_auto(alpha):
-        path = RidgePath(centered)
+    if isinstance(alpha, str):
+        path = RidgePath(moments)
         chosen = decide_alpha(path, moments, alpha)
         told(encoder, chosen).fit_sums(moments)
         return through_labels(path, encoder.components_, encoder.offset_, chosen)
     chosen = float(alpha)
     told(encoder, chosen).fit_sums(moments)
-    path = path_of_codes(centered, encoder.components_, encoder.offset_, chosen)
+    path = path_of_codes(moments.centered(), encoder.components_, encoder.offset_, chosen)
     return RidgeOfCodes(chosen, path.solve(chosen), path, (encoder.components_,))
 
 

@@ -23,7 +23,7 @@ from hyperlabel.geometry.edges import Edges, EdgeSums
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
-from hyperlabel.moments.decided import ALPHA, Auto, is_auto
+from hyperlabel.moments.decided import ALPHA, Auto
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.moments import Moments
 from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
@@ -115,7 +115,7 @@ class LabelProjection(MomentsModel, Projection):
     def _announced(self, *others: float) -> tuple[float, ...] | None:
         """Return the λ that are known before the problem is posed, or None for WᵀW = I."""
         ridge = self._ridge()
-        return None if ridge is None else others if is_auto(ridge) else (*others, float(ridge))
+        return None if ridge is None else others if isinstance(ridge, str) else (*others, float(ridge))
 
     def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return eigenvalues and W at one λ."""
@@ -228,7 +228,7 @@ class LabelProjection(MomentsModel, Projection):
         `known` are sums of these rows over any factor; with `keep` those of the base are kept where
         they serve the solution and the factor allows rows to come and go.
         """
-        solver = self._route()
+        solver, announced = self._route(), self._announced(*alphas)
         self.kernel_ = kernel = self._kernel_rows(X)
         options = {name: getattr(self, name) for name in ("tol", "max_iter") if hasattr(self, name)}
         rule = self._label_factor()
@@ -239,13 +239,12 @@ class LabelProjection(MomentsModel, Projection):
             solver = "kernel" if kernel.lift is None else "auto"
         self._edges_ = factor.edges
         shape = factor.base, factor.right, factor.gram
-        announced = self._announced(*alphas)
         return pose(X, *shape, announced, solver=solver, known=known, keep=kept, **options)
 
     def _take(self, posed: Posed) -> None:
         """Read the solution at the λ of this projection."""
         ridge, path = self._ridge(), posed.path
-        alpha = posed.alpha if is_auto(ridge) else float(ridge or 0.0)
+        alpha = posed.alpha if isinstance(ridge, str) else float(ridge or 0.0)
         if ridge is not None:
             self.alpha_ = alpha
         values, W = self._read(posed, alpha)

@@ -24,7 +24,6 @@ from sklearn.base import clone
 
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._params import Rule, number
-from hyperlabel.moments.decided import is_auto
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
@@ -154,7 +153,7 @@ class ProjectionClassifier(MultiLabelClassifier):
 
         def found(setting: dict[str, Any]) -> LinearMap:
             ridge = setting.get("alpha", projection._ridge() or 0.0)
-            alpha = posed.alpha if is_auto(ridge) else float(ridge)
+            alpha = posed.alpha if isinstance(ridge, str) else float(ridge)
             if alpha not in kept:
                 kept[alpha] = projection._read(posed, alpha)[1]
             size = setting.get("n_components", self._template().n_components)
