@@ -141,3 +141,17 @@ def test_a_model_without_rows_and_rows_without_its_labels_end_in_one_sentence(ma
     result = CliRunner().invoke(main, ["report", str(made["model"]), str(tmp_path / "x.jsonl")])
     assert result.exit_code == 2
     assert "carries a label of the model" in result.output
+
+
+def test_categories_and_several_texts_are_shown_and_not_written(tmp_path):
+    """A page writes rows of one text; rows of more are shown, and their corrections listed by number."""
+    table = tmp_path / "t.jsonl"
+    lines = [{**row, "head": f"title {i % 3} of it", "kind": "abc"[i % 3]} for i, row in enumerate(rows())]
+    table.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for given, runs in ((["--text", "body"], True), (["--text", "body,head"], False)):
+        run("fit", table, "--labels", "tags", *given, "-o", tmp_path / "m.hyper")
+        run("report", tmp_path / "m.hyper", table, "-o", tmp_path / "p.html")
+        found = content((tmp_path / "p.html").read_text(encoding="utf-8"))[0]
+        assert (found["vectoriser"] is not None) == runs
+        assert found["texts"][0].startswith(lines[found["rows"][0] - 1]["body"])
+    assert found["export"] is None

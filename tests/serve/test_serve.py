@@ -1,4 +1,5 @@
 """The server, as Annif's clients see it, and as an attacker does."""
+# ruff: noqa: E501 - requests in one line
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.report.test_model_page import made, run  # noqa: F401 - a fixture
+from tests.report.made_model import run
 
 from hyperlabel import BinaryRelevance, load
 from hyperlabel.cli.serve import ServedModel, open_project
@@ -39,7 +40,7 @@ def client(app, **options):
 
 
 @pytest.fixture(scope="module")
-def project(made):  # noqa: F811
+def project(made):
     return open_project(str(made["model"]), str(made["data"]), learns=False)
 
 
@@ -57,7 +58,7 @@ def test_projects_are_listed_as_annif_lists_them(ask):
     assert ask("GET", "/healthz").json()["status"] == "ok"
 
 
-def test_suggestions_are_probabilities_best_first(ask, made):  # noqa: F811
+def test_suggestions_are_probabilities_best_first(ask, made):
     found = ask("POST", f"{ONE}/suggest", data={"text": "piano and violin", "limit": "3"}).json()["results"]
     scores = [one["score"] for one in found]
     assert found[0]["label"] == "music"
@@ -86,7 +87,7 @@ def test_a_batch_answers_each_document_as_alone(ask):
     assert ask("POST", f"{ONE}/suggest-batch", json={"documents": []}).json() == []
 
 
-def test_probabilities_without_rows_follow_from_the_model(made):  # noqa: F811
+def test_probabilities_without_rows_follow_from_the_model(made):
     from hyperlabel.cli._model import open_model
 
     served = ServedModel(open_model(str(made["model"])))
@@ -104,7 +105,7 @@ def test_words_behind_a_score_add_up(ask):
     assert len(ask("POST", f"{ONE}/explain", data={"text": "piano"}).json()["results"]) == 3
 
 
-def test_errors_are_problems_without_paths(ask, made):  # noqa: F811
+def test_errors_are_problems_without_paths(ask, made):
     big = "x" * (Limits.body + 1)
     for status, method, path, options in (
         (404, "GET", "/v1/projects/no", {}),
@@ -178,7 +179,7 @@ def test_another_name_for_this_machine_is_refused_without_a_token(ask):
         assert ask("GET", "/v1/projects", headers={"host": host}).status_code == 200
 
 
-def test_beyond_loopback_a_token_is_demanded(made, monkeypatch):  # noqa: F811
+def test_beyond_loopback_a_token_is_demanded(made, monkeypatch):
     from click.testing import CliRunner
 
     from hyperlabel.cli import main
@@ -189,7 +190,7 @@ def test_beyond_loopback_a_token_is_demanded(made, monkeypatch):  # noqa: F811
     assert "give a token" in result.output
 
 
-def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path):  # noqa: F811
+def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path):
     path = tmp_path / "notes.hyper"
     shutil.copy(made["model"], path)
     project = open_project(str(path), None, learns=True)
@@ -227,6 +228,41 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
     assert plain.status_code == 415  # what another site's form could send
 
 
+def test_a_page_asks_its_server_where_the_model_cannot_run_in_it(made, tmp_path):
+    """ML-kNN is not linear: typing in the page shows what the server answers. With a real server and browser."""
+    import threading
+    import time
+
+    import uvicorn
+    from tests.report.browsing import AUDIT, Browser
+
+    path = tmp_path / "near.hyper"
+    run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", "mlknn", "-o", path)
+    app = make_app([open_project(str(path), str(made["data"]), learns=False)])
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    browser = Browser(tmp_path)
+    try:
+        while not server.started:
+            time.sleep(0.02)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        browser.visit(f"http://127.0.0.1:{port}/#try")
+        browser.run(
+            "(() => { const t = document.getElementById('try-text'); t.value = 'piano violin guitar song'; t.dispatchEvent(new Event('input')); })()"
+        )
+        browser.until("document.querySelector('#try-labels .name')?.textContent === 'music'")
+        assert browser.run(AUDIT) == []
+        assert browser.console == []
+        assert all(
+            url.startswith(f"http://127.0.0.1:{port}/") or url.startswith("data:") for url in browser.asked
+        )
+    finally:
+        browser.close()
+        server.should_exit = True
+        thread.join()
+
+
 def test_the_page_is_live(ask, project):
     assert "connect-src 'self'" in project.page
     assert ask("GET", "/").text == project.page
@@ -261,7 +297,7 @@ def test_no_request_ends_in_a_server_error(ask, body, form, raw):
             assert answer.status_code < 500, (path, content, answer.text)
 
 
-def test_models_that_cannot_be_served_end_in_one_sentence(made, tmp_path):  # noqa: F811
+def test_models_that_cannot_be_served_end_in_one_sentence(made, tmp_path):
     numbers = tmp_path / "numbers.jsonl"
     numbers.write_text(
         "".join(f'{{"a": {i}, "b": {-i}, "t": ["{"xy"[i % 2]}"]}}\n' for i in range(40)), encoding="utf-8"

@@ -96,35 +96,51 @@ def page_of(file: Any, table: Any, data: str, scores: str | None, no_texts: bool
     from hyperlabel.report.model_page import model_report
 
     columns = file.columns
-    Y, unknown = aligned_labels(table, columns.label_names)
+    Y, unknown = aligned_labels(table, columns.label_names, normalise=columns.normalise)
+    Y = known_labels(Y)
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
+    rows = columns.inputs(table)
     with step("judging every cut"):
-        judged = judge(file.model, columns.inputs(table), Y, scores, n_rows=columns.rows, groups=table.groups)
+        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
     shown = [f"{columns.method} model", f"{len(table)} rows of {Path(data).name}, scored {judged.kind}"]
     if unknown:
         shown.append(f"{len(unknown)} labels unknown to the model left out")
-    names = ["text", *columns.feature_names] if columns.text and columns.n_features else columns.feature_names
     with step("drawing"):
         return model_report(
             file.model,
             judged,
             columns.label_names,
-            _page_rows(table, columns, no_texts),
+            _page_rows(table, rows, columns, no_texts),
             title=f"{Path(file.path).stem} on {Path(data).stem}",
-            feature_names=names or None,
+            feature_names=None if columns.text_only else columns.names,
             options=replace(options, facts={"model": Path(file.path).name, "shown": shown}),
         )
 
 
-def _page_rows(table: Any, columns: Any, no_texts: bool) -> Any:
+def known_labels(Y: Any) -> Any:
+    """Return Y with entries nobody knows taken as absent: a page counts in whole rows."""
+    import numpy as np
+    from scipy import sparse
+
+    Y = sparse.csr_array(Y, copy=True)
+    Y.data = np.nan_to_num(Y.data).astype(np.int64)
+    Y.eliminate_zeros()
+    return Y
+
+
+def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
     """Return what the page may show and write of the rows."""
     import numpy as np
     from scipy import sparse
 
     from hyperlabel.report.model_page import PageRows
 
-    texts = None if no_texts or not columns.text else list(table.text)
+    texts = None
+    if columns.text and not no_texts:
+        texts = (
+            list(rows) if columns.text_only else ["\n".join(map(str, r[: len(columns.text)])) for r in rows]
+        )
     dense = columns.n_features and not sparse.issparse(table.X)
     export = None
     if (columns.format == "table" and texts is not None) or (not columns.text and columns.format == "table"):
@@ -134,11 +150,11 @@ def _page_rows(table: Any, columns: Any, no_texts: bool) -> Any:
             "labelColumn": columns.label_column,
             "labels": columns.labels,
         }
-    if columns.n_features > _MOST_NUMBERS:
+    if columns.n_features > _MOST_NUMBERS or len(columns.words) > 1:  # one text is all a page can write
         export = None
     numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
     features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
-    return PageRows(texts, numbers, features, export)
+    return PageRows(texts, numbers, features, export, len(columns.words))
 
 
 def _comparison(

@@ -103,7 +103,7 @@ def open_project(path: str, data: str | None, *, learns: bool) -> Any:
 
 def _with_data(file: Any, data: str, project_id: str) -> tuple[ServedModel, str]:
     from hyperlabel.cli._model import aligned_labels, read_rows
-    from hyperlabel.cli.report import page_of
+    from hyperlabel.cli.report import known_labels, page_of
     from hyperlabel.report.judging import judge
     from hyperlabel.report.model_numbers import calibration
     from hyperlabel.report.model_page import PageOptions
@@ -111,7 +111,8 @@ def _with_data(file: Any, data: str, project_id: str) -> tuple[ServedModel, str]
     table = read_rows(data, file.columns, labelled=True)
     live = {"base": "/", "project": project_id}
     page = page_of(file, table, data, None, False, PageOptions(live=live))
-    Y, _ = aligned_labels(table, file.columns.label_names)
+    Y, _ = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
+    Y = known_labels(Y)
     judged = judge(
         file.model, file.columns.inputs(table), Y, None, n_rows=file.columns.rows, groups=table.groups
     )

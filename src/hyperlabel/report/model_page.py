@@ -35,6 +35,7 @@ class PageRows:
     numbers: np.ndarray | None = None
     features: sparse.csr_array | None = None
     export: dict[str, Any] | None = None
+    n_words: int = 1  # columns of words a row begins with
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,8 @@ def _model_content(
     named = [str(name).split("__", 1)[-1] if "__" in str(name) else str(name) for name in _named(names, coef)]
     content["why"] = [_words(weights, named) for weights in coef]
     try:
-        blank = np.array([["", *[np.nan] * (len(feature_names or [""]) - 1)]], dtype=object)
+        others = len(feature_names or []) - rows.n_words
+        blank = np.array([[*[""] * rows.n_words, *[np.nan] * others]], dtype=object)
         found, factor, weights, base = page_model(model[0], coef, intercept, names, blank, options.prune)
     except NotInPage as error:
         content["noTry"] = str(error)
