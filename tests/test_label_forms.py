@@ -6,13 +6,13 @@ import importlib.util
 from copy import deepcopy
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from tests.estimators import CLASSIFIERS
+from tests.optional import optional
 
 from hyperlabel import BinaryRelevance, ThresholdTuner, explain
 from hyperlabel._validation import check_targets
@@ -22,6 +22,8 @@ from hyperlabel.model_selection import (
     iterative_train_test_split,
     out_of_fold_scores,
 )
+
+pd = optional("pandas")
 
 NAMES = ["blue", "green", "red"]
 

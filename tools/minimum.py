@@ -13,7 +13,7 @@ from pathlib import Path
 
 # What the tests import; the rest of the extra "dev" checks style and builds pages.
 TESTING = ("pytest", "pytest-xdist", "hypothesis")
-PEERS = ("liac-arff", "polars", "duckdb", "scikit-posthocs")
+PEERS = ("liac-arff", "polars", "duckdb", "scikit-posthocs", "onnxruntime", "httpx")
 
 
 def bounds(parts: str) -> list[str]:
@@ -23,7 +23,7 @@ def bounds(parts: str) -> list[str]:
     wanted = list(project["dependencies"])
     names = TESTING
     if parts == "all":
-        for extra in ("report", "dask", "tables", "papers"):
+        for extra in extras.keys() - {"all", "docs", "dev", "bench"}:
             wanted += extras[extra]
         names = TESTING + PEERS
     wanted += [one for one in extras["dev"] if re.split(r"[<>=\[]", one)[0] in names]

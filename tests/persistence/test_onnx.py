@@ -3,9 +3,6 @@
 import json
 
 import numpy as np
-import onnx
-import onnxruntime
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -14,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from tests.optional import optional
 
 from hyperlabel import (
     CPLST,
@@ -29,6 +27,10 @@ from hyperlabel import (
     ThresholdTuner,
     export_onnx,
 )
+
+onnx = optional("onnx")
+onnxruntime = optional("onnxruntime")
+pd = optional("pandas")
 
 MODELS = {
     "ridge": BinaryRelevance(),
