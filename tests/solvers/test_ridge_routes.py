@@ -178,6 +178,7 @@ def test_lsqr_with_a_bias_column_is_the_ridge_with_a_free_intercept(alpha, weigh
     assert_allclose(found.solve(alpha).coef, exact.coef, atol=1e-7)
     assert_allclose(found.solve(alpha).intercept, exact.intercept, atol=1e-7)
     assert_allclose(found.reduced(alpha), other.reduced(alpha), atol=1e-6)
+    assert_allclose(found.fitted_squares(alpha), other.fitted_squares(alpha), atol=1e-6)
     assert found.residual(alpha) < 1e-8
     assert found.n_iter > 3
 

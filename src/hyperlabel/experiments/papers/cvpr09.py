@@ -286,7 +286,8 @@ def _theorem(plan: Plan, runs: Runs) -> Result:
         ids = {c["id"] for c in runs.cells if c["spec"]["data"] == name}
         found = [v for v in runs.values if v["cell"] in ids and v["metric"] == "distance"]
         if found:
-            x, y = [v["x"] for v in found][::10], [v["value"] for v in found][::10]
+            shown = found[:: max(1, len(found) // 20)]
+            x, y = [v["x"] for v in shown], [v["value"] for v in shown]
             title = f"{name}: distance of the dual from its optimum"
             curves.append(Curve(title, x, {"DCD": [y]}, "epoch", "distance", log_y=True))
     notes = [
