@@ -27,9 +27,7 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
     found["chosen"] = found.get("features")
     if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
         found["labels"], found["label_column"] = None, labels[0]
-    taken = [*labels, *names(found.get("text") or "")]
-    taken += [str(found[key]) for key in ("label_column", "group", "time") if found.get(key)]
-    others = _without(columns, taken)
+    others = _without(columns, _taken(labels, found))
     if found.get("text") is None and not found.get("features"):
         texts = _texts(others, more=vectors_beside(path) is not None)
         found["text"] = ",".join(texts) or None
@@ -39,17 +37,32 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
         categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
         found["features"] = ",".join(name for name in wanted if name not in categories)
     else:
-        ids = [name for name, cells in others.items() if _is_id(name, cells)]
-        others = _without(others, ids)
-        categories = [name for name, cells in others.items() if _is_category(cells)]
-        if ids or categories:
-            found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
-            warn_of_ids(
-                path, [name for name in _without(others, categories) if not _is_numeric(others[name])]
-            )
-    texts = names(found.get("text") or "")
-    found["words"] = ",".join([*(texts if len(texts) > 1 else []), *categories]) or None
+        categories = _categories(path, others, found)
+    found["words"] = ",".join([*_told_apart(found), *categories]) or None
     return found
+
+
+def _told_apart(found: dict[str, str | None]) -> list[str]:
+    """Text columns whose words keep the column they come from: several do, one needs not."""
+    texts = names(found.get("text") or "")
+    return texts if len(texts) > 1 else []
+
+
+def _taken(labels: list[str], found: dict[str, str | None]) -> list[str]:
+    """Columns that have a part already."""
+    taken = [*labels, *names(found.get("text") or "")]
+    return taken + [str(found[key]) for key in ("label_column", "group", "time") if found.get(key)]
+
+
+def _categories(path: str, others: dict[str, list[Any]], found: dict[str, str | None]) -> list[str]:
+    """Return the columns of categories; name the numbers beside them in `found`, and leave ids out."""
+    ids = [name for name, cells in others.items() if _is_id(name, cells)]
+    others = _without(others, ids)
+    categories = [name for name, cells in others.items() if _is_category(cells)]
+    if ids or categories:
+        found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
+        warn_of_ids(path, [name for name in _without(others, categories) if not _is_numeric(others[name])])
+    return categories
 
 
 def warn_of_ids(path: str, columns: list[str]) -> None:
@@ -78,17 +91,17 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
     return labels
 
 
-def _proposal(columns: dict[str, list[Any]]) -> str:
-    """Propose the column that lists labels, or the 0/1 columns, in the words of the command line."""
+def _lists_labels(cells: list[Any]) -> bool:
     from hyperlabel.datasets.label_cells import find_separator
 
-    lists = [
-        name
-        for name, cells in columns.items()
-        if not _is_numeric(cells)
-        and (any(isinstance(cell, list | tuple) for cell in cells) or find_separator(cells))
-        and _words(cells) < 2 * _WORDS
-    ]
+    if _is_numeric(cells) or _words(cells) >= 2 * _WORDS:
+        return False
+    return any(isinstance(cell, list | tuple) for cell in cells) or bool(find_separator(cells))
+
+
+def _proposal(columns: dict[str, list[Any]]) -> str:
+    """Propose the column that lists labels, or the 0/1 columns, in the words of the command line."""
+    lists = [name for name, cells in columns.items() if _lists_labels(cells)]
     named = [name for name in lists if name.lower() in _LABEL_NAMES]
     named = named or [name for name in columns if name.lower() in _LABEL_NAMES and name not in lists]
     flags = [name for name, cells in columns.items() if _all_zero_one(cells)]
@@ -115,6 +128,15 @@ def listing(column: str | None, separator: str | None) -> str:
     return f"labels listed in {column!r}, {how}"
 
 
+def _warn_of_variants(label_names: list[str]) -> None:
+    if spelled := variants(label_names):
+        verb = "differs" if len(spelled) == 1 else "differ"
+        say(
+            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
+            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
+        )
+
+
 def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
     """Warn where labels look as if their cells were cut at the wrong mark."""
     separator, known = options.get("label_separator"), set(table.label_names)
@@ -127,12 +149,7 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
             f"Warning: {len(once)} of {len(known)} labels occur once, such as {once[0][:60]!r}: if this is a "
             f"list, say what separates it with --label-separator{hint}."
         )
-    if spelled := variants(list(table.label_names)):
-        verb = "differs" if len(spelled) == 1 else "differ"
-        say(
-            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
-            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
-        )
+    _warn_of_variants(list(table.label_names))
     others = [mark for mark in MARKS if mark != separator]
     lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
     if lists:

@@ -217,6 +217,12 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
         return datasets.read_data(path, **options)
     if columns.format != "table":
         raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
+    return _read_table(path, columns, labelled, ids)
+
+
+def _read_table(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
+    from hyperlabel import datasets
+
     labels: dict[str, Any] = {"labels": []}
     if labelled and columns.label_column is not None:
         labels = {"label_column": columns.label_column, "label_separator": columns.label_separator}

@@ -91,6 +91,20 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     _say(model, columns, output, time.perf_counter() - start, as_json)
 
 
+def _named(reading: dict[str, str | None], option: str, kind: str) -> list[str]:
+    return names(reading.get(option) or "") if kind == "table" else []
+
+
+def _words_of(table: Any, data: str, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
+    """Return the columns of text and of categories that rows bring."""
+    if kind == "table" or (table.text is None and not table.words):
+        return text, [name for name in table.words or () if name not in text]
+    text, categories = ([], []) if _is_sparse(table) else _kept_words(table)
+    if not (text or categories):
+        say(f"Warning: {data}: the texts beside sparse numbers are left out.")
+    return text, categories
+
+
 def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     """Read labelled rows; return them and what their columns are."""
     from hyperlabel.cli._columns import warn_of_labels
@@ -103,12 +117,7 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
         warn_of_labels(table, reading)
-    text = names(reading.get("text") or "")
-    categories = [name for name in table.words or () if name not in text]
-    if kind != "table" and (table.text is not None or table.words):
-        text, categories = ([], []) if _is_sparse(table) else _kept_words(table)
-        if not (text or categories):
-            say(f"Warning: {data}: the texts beside sparse numbers are left out.")
+    text, categories = _words_of(table, data, kind, names(reading.get("text") or ""))
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     columns = Columns(
@@ -116,10 +125,10 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
         label_names=list(table.label_names),
         feature_names=[] if type(table.feature_names) is not list else table.feature_names,
         n_features=table.n_features,
-        numbers=names(reading.get("features") or "") if kind == "table" else [],
+        numbers=_named(reading, "features", kind),
         categories=categories,
         text=text,
-        labels=names(reading.get("labels") or "") if kind == "table" else [],
+        labels=_named(reading, "labels", kind),
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
@@ -226,6 +235,14 @@ def _numbers(text: str | None) -> tuple[float, ...]:
         raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
 
 
+def _numbers_found(columns: Any) -> str:
+    given = columns.numbers or columns.feature_names
+    vectors = columns.n_features - len(columns.numbers) if columns.numbers else 0
+    what = plural(columns.n_features, "column") + " of numbers"
+    shown = some([repr(name) for name in given]) + (" and vectors" if vectors else "")
+    return what + (f": {shown}" if given else "")
+
+
 def _found(table: Any, columns: Any) -> str:
     from hyperlabel.cli._columns import listing
 
@@ -237,11 +254,7 @@ def _found(table: Any, columns: Any) -> str:
     if columns.categories:
         parts.append(f"categories: {some([repr(name) for name in columns.categories])}")
     if columns.n_features:
-        given = columns.numbers or columns.feature_names
-        vectors = columns.n_features - len(columns.numbers) if columns.numbers else 0
-        what = plural(columns.n_features, "column") + " of numbers"
-        shown = some([repr(name) for name in given]) + (" and vectors" if vectors else "")
-        parts.append(what + (f": {shown}" if given else ""))
+        parts.append(_numbers_found(columns))
     if columns.left_out:
         parts.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
     if table.unknown is not None and table.unknown.nnz:

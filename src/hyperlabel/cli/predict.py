@@ -101,6 +101,16 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
+def _one_each(
+    table: dict[str, list[Any]], found: list[list[dict[str, Any]]], label_names: list[str]
+) -> dict[str, list[Any]]:
+    """Put a column of 0 and 1 for each label beside the others."""
+    sets = [{one["label"] for one in row} for row in found]
+    for label in label_names:
+        table[_fresh(label, table)] = [int(label in names) for names in sets]
+    return table
+
+
 def _columns(
     kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str, wide: bool
 ) -> dict[str, list[Any]]:
@@ -109,10 +119,7 @@ def _columns(
 
     table, found = dict(kept), list(answers)
     if wide:
-        sets = [{one["label"] for one in row} for row in found]
-        for label in columns.label_names:
-            table[_fresh(label, table)] = [int(label in names) for names in sets]
-        return table
+        return _one_each(table, found, columns.label_names)
     names = [[str(one["label"]) for one in row] for row in found]
     scores: list[Any] = [[one["score"] for one in row] for row in found]
     mark = columns.label_separator or ";"

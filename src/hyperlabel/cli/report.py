@@ -129,6 +129,10 @@ def known_labels(Y: Any) -> Any:
     return Y
 
 
+def _texts(rows: Any, columns: Any) -> list[str]:
+    return list(rows) if columns.text_only else ["\n".join(map(str, r[: len(columns.text)])) for r in rows]
+
+
 def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
     """Return what the page may show and write of the rows."""
     import numpy as np
@@ -136,14 +140,10 @@ def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
 
     from hyperlabel.report.model_page import PageRows
 
-    texts = None
-    if columns.text and not no_texts:
-        texts = (
-            list(rows) if columns.text_only else ["\n".join(map(str, r[: len(columns.text)])) for r in rows]
-        )
+    texts = None if no_texts or not columns.text else _texts(rows, columns)
     dense = columns.n_features and not sparse.issparse(table.X)
     export = None
-    if (columns.format == "table" and texts is not None) or (not columns.text and columns.format == "table"):
+    if columns.format == "table" and (texts is not None or not columns.text):
         export = {
             "text": columns.text,
             "numbers": columns.feature_names,

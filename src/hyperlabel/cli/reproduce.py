@@ -38,11 +38,7 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
     from hyperlabel.experiments.papers import Plan, items
     from hyperlabel.experiments.papers.data import data_folder
 
-    known = {item.id: item for item in items()}
-    unknown = [i for i in ids if i not in known]
-    if unknown:
-        raise ValueError(f"There is no {unknown[0]!r}: hyperlabel reproduce --list shows what there is.")
-    wanted = [known[i] for i in dict.fromkeys(ids or known)]
+    wanted = _wanted(ids, {item.id: item for item in items()})
     if options["fetch"]:
         _fetch({name for item in wanted for name in item.data}, options["folder"])
     plan = Plan(data_folder(options["folder"]), options["quick"])
@@ -64,6 +60,13 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
         click.echo(f"Report: {options['out_path']}")
     if not any(result.numbers or result.curves for result in results):
         raise ValueError(f"Nothing could be computed: {plan.folder} holds none of the data it needs.")
+
+
+def _wanted(ids: tuple[str, ...], known: dict[str, Any]) -> list[Any]:
+    unknown = [i for i in ids if i not in known]
+    if unknown:
+        raise ValueError(f"There is no {unknown[0]!r}: hyperlabel reproduce --list shows what there is.")
+    return [known[i] for i in dict.fromkeys(ids or known)]
 
 
 def _fetch(names: set[str], given: str | None) -> None:

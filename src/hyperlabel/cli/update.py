@@ -60,8 +60,7 @@ def update(
     _lock(model)
     with step(f"loading {model}"):
         file = open_model(model)
-    names = [renames.get(name, name) for name in file.columns.label_names]
-    names = [name for name in names if name not in dropped] + list(added)
+    names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in _once(leaving)])
@@ -95,6 +94,14 @@ def update(
         "renamed": renames,
     }
     click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _sentence(found))
+
+
+def _edited(
+    names: list[str], renames: dict[str, str], dropped: tuple[str, ...], added: tuple[str, ...]
+) -> list[str]:
+    """Names of the labels after renaming, dropping and adding."""
+    names = [renames.get(name, name) for name in names]
+    return [name for name in names if name not in dropped] + list(added)
 
 
 def _lock(model: str) -> None:

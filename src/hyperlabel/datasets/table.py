@@ -237,12 +237,13 @@ class TablePlan:
         others = [column for column in kinds if column not in taken]
         is_vector = self.columns.vectors
         self.numbers = [column for column in others if kinds[column] is not False or column in is_vector]
-        dropped = [column for column in others if column not in self.numbers]
+        self._say_dropped([column for column in others if column not in self.numbers])
+
+    def _say_dropped(self, dropped: list[str]) -> None:
         if dropped:
-            shown = ", ".join(map(repr, dropped[:8])) + (
-                f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
-            )
-            warnings.warn(f"{Path(self.path).name}: left out text or id columns {shown}.", stacklevel=4)
+            more = f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
+            shown = ", ".join(map(repr, dropped[:8])) + more
+            warnings.warn(f"{Path(self.path).name}: left out text or id columns {shown}.", stacklevel=5)
 
     def _is_settled(self, needed: Sequence[str]) -> bool:
         """Tell whether no later row can change the choice."""

@@ -126,12 +126,8 @@ def pose(
         return Posed(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram, nu=nu)
     route, free = _route(X, solver)
     if alphas == () and route in ("krylov", "lsqr"):
-        alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
-        posed = pose(X, base, right, gram, (alpha,), solver=solver, **options)
-        posed.alpha = alpha  # found without a factorisation
-        return posed
-    kept = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0]) and route == "gram"
-    moments = Moments.from_rows(X, keep, with_ff=True) if kept else None
+        return _evident(X, base, right, gram, solver, options)
+    moments = _kept(X, keep) if keep is not None and route == "gram" else None
     zero = free and min(alphas or (1.0,)) <= 0
     if alphas is None:
         path: Any = CrossPath.from_rows(X, base)
@@ -145,6 +141,22 @@ def pose(
     else:
         path = RidgePath(_over(base, X, known), alphas=alphas)
     return Posed(path, right, gram, moments, nu)
+
+
+def _kept(X: Any, keep: Any) -> Moments | None:
+    """Return sums to be kept, where they are not too large."""
+    small = X.shape[1] <= min(KEEP_SUMS, X.shape[0])
+    return Moments.from_rows(X, keep, with_ff=True) if small else None
+
+
+def _evident(
+    X: Any, base: Any, right: np.ndarray, gram: np.ndarray, solver: str, options: dict[str, Any]
+) -> Posed:
+    """Pose the problem at the λ of the largest evidence, found without a factorisation."""
+    alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
+    posed = pose(X, base, right, gram, (alpha,), solver=solver, **options)
+    posed.alpha = alpha
+    return posed
 
 
 def _over(base: Any, X: Any, known: Moments) -> Moments:
