@@ -127,7 +127,7 @@ def pose(
     route, free = _route(X, solver)
     if alphas == () and route in ("krylov", "lsqr"):
         return _evident(X, base, right, gram, solver, options)
-    moments = _kept(X, keep) if keep is not None and route == "gram" else None
+    moments = _kept(X, keep) if route == "gram" else None
     zero = free and min(alphas or (1.0,)) <= 0
     if alphas is None:
         path: Any = CrossPath.from_rows(X, base)
@@ -145,7 +145,7 @@ def pose(
 
 def _kept(X: Any, keep: Any) -> Moments | None:
     """Return sums to be kept, where they are not too large."""
-    small = X.shape[1] <= min(KEEP_SUMS, X.shape[0])
+    small = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0])
     return Moments.from_rows(X, keep, with_ff=True) if small else None
 
 
