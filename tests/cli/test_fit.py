@@ -235,7 +235,7 @@ def test_other_formats(tmp_path):
         (["predict", "{model}"], "Name a file to predict"),
         (["predict", "{model}", "nowhere.csv"], "There is no file nowhere.csv"),
         (["predict", "{model}", "{other}"], "there is no column 'body'"),
-        (["fit", "{empty}", "--labels", "tags"], "No label has 1 rows"),
+        (["fit", "{empty}", "--labels", "tags"], "No label has 1 row:"),
         (["evaluate", "{model}", "{other}"], "there is no column 'body'"),
     ],
 )

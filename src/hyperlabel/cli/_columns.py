@@ -200,10 +200,11 @@ def _is_numeric(cells: list[Any]) -> bool:
 
 
 def _is_category(cells: list[Any]) -> bool:
-    """Say whether a column holds words that come back: at most half as many as cells."""
+    """Say whether a column holds single words that come back: at most half as many as cells."""
     filled = _filled(cells)
     lists = any(isinstance(cell, list | tuple | dict) for cell in cells)
-    return not _is_numeric(cells) and not lists and 2 * len(set(filled)) <= len(filled)
+    short = _words(cells) < 2
+    return short and not _is_numeric(cells) and not lists and 2 * len(set(filled)) <= len(filled)
 
 
 def kind_of(name: str, cells: list[Any]) -> str:
