@@ -50,13 +50,16 @@ def _run(X, data, seed: int) -> np.ndarray:
     truth = data.Y[new].toarray() > 0
     rng = np.random.default_rng(seed)
     orders = (
-        review_order(review_gains(p, sets)),
         np.argsort(np.abs(p - 0.5).ravel(), kind="stable"),
         np.argsort(distance.ravel(), kind="stable"),
         rng.permutation(p.size),
     )
-    return np.array([[_f1(sets, truth, order[: int(share * p.size)]) for share in (0.0, *SHARES)]
-                     for order in orders])  # fmt: skip
+    curves = []
+    for share in (0.0, *SHARES):
+        budget = int(share * p.size)
+        ours = review_order(review_gains(p, sets, budget=budget), limit=budget)
+        curves.append([_f1(sets, truth, order[:budget]) for order in (ours, *orders)])
+    return np.array(curves).T
 
 
 def _f1(sets: np.ndarray, truth: np.ndarray, checked: np.ndarray) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_rows_of_a_group_are_shown_together(place, tmp_path):
     done = run("predict", "--review", place / "plain.hyper", place / "new.csv", *options)
     assert done.exit_code == 0, done.output
     customers = [(int(one["row"]) - 1) // 2 for one in csv.DictReader(io.StringIO(target.read_text()))]
-    runs = 1 + sum(a != b for a, b in zip(customers, customers[1:], strict=False))
+    runs = 1 + sum(a != b for a, b in itertools.pairwise(customers))
     assert runs == len(set(customers))
 
 

@@ -41,7 +41,7 @@ def write_queue(file: Any, data: str, output: str, entries: int, group: str | No
     promised = getattr(file.model[-1], "promises_", None)
     sure = sets if promised is not None and promised.kind == "precision" else None
     groups = None if group is None else np.asarray(table.groups)
-    order = review_order(review_gains(p, sets, sure), groups, entries)
+    order = review_order(review_gains(p, sets, sure, entries), groups, entries)
     cells = _cells(data, [*columns.text, *columns.feature_names])
     mark = columns.label_separator or ";"
     k = len(columns.label_names)

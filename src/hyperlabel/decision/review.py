@@ -7,11 +7,13 @@ import numpy as np
 from hyperlabel.solvers.arrays import row_blocks
 
 
-def review_gains(p: np.ndarray, sets: np.ndarray, sure: np.ndarray | None = None) -> np.ndarray:
+def review_gains(
+    p: np.ndarray, sets: np.ndarray, sure: np.ndarray | None = None, budget: int = 0
+) -> np.ndarray:
     r"""Return how much the check of each entry is expected to raise the overall F1.
 
-    With F = 2·tp/(predicted + positives), as the probabilities foresee it, taking a wrong label away gains
-    F and adding a missing one 2 − F, both over (predicted + positives):
+    With F = 2·tp/(predicted + positives), as the probabilities foresee it once the `budget` is spent, taking
+    a wrong label away gains F and adding a missing one 2 − F, both over (predicted + positives):
 
     .. math:: \text{predicted: } (1 - p)\,F, \qquad \text{not predicted: } p\,(2 - F),
 
@@ -28,6 +30,8 @@ def review_gains(p: np.ndarray, sets: np.ndarray, sure: np.ndarray | None = None
         What the model predicts.
     sure : ndarray of bool of shape (n, k), default=None
         Entries not worth a look.
+    budget : int, default=0
+        How many entries will be checked: the more, the higher F and the more a wrong label weighs.
 
     Returns
     -------
@@ -39,9 +43,17 @@ def review_gains(p: np.ndarray, sets: np.ndarray, sure: np.ndarray | None = None
     >>> review_gains(p, sets).argmax(axis=1)
     array([1])
     """
-    expected = 2 * p[sets].sum() / max(sets.sum() + p.sum(), np.finfo(float).tiny)
-    gains = np.where(sets, (1 - p) * expected, p * (2 - expected)) / max(sets.sum() + p.sum(), 1e-12)
-    return gains if sure is None else np.where(sure, 0.0, gains)
+    asked = np.ones(p.shape, dtype=bool) if sure is None else ~sure
+    right, size = float(p[sets].sum()), float(sets.sum() + p.sum())
+    found, removed = 0.0, 0.0
+    for _ in range(1 if budget == 0 else 8):  # F depends on what is checked, and that on F
+        expected = 2 * (right + found) / max(size + found - removed, np.finfo(float).tiny)
+        gains = np.where(asked, np.where(sets, (1 - p) * expected, p * (2 - expected)), 0.0)
+        if budget:
+            least = np.partition(gains.ravel(), -budget)[-budget] if budget < gains.size else 0.0
+            checked = gains >= least
+            found, removed = float(p[checked & ~sets].sum()), float((1 - p)[checked & sets].sum())
+    return gains / max(size, np.finfo(float).tiny)
 
 
 def review_order(gains: np.ndarray, groups: np.ndarray | None = None, limit: int | None = None) -> np.ndarray:
