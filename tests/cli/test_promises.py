@@ -179,3 +179,28 @@ def test_a_queue_with_strange_or_no_answers_is_refused(place, tmp_path):
     queue.write_text(queue.read_text().replace(",,", ",perhaps,", 1))
     strange = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
     assert "answer yes or no, not 'perhaps'" in strange.output
+
+
+def test_suspects_are_listed_with_text_names_and_words(place, tmp_path):
+    with open(place / "train.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    wrong = next(i for i, one in enumerate(rows) if "invoice" in one["body"] and "billing" in one["tags"])
+    rows[wrong]["tags"] = ";".join(tag for tag in rows[wrong]["tags"].split(";") if tag != "billing")
+    with open(tmp_path / "train.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    options = ("--labels", "tags", "--text", "body", "--group", "customer", "-o", tmp_path / "out.csv")
+    done = run("data", "suspects", tmp_path / "train.csv", *options, "--entries", 150)
+    assert done.exit_code == 0, done.output
+    found = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
+    assert len(found) == 150
+    scores = [float(one["score"]) for one in found]
+    assert scores == sorted(scores, reverse=True)
+    planted = [one for one in found if (int(one["row"]) - 1, one["label"]) == (wrong, "billing")]
+    assert len(planted) == 1
+    assert planted[0]["looks"] == "missing"
+    assert "invoice" in planted[0]["words"]
+    assert planted[0]["text"] == rows[wrong]["body"]
+    few = run("data", "suspects", place / "new.csv", "--labels", "tags", "--folds", 100)
+    assert "too few for 100 folds" in few.output
