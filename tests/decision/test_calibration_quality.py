@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
@@ -66,21 +67,23 @@ def test_isotonic_equals_sklearn_within_its_bounds(problem):
 
 
 @pytest.mark.parametrize("noise", ["uniform", "proportional"])
-def test_quality_list_finds_planted_errors(noise):
+@pytest.mark.parametrize("rule", ["named", "estimated"])
+def test_quality_list_finds_planted_errors(noise, rule):
     X, Y = make_multilabel_classification(n_samples=800, n_classes=6, random_state=1, allow_unlabeled=True)
     rng = np.random.default_rng(0)
     rate = 0.03 if noise == "uniform" else np.where(Y == 1, 0.06, 0.06 * Y.mean(axis=0))
     flipped = rng.random(Y.shape) < rate
+    named = noise if rule == "named" else rule
     dirty = np.where(flipped, 1 - Y, Y)
     scores = BinaryRelevance(cv=5).fit(X, dirty).oof_scores_
     n = int(flipped.sum())
-    listed = label_quality(sparse.csr_array(dirty), scores, noise=noise, n_entries=n // 2)
+    listed = label_quality(sparse.csr_array(dirty), scores, noise=named, n_entries=n // 2)
     assert len(listed) == n // 2
     hits = flipped[listed.row, listed.label].mean()
     assert hits > 4 * flipped.mean()
     np.testing.assert_array_equal(listed.is_set, dirty[listed.row, listed.label] == 1)
     assert (np.diff(listed.evidence) <= 0).all()
-    whole = label_quality(dirty, scores, noise=noise, n_entries=None)
+    whole = label_quality(dirty, scores, noise=named, n_entries=None)
     assert len(whole) == dirty.size
     np.testing.assert_array_equal(whole.row[: n // 2], listed.row)
 
@@ -97,3 +100,26 @@ def test_quality_list_by_hand_and_rows_without_scores():
         label_quality(y, p[:, :1])
     with pytest.raises(ValueError, match="between 0 and 1"):
         label_quality(y, p * 3, proba=True)
+
+
+def test_quality_is_a_table_with_names():
+    frame = pd.DataFrame({"red": [1, 0, 1], "blue": [0, 1, 1]})
+    p = np.array([[0.9, 0.8], [0.2, 0.9], [0.8, 0.7]])
+    first = label_quality(frame, p, proba=True, noise="uniform").table()[0]
+    assert (first["row"], first["label"], first["looks"], first["probability"]) == (0, "blue", "missing", 0.8)
+    named = label_quality(frame.to_numpy(), p, proba=True, label_names=["a", "b"]).table()
+    assert {one["label"] for one in named} == {"a", "b"}
+
+
+def test_the_kind_of_noise_is_read_off_the_probabilities():
+    rng = np.random.default_rng(0)
+    Y = rng.random((4000, 5)) < 0.02
+    clean = np.where(Y, 0.9, 0.005)
+    everywhere = 0.05 + 0.9 * clean  # every entry may be flipped
+
+    def share_wrong(p):
+        noisy = rng.random(p.shape) < p
+        return label_quality(noisy, p, proba=True, n_entries=25).is_set.mean()
+
+    assert share_wrong(clean) < 0.2  # people forget a rare label far more often than they add it
+    assert share_wrong(everywhere) > 0.8

@@ -17,6 +17,7 @@ from hyperlabel.cli.drift import drift
 _FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
 _ENDINGS = {"libsvm": "svm"}
 _SHOWN_LABELS = 5
+from hyperlabel.cli.suspects import suspects
 
 _INFO = {
     "rows": "rows n",
@@ -44,6 +45,9 @@ def data() -> None:
 
 
 data.add_command(drift)
+
+
+data.add_command(suspects)
 
 
 @data.command()

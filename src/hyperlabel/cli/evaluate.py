@@ -10,6 +10,7 @@ import click
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import check_target, need_data, need_model, say
 from hyperlabel.cli._progress import step
+from hyperlabel.cli._promises import outcomes, show_outcomes
 from hyperlabel.cli._words import plural, print_table, some
 
 _SHOWN = (
@@ -64,10 +65,14 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
     lost = sorted(labels, key=lambda one: (-one["mistakes"], one["label"]))[:worst]
     if as_json:
         found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
+        _, kept = found.pop("promises")
+        found |= {"promises": kept} if kept else {}
         found |= {"worst": lost} if worst else {}
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
+    promises = values.pop("promises")
     _print(values, lost)
+    show_outcomes(promises)
     if table is not None:
         click.echo(f"Wrote {table}: {plural(len(labels), 'label')}.", err=True)
 
@@ -94,7 +99,9 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
         say(f"Warning: left out {left} the model does not know: {some(unknown)}")
     with step("predicting"):
         rows = file.columns.inputs(table)
-        values = measure(Y, file.predict(rows), file.scores(rows), per_label=True)
+        predicted = file.predict(rows)
+        values = measure(Y, predicted, file.scores(rows), per_label=True)
+        values["promises"] = outcomes(file.model[-1], Y, predicted)
     if page is not None:
         from hyperlabel.cli.report import held_out_page
 

@@ -42,6 +42,13 @@ from hyperlabel.cli._words import plural, some
     show_default=True,
     help="How scores become label sets.",
 )
+@click.option(
+    "--precision",
+    type=float,
+    help="Predict a label only where at least this precision can be promised; a third of the rows is held "
+    "out to prove it. Takes the place of --thresholds.",
+)
+@click.option("--confidence", default=0.9, show_default=True, type=float, help="Of --precision.")
 @click.option("--alpha", help="Ridge λ; several, separated by commas, are compared.")
 @click.option("--time-budget", default=60.0, show_default=True, help="Seconds for --method auto.")
 @click.option(
@@ -200,6 +207,7 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         partial_step,
     )
     from hyperlabel.cli._model import aligned_labels
+    from hyperlabel.cli._promises import learned_rows, promising
     from hyperlabel.meta.catalogue import Rows
     from hyperlabel.meta.updating import name_labels, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
@@ -208,20 +216,23 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         alpha=_numbers(options["alpha"]),
         budget=options["time_budget"],
         scoring=options["scoring"],
-        thresholds=options["thresholds"],
+        thresholds=options["thresholds"] if options["precision"] is None else "none",
         words=options["words"] or (AUTO_WORDS if method == "auto" else WORDS),
         seed=options["seed"],
     )
     features = features_step(columns, _is_sparse(table), choices.words, len(table))
     with plain_warnings():
         try:
-            rows = features.fit_transform(columns.inputs(table))
+            rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
         except ValueError as error:
             if "vocabulary" in str(error) or "no terms remain" in str(error):
                 raise ValueError("The texts hold no words to learn from: is --text right?") from error
             raise
         partial = table.unknown is not None and table.unknown.nnz > 0
         classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
+        if partial and options["precision"] is not None:
+            raise ValueError("A precision cannot be promised where labels are unknown: leave out --precision.")
+        classifier = promising(classifier, options["precision"], options["confidence"])
         Y, _ = aligned_labels(table, columns.label_names)
         classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, table.groups))
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
@@ -276,6 +287,7 @@ def _gaps(table: Any) -> tuple[int, int]:
 
 
 def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
+    from hyperlabel.cli._promises import summary
     from hyperlabel.meta.updating import can_be_updated
 
     last = model[-1]
@@ -304,6 +316,8 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
             f"score lower, much lower if most labels are rare. Judge by hyperlabel evaluate {output} "
             "HELD-OUT."
         )
+    if promise := summary(last):
+        click.echo(promise)
     size = found["bytes"] / 2**20
     click.echo(
         f"Wrote {output} ({columns.method}, {found['features']} features, {size:.1f} MB, {seconds:.1f} s)."

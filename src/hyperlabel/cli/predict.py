@@ -34,6 +34,12 @@ _BLOCK = 4096  # rows scored at a time
     type=click.IntRange(min=1),
     help="The K best labels of each row, best first. [default: those predicted]",
 )
+@click.option("--probabilities", is_flag=True, help="Calibrated probabilities in place of scores.")
+@click.option(
+    "--review", is_flag=True, help="Write the answers a person should check, the one worth most first."
+)
+@click.option("--entries", default=100, show_default=True, type=click.IntRange(min=1), help="Of --review.")
+@click.option("--group", help="With --review: a column whose rows are shown together.")
 @click.option("--id", "ids", help="A column of DATA to name rows by; by default they are numbered from 1.")
 @click.option("--keep", is_flag=True, help="Append the answers to all columns of DATA.")
 @click.option("--wide", is_flag=True, help="One column for each label: 1 where it is predicted, 0 elsewhere.")
@@ -53,6 +59,10 @@ def predict(
     CSV has the columns row, labels and scores, the last two separated by the marks of the training file;
     JSON lines list {"label", "score", "predicted"} for each row. Scores order labels; predicted says which
     passed the model's cut. With --keep or --wide the answer is a table, in every format.
+
+    --review writes a queue instead: one question a line (does this row have this label?), the one whose
+    answer raises the expected F1 most first, labels promised by fit --precision never among them. Fill in the
+    column answer (yes or no); hyperlabel update MODEL QUEUE learns the rows whose questions are all answered.
     """
     if (data is None) == (one_text is None):
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
@@ -64,9 +74,15 @@ def predict(
         raise ValueError("--keep keeps every column: leave --id out.")
     need_model(model)
     need_data(data)
+    if options["review"]:
+        from hyperlabel.cli._review import write_queue
+
+        count = write_queue(model, data, output, options["entries"], options["group"])
+        click.echo(f"Wrote {output}: {plural(count, 'question')}.", err=True)
+        return
     file, rows, kept = _read(model, data, one_text, options["ids"], options["keep"])
     with step("predicting"):
-        answers = _answers(file, rows, options["top"])
+        answers = _answers(file, rows, options["top"], options["probabilities"])
         if options["keep"] or options["wide"] or form == "parquet":
             columns = _columns(kept, answers, file.columns, form, options["wide"])
             _write_table(output, columns, form)
@@ -163,14 +179,16 @@ def _write_stream(
             _write_csv(out, keys, answers, mark)
 
 
-def _answers(file: Any, rows: Any, top: int | None) -> Iterator[list[dict[str, Any]]]:
+def _answers(file: Any, rows: Any, top: int | None, probabilities: bool) -> Iterator[list[dict[str, Any]]]:
     """Labels of each row, best first, a block of rows at a time."""
     import numpy as np
+
+    from hyperlabel.cli._review import probabilities as calibrated
 
     label_names = file.columns.label_names
     for start in range(0, n_rows(rows), _BLOCK):
         part = rows[start : start + _BLOCK]
-        scores, sets = file.scores(part), file.predict(part)
+        scores, sets = calibrated(file, part) if probabilities else file.scores(part), file.predict(part)
         for row, chosen in zip(scores, sets, strict=True):
             if top is not None:
                 best = np.argsort(-row, kind="stable")[:top]

@@ -44,7 +44,8 @@ def update(
 
     Equal to a fit on all rows at once, with the words and λ of the first fit; cuts are kept. The file
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
-    of it waits for the first. Labels change first, so NEW uses the new names.
+    of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
+    --review with its answers filled in.
     """
     need_model(model)
     need_data(new, *leaving)
@@ -145,12 +146,14 @@ def _read(
     from dataclasses import replace
 
     from hyperlabel.cli._model import aligned_labels, read_rows
+    from hyperlabel.cli._review import answered
     from hyperlabel.cli._words import plural, some
 
     columns = file.columns
     if columns.labels:
         columns = replace(columns, labels=names)
-    table = read_rows(path, columns, labelled=True)
+    with answered(path, columns) as place:
+        table = read_rows(place, columns, labelled=True)
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
     Y, unknown = aligned_labels(table, names, normalise=columns.normalise)

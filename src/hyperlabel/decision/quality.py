@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hyperlabel._validation import check_targets
-from hyperlabel.decision.calibration import Sigmoid
+from hyperlabel.decision.curves import Curves
 from hyperlabel.solvers.arrays import row_blocks
+
+RARE, DROPPED = 0.01, 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,8 @@ class LabelQuality:
         What the model, not having seen the row, gives the label.
     evidence : ndarray of shape (n_entries,)
         Log-odds that the entry is an error, up to a constant.
+    label_names : list of str or None
+        Names of all labels.
 
     Examples
     --------
@@ -39,6 +43,7 @@ class LabelQuality:
     is_set: np.ndarray
     probability: np.ndarray
     evidence: np.ndarray
+    label_names: list[str] | None = None
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -49,9 +54,28 @@ class LabelQuality:
         for row, label, is_set, p in zip(self.row, self.label, self.is_set, self.probability, strict=True):
             yield int(row), int(label), "wrong" if is_set else "missing", float(p)
 
+    def table(self) -> list[dict[str, Any]]:
+        """Return one dict an entry, the label by its name: ready for ``pandas.DataFrame``."""
+        return [
+            {
+                "row": row,
+                "label": label if self.label_names is None else self.label_names[label],
+                "looks": looks,
+                "probability": p,
+                "evidence": float(evidence),
+            }
+            for (row, label, looks, p), evidence in zip(self, self.evidence, strict=True)
+        ]
+
 
 def label_quality(
-    y: Any, scores: Any, *, proba: bool = False, noise: str = "proportional", n_entries: int | None = 100
+    y: Any,
+    scores: Any,
+    *,
+    proba: bool = False,
+    noise: str = "estimated",
+    n_entries: int | None = 100,
+    label_names: Sequence[str] | None = None,
 ) -> LabelQuality:
     r"""Rank the (row, label) entries most likely to be wrong or missing.
 
@@ -59,14 +83,17 @@ def label_quality(
     an error are, up to a constant,
 
     .. math:: \text{missing: } \frac{p}{1-p}, \qquad
-              \text{wrong: } \frac{1-p}{p} \cdot \frac{\pi_j}{1-\pi_j} \text{ (proportional) or }
-              \frac{1-p}{p} \text{ (uniform)},
+              \text{wrong: } \frac{1-p}{p} \cdot r_j, \qquad
+              r_j = \frac{\rho + d\,\pi_j/(1-\pi_j)}{\rho + d},
 
     where:
 
     - :math:`\pi_j` is the share of rows with label j;
-    - *proportional* noise drops labels at one rate and adds them at a rate proportional to their
-      frequency, as people do; *uniform* noise flips every entry at one rate.
+    - *proportional* noise (ρ = 0) drops labels at one rate and adds them at a rate proportional to their
+      frequency, as people do; *uniform* noise (d = 0) flips every entry at one rate ρ;
+    - *estimated*: both, with d = 0.001 and ρ read off the probabilities: where every entry may be flipped no
+      label is ever less likely than ρ, so it is the lowest 20 % quantile of any label, less 0.01, which
+      rare labels of clean data reach as well.
 
     Parameters
     ----------
@@ -74,13 +101,15 @@ def label_quality(
         The labels to be checked.
     scores : array-like of shape (n_samples, n_labels)
         **Out-of-fold** scores, `oof_scores_` or :func:`hyperlabel.out_of_fold_scores`; rows with NaN are
-        left out. They are turned into probabilities by a sigmoid for each label.
+        left out. They are turned into probabilities by the curve of each label that predicts best.
     proba : bool, default=False
         The scores are probabilities already.
-    noise : {"proportional", "uniform"}, default="proportional"
+    noise : {"estimated", "proportional", "uniform"}, default="estimated"
         See above.
     n_entries : int or None, default=100
         How many entries to list; None lists all n×k of them.
+    label_names : sequence of str, default=None
+        For the table; None takes those of y where it has them.
 
     Returns
     -------
@@ -100,26 +129,33 @@ def label_quality(
     >>> next(iter(label_quality(y, p, proba=True)))
     (0, 1, 'missing', 0.8)
     """
-    if noise not in ("proportional", "uniform"):
-        raise ValueError(f"noise must be 'proportional' or 'uniform', got {noise!r}.")
-    Y, _ = check_targets(y)
+    if noise not in ("estimated", "proportional", "uniform"):
+        raise ValueError(f"noise must be 'estimated', 'proportional' or 'uniform', got {noise!r}.")
+    Y, layout = check_targets(y)
+    names = [str(name) for name in (layout.label_names if label_names is None else label_names)]
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != Y.shape:
         raise ValueError(f"scores have shape {scores.shape}, but y has shape {Y.shape}: they must agree.")
     kept = np.flatnonzero(~np.isnan(scores).any(axis=1))
     scores, Y = scores[kept], Y[kept]
     if not proba:
-        sigmoid = Sigmoid.fit(scores, Y)
+        curves = Curves.fit(scores, Y)
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
     rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
-    prior = np.log(rate / (1 - rate)) if noise == "proportional" else np.zeros(k)
+    odds_of_rate = rate / (1 - rate)
+    flips = {"proportional": 0.0, "uniform": np.inf}.get(noise)
+    if flips is None:
+        sample = scores[:: max(1, n // 20_000)]
+        likely = sample if proba else curves.probabilities(sample)
+        flips = max(0.0, float(np.quantile(likely, 0.2, axis=0).min(initial=1.0)) - RARE) if n else 0.0
+    prior = np.zeros(k) if np.isinf(flips) else np.log((flips + DROPPED * odds_of_rate) / (flips + DROPPED))
     limit = n * k if n_entries is None else min(n_entries, n * k)
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
     for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
         p = scores[rows]
-        p = np.clip(p if proba else sigmoid.probabilities(p), 1e-12, 1 - 1e-12)
+        p = np.clip(p if proba else curves.probabilities(p), 1e-12, 1 - 1e-12)
         is_set = Y[rows].toarray() > 0
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
@@ -132,4 +168,4 @@ def label_quality(
             top = np.argsort(-best[1], kind="stable")[:limit]
             best = [part[top] for part in best]
     place, evidence, p, is_set = (part[np.argsort(-best[1], kind="stable")] for part in best)
-    return LabelQuality(kept[place // k], place % k, is_set, p, evidence)
+    return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)

@@ -53,6 +53,9 @@ def name_labels(model: Any, names: Sequence[str]) -> Any:
         if layout is not None and len(layout.label_names) == len(label_names):
             part._layout = replace(layout, label_names=label_names)
             part.label_names_ = label_names
+            promises = getattr(part, "promises_", None)
+            if promises is not None and len(promises) == len(label_names) == len(promises.cuts):
+                part.promises_ = replace(promises, names=[str(name) for name in label_names])
     return model
 
 

@@ -1,0 +1,124 @@
+"""A queue of questions for a person, and the answers back into the model."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+_OWN = ("row", "question", "probability", "answer", "decided")
+_YES, _NO = {"1", "y", "yes", "true", "x"}, {"0", "n", "no", "false"}
+
+
+def probabilities(file: Any, rows: Any) -> Any:
+    """Return calibrated probabilities, or say how to get them."""
+    if not hasattr(file.model, "predict_proba"):
+        raise ValueError(
+            f"{file.path} gives no probabilities: {file.columns.method or 'its method'} has no out-of-fold "
+            "scores of its own to calibrate; fit it with --method ridge or auto."
+        )
+    return file.model.predict_proba(rows)
+
+
+def write_queue(file: Any, data: str, output: str, entries: int, group: str | None) -> int:
+    """Write the entries a person should see, one a line, beside the columns the model reads; count them."""
+    import numpy as np
+
+    from hyperlabel.cli._model import read_rows
+    from hyperlabel.decision.review import review_gains, review_order
+
+    columns = file.columns
+    if columns.format != "table" or data == "-":
+        raise ValueError("--review reads a table (CSV, JSON lines, Parquet): name such a file.")
+    table = read_rows(data, columns, labelled=False, ids=group)
+    rows = columns.inputs(table)
+    p, sets = probabilities(file, rows), file.predict(rows)
+    promised = getattr(file.model[-1], "promises_", None)
+    sure = sets if promised is not None and promised.kind == "precision" else None
+    groups = None if group is None else np.asarray(table.groups)
+    order = review_order(review_gains(p, sets, sure, entries), groups, entries)
+    cells = _cells(data, [*columns.text, *columns.feature_names])
+    mark = columns.label_separator or ";"
+    k = len(columns.label_names)
+    asked: dict[int, set[int]] = {}
+    for entry in order:
+        asked.setdefault(int(entry) // k, set()).add(int(entry) % k)
+    from hyperlabel.cli.predict import written
+
+    with written(output) as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*_OWN, *cells])
+        for entry in order:
+            i, j = divmod(int(entry), k)
+            decided = [columns.label_names[m] for m in np.flatnonzero(sets[i]) if m not in asked[i]]
+            line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", mark.join(decided)]
+            writer.writerow([*line, *(values[i] for values in cells.values())])
+    return len(order)
+
+
+def _cells(path: str, wanted: list[str]) -> dict[str, list[Any]]:
+    """Read columns of a table as they stand in it."""
+    from hyperlabel.datasets.table_sources import read_cells
+
+    found: dict[str, list[Any]] = {name: [] for name in wanted}
+    for chunk in read_cells(path, 10_000, None):
+        for name in wanted:
+            found[name] += chunk.columns[name]
+    return found
+
+
+@contextmanager
+def answered(path: str, columns: Any) -> Iterator[str]:
+    """Turn a queue with answers into rows with their labels; other files pass as they are."""
+    if not _is_queue(path):
+        yield path
+        return
+    from hyperlabel.cli._model import as_temporary
+
+    rows, left = _learned(path, columns)
+    if not rows:
+        raise ValueError(f"{path} has no row whose questions are all answered: fill in the column answer.")
+    if left:
+        click.echo(f"Left out {left} of {left + len(rows)} rows: questions without an answer.", err=True)
+    with as_temporary("\n".join(json.dumps(row) for row in rows).encode(), ".jsonl") as place:
+        yield place
+
+
+def _is_queue(path: str) -> bool:
+    if Path(path).suffix.lower() != ".csv" or not Path(path).is_file():
+        return False
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return tuple(next(csv.reader(file), []))[: len(_OWN)] == _OWN
+
+
+def _learned(path: str, columns: Any) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows whose questions are all answered, and how many others there are."""
+    mark = columns.label_separator or ";"
+    found: dict[str, tuple[dict[str, Any], set[str]]] = {}
+    open_rows = set()
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        for line in csv.DictReader(file):
+            key, answer = line["row"], (line["answer"] or "").strip().lower()
+            inputs = {name: value for name, value in line.items() if name not in _OWN}
+            decided = {name for name in (line["decided"] or "").split(mark) if name}
+            _, labels = found.setdefault(key, (inputs, decided))
+            if answer in _YES:
+                labels.add(line["question"])
+            elif not answer:
+                open_rows.add(key)
+            elif answer not in _NO:
+                raise ValueError(f"{path}, row {key}: answer yes or no, not {line['answer']!r}.")
+    rows = []
+    for key, (inputs, labels) in found.items():
+        if key in open_rows:
+            continue
+        if columns.label_column:
+            rows.append(inputs | {columns.label_column: sorted(labels)})
+        else:
+            rows.append(inputs | {name: int(name in labels) for name in columns.labels})
+    return rows, len(open_rows)

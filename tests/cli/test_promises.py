@@ -1,0 +1,206 @@
+"""``fit --precision``, ``predict --probabilities`` and ``--review``, and answers that come back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hyperlabel.cli import main
+from hyperlabel.cli._model import open_model
+
+WORDS = {"printing": ["printer", "toner", "paper"], "network": ["wifi", "router"], "billing": ["invoice"]}
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def tickets(path, n, seed, noise=0.05):
+    """Texts whose words give the tags away, but for some noise; a number; a customer."""
+    rng = np.random.default_rng(seed)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["body", "minutes", "customer", "tags"])
+        for i in range(n):
+            on = [name for name in WORDS if rng.random() < 0.3]
+            words = [rng.choice(WORDS[name]) for name in on] + ["please", "help", f"w{rng.integers(40)}"]
+            tags = [name for name in WORDS if (name in on) != (rng.random() < noise)]
+            writer.writerow([" ".join(words), rng.integers(60), f"c{i // 2}", ";".join(tags)])
+    return path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("promises")
+    tickets(folder / "train.csv", 900, 0)
+    tickets(folder / "new.csv", 60, 1)
+    tickets(folder / "held-out.csv", 400, 2)
+    options = ("--labels", "tags", "--text", "body", "--features", "minutes")
+    for name, more in (("plain", ()), ("promised", ("--precision", 0.8))):
+        done = run("fit", folder / "train.csv", *options, *more, "-o", folder / f"{name}.hyper")
+        assert done.exit_code == 0, done.output
+        (folder / f"{name}.txt").write_text(done.output)
+    return folder
+
+
+def test_fit_says_what_it_promises_and_the_model_file_remembers(place):
+    assert "Precision of at least 0.8 with confidence 0.9 is promised for 3 of 3" in (
+        (place / "promised.txt").read_text()
+    )
+    model = open_model(str(place / "promised.hyper")).model[-1]
+    assert model.promises_.basis == "split"
+    assert [line["label"] for line in model.promises_] == ["billing", "network", "printing"]
+
+
+def test_the_words_are_learned_without_the_rows_held_out(place):
+    plain, promised = (open_model(str(place / f"{name}.hyper")).model[0] for name in ("plain", "promised"))
+    idf = [step.named_transformers_["text"].idf_ for step in (plain, promised)]
+    assert len(idf[0]) == len(idf[1])
+    assert not np.allclose(*idf)
+
+
+def test_evaluate_prints_promise_outcome_and_interval(place):
+    done = run("evaluate", place / "promised.hyper", place / "held-out.csv")
+    assert done.exit_code == 0, done.output
+    lines = [line for line in done.output.splitlines() if "0.8 promised" in line]
+    assert len(lines) == 3
+    assert all("[" in line and line.endswith(("kept", "not refuted")) for line in lines)
+    found = json.loads(run("evaluate", place / "promised.hyper", place / "held-out.csv", "--json").stdout)
+    one = found["promises"][0]
+    assert one["low"] <= one["outcome"] <= one["high"]
+    assert one["outcome"] == pytest.approx(one["right"] / one["rows"])
+    assert "promises" not in json.loads(
+        run("evaluate", place / "plain.hyper", place / "held-out.csv", "--json").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--precision", 1.2), "precision must lie between 0 and 1"),
+        (("--precision", 0.9, "--confidence", 1), "confidence must lie between 0 and 1"),
+        (("--precision", 0.999), "needs at least 2302 rows to test"),
+    ],
+)
+def test_impossible_promises_are_one_sentence(place, tmp_path, options, sentence):
+    done = run("fit", place / "train.csv", "--labels", "tags", *options, "-o", tmp_path / "m.hyper")
+    assert done.exit_code != 0
+    assert sentence in done.output
+
+
+def test_probabilities_are_the_models_own(place):
+    done = run("predict", place / "plain.hyper", place / "new.csv", "--probabilities", "--top", 3, "--json")
+    assert done.exit_code == 0, done.output
+    scores = [one["score"] for line in done.stdout.splitlines() for one in json.loads(line)["labels"]]
+    assert 0 < min(scores) < 0.2
+    assert 0.8 < max(scores) < 1
+    slim = run("fit", place / "train.csv", "--labels", "tags", "--method", "plst", "-o", place / "plst.hyper")
+    assert slim.exit_code == 0, slim.output
+    refused = run("predict", place / "plst.hyper", place / "new.csv", "--probabilities")
+    assert "plst has no out-of-fold scores of its own to calibrate" in refused.output
+
+
+def test_a_queue_asks_first_what_is_worth_most_and_never_what_is_promised(place, tmp_path):
+    asked = {}
+    for name in ("plain", "promised"):
+        target = tmp_path / f"{name}.csv"
+        done = run(
+            "predict", "--review", place / f"{name}.hyper", place / "new.csv", "-o", target, "--entries", 20
+        )
+        assert done.exit_code == 0, done.output
+        asked[name] = list(csv.DictReader(io.StringIO(target.read_text())))
+        assert len(asked[name]) == 20
+        assert set(asked[name][0]) == {
+            *("row", "question", "probability", "answer", "decided", "body", "minutes")
+        }
+    file = open_model(str(place / "promised.hyper"))
+    assert not any(one["question"] in one["decided"].split(";") for one in asked["promised"])
+    predicted = run("predict", place / "promised.hyper", place / "new.csv", "--json").stdout.splitlines()
+    sets = [{one["label"] for one in json.loads(line)["labels"]} for line in predicted]
+    assert not any(one["question"] in sets[int(one["row"]) - 1] for one in asked["promised"])
+    p = [float(one["probability"]) for one in asked["promised"]]
+    assert p == sorted(p, reverse=True)  # nothing asked is predicted: the likeliest misses first
+    assert file.columns.label_column == "tags"
+
+
+def test_rows_of_a_group_are_shown_together(place, tmp_path):
+    target = tmp_path / "queue.csv"
+    options = ("-o", target, "--entries", 60, "--group", "customer")
+    done = run("predict", "--review", place / "plain.hyper", place / "new.csv", *options)
+    assert done.exit_code == 0, done.output
+    customers = [(int(one["row"]) - 1) // 2 for one in csv.DictReader(io.StringIO(target.read_text()))]
+    runs = 1 + sum(a != b for a, b in itertools.pairwise(customers))
+    assert runs == len(set(customers))
+
+
+def test_answers_are_learned_exactly(place, tmp_path):
+    queue = tmp_path / "queue.csv"
+    run("predict", "--review", place / "plain.hyper", place / "new.csv", "-o", queue, "--entries", 40)
+    lines = list(csv.DictReader(io.StringIO(queue.read_text())))
+    for i, one in enumerate(lines):
+        one["answer"] = ("yes", "no")[i % 2] if one["row"] != lines[0]["row"] else ""
+    with open(queue, "w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    truth: dict[str, tuple[dict, set]] = {}
+    for one in lines:
+        row = truth.setdefault(one["row"], (one, {name for name in one["decided"].split(";") if name}))
+        if one["answer"] == "yes":
+            row[1].add(one["question"])
+    del truth[lines[0]["row"]]
+    with open(tmp_path / "rows.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["body", "minutes", "tags"])
+        writer.writerows([one["body"], one["minutes"], ";".join(tags)] for one, tags in truth.values())
+    done = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
+    assert done.exit_code == 0, done.output
+    assert "Left out 1 of" in done.output
+    assert (
+        run("update", place / "plain.hyper", tmp_path / "rows.csv", "-o", tmp_path / "b.hyper").exit_code == 0
+    )
+    a, b = (open_model(str(tmp_path / f"{name}.hyper")).model[-1].estimator_ for name in "ab")
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-10)
+    again = run("predict", tmp_path / "a.hyper", place / "new.csv", "--probabilities")
+    assert again.exit_code == 0, again.output
+
+
+def test_a_queue_with_strange_or_no_answers_is_refused(place, tmp_path):
+    queue = tmp_path / "queue.csv"
+    run("predict", "--review", place / "plain.hyper", place / "new.csv", "-o", queue, "--entries", 3)
+    empty = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
+    assert "has no row whose questions are all answered" in empty.output
+    queue.write_text(queue.read_text().replace(",,", ",perhaps,", 1))
+    strange = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
+    assert "answer yes or no, not 'perhaps'" in strange.output
+
+
+def test_suspects_are_listed_with_text_names_and_words(place, tmp_path):
+    with open(place / "train.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    wrong = next(i for i, one in enumerate(rows) if "invoice" in one["body"] and "billing" in one["tags"])
+    rows[wrong]["tags"] = ";".join(tag for tag in rows[wrong]["tags"].split(";") if tag != "billing")
+    with open(tmp_path / "train.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    options = ("--labels", "tags", "--text", "body", "--group", "customer", "-o", tmp_path / "out.csv")
+    done = run("data", "suspects", tmp_path / "train.csv", *options, "--entries", 150)
+    assert done.exit_code == 0, done.output
+    found = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
+    assert len(found) == 150
+    scores = [float(one["score"]) for one in found]
+    assert scores == sorted(scores, reverse=True)
+    planted = [one for one in found if (int(one["row"]) - 1, one["label"]) == (wrong, "billing")]
+    assert len(planted) == 1
+    assert planted[0]["looks"] == "missing"
+    assert "invoice" in planted[0]["words"]
+    assert planted[0]["text"] == rows[wrong]["body"]
+    few = run("data", "suspects", place / "new.csv", "--labels", "tags", "--folds", 100)
+    assert "too few for 100 folds" in few.output
