@@ -1,0 +1,145 @@
+"""Wide text beside omikuji's trees: Debian package descriptions with all tags, and synthetic rows.
+
+Run: python -m benchmarks.bench_text [python with omikuji]
+apt must know Debian bookworm (see tools/build_debtags.py). One thread, CPU seconds of the fit, each fit in
+its own process. "converged" is the same ridge to 1e-7 in double precision: it tells what the default
+tolerance changes. omikuji runs with its defaults (Parabel) and with wide, shallow, unbalanced trees (Bonsai);
+rows without words or labels, which it refuses, are left out for it.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.bench_wide import make
+from benchmarks.measure import ROOT, in_process, peak_gb
+
+OURS = {"hyperlabel": 5e-4, "hyperlabel, converged": 1e-7}
+TREES = {"parabel": {}, "bonsai": {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}}
+Split = tuple[Any, Any, Any, Any]
+
+
+def debian(*, bigrams: bool) -> Split:
+    """All packages with tags, three quarters for training; tags of at least 20 packages (bigrams: 5)."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    from build_debtags import TOKEN_PATTERN, fetch_lists, stanzas
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    with tempfile.TemporaryDirectory() as folder:
+        packages, translations = fetch_lists("bookworm", Path(folder))
+    described = {entry["Description-md5"]: entry.get("Description-en", "") for entry in stanzas(translations)}
+    found = []
+    for entry in sorted(stanzas(packages), key=lambda entry: entry["Package"]):
+        tags = {tag for tag in re.split(r",\s*", entry.get("Tag", "")) if tag and not tag.endswith("TODO")}
+        text = described.get(entry.get("Description-md5", ""))
+        if tags and text:
+            found.append((text, tags))
+    found = [found[i] for i in np.random.default_rng(0).permutation(len(found))]
+    cut = 3 * len(found) // 4
+    counts = Counter(tag for _, tags in found[:cut] for tag in tags)
+    names = sorted(tag for tag, count in counts.items() if count >= (5 if bigrams else 20))
+    place = {tag: j for j, tag in enumerate(names)}
+    held = [(i, place[tag]) for i, (_, tags) in enumerate(found) for tag in tags & place.keys()]
+    rows, columns = np.array(held).T
+    Y = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(found), len(names)))
+    vectorizer = TfidfVectorizer(
+        token_pattern=TOKEN_PATTERN,
+        min_df=3,
+        max_df=0.4,
+        stop_words="english",
+        ngram_range=(1, 2 if bigrams else 1),
+        sublinear_tf=True,
+        dtype=np.float32,
+    )
+    train = sparse.csr_array(vectorizer.fit_transform([text for text, _ in found[:cut]]))
+    test = sparse.csr_array(vectorizer.transform([text for text, _ in found[cut:]]))
+    return train, Y[:cut], test, Y[cut:]
+
+
+def synthetic() -> Split:
+    X, Y = make(30_000, 20_000, 300)
+    return X[3000:], Y[3000:], X[:3000], Y[:3000]
+
+
+def one(method: str, path: str) -> None:
+    X, Y, X_test, Y_test = pickle.loads(Path(path).read_bytes())  # written by `main`
+    residual = float("nan")
+    if method in OURS:
+        from hyperlabel import BinaryRelevance
+
+        model = BinaryRelevance(solver="krylov", tol=OURS[method])
+        model.fit(X[:40, :20], Y[:40])  # compiled code warm
+        start = time.process_time()
+        model.fit(X, Y)
+        seconds, residual = time.process_time() - start, model.residual_
+        best = model.predict_topk(X_test, k=5)[0]
+    else:
+        seconds, best = omikuji_trees(TREES[method], X, Y, X_test)
+    hit = np.take_along_axis(Y_test.toarray(), best, axis=1)
+    precision = [float(hit[:, :k].mean()) for k in (1, 3, 5)]
+    print(json.dumps({"fit": seconds, "peak_gb": peak_gb(), "residual": residual, "precision": precision}))
+
+
+def omikuji_trees(settings: dict[str, Any], X: Any, Y: Any, X_test: Any) -> tuple[float, np.ndarray]:
+    import omikuji
+
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        kept = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+        file.write(f"{len(kept)} {X.shape[1]} {Y.shape[1]}\n")
+        for i in kept:
+            words = range(X.indptr[i], X.indptr[i + 1])
+            labels = ",".join(map(str, Y.indices[Y.indptr[i] : Y.indptr[i + 1]]))
+            file.write(labels + "".join(f" {X.indices[t]}:{X.data[t]:.6g}" for t in words) + "\n")
+        file.flush()
+        options = omikuji.Model.default_hyper_param()
+        for name, value in settings.items():
+            setattr(options, name, value)
+        start = time.process_time()
+        model = omikuji.Model.train_on_data(file.name, options, n_threads=1)
+        seconds = time.process_time() - start
+    best = np.zeros((X_test.shape[0], 5), dtype=int)
+    for i in range(X_test.shape[0]):
+        span = slice(X_test.indptr[i], X_test.indptr[i + 1])
+        row = list(zip(X_test.indices[span].tolist(), X_test.data[span].tolist(), strict=True))
+        for rank, (label, _) in enumerate(model.predict(row, top_k=5)):
+            best[i, rank] = label
+    return seconds, best
+
+
+def main(python: str | None = None) -> None:
+    data = {
+        "Debian, words": lambda: debian(bigrams=False),
+        "Debian, words and bigrams": lambda: debian(bigrams=True),
+        "synthetic": synthetic,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, read in data.items():
+            split = read()
+            path = Path(folder, "split.pkl")
+            path.write_bytes(pickle.dumps(split))
+            n, d = split[0].shape
+            print(f"{name}: {n:,} × {d:,}, {split[0].nnz / n:.0f} terms a row, {split[1].shape[1]} labels")
+            for method in [*OURS, *(TREES if python else ())]:
+                interpreter = python if python and method in TREES else sys.executable
+                row = in_process(__file__, method, path, python=interpreter)
+                precision = "  ".join(f"{value:.4f}" for value in row["precision"])
+                print(f"  {method:<24}{row['fit']:>8.2f} s {row['peak_gb']:>6.2f} GB", end="  ")
+                print(f"P@1/3/5 {precision}  residual {row['residual']:.1e}", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        one(*sys.argv[1:])
+    else:
+        main(*sys.argv[1:])
