@@ -104,6 +104,13 @@ class LsqrPath:
         """Return W·right."""
         return self.solve(alpha).coef @ right
 
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column."""
+        fitted = self.rows.matmat(self.solve(alpha).coef)
+        for right in rights:
+            fitted = dense(fitted @ right)
+        return np.einsum("ij,ij->j", fitted, fitted)
+
     def residual(self, alpha: float) -> float:
         """Return the largest relative residual over the columns."""
         return self.solve(alpha).residual
