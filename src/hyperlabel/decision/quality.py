@@ -143,14 +143,7 @@ def label_quality(
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
-    rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
-    odds_of_rate = rate / (1 - rate)
-    flips = {"proportional": 0.0, "uniform": np.inf}.get(noise)
-    if flips is None:
-        sample = scores[:: max(1, n // 20_000)]
-        likely = sample if proba else curves.probabilities(sample)
-        flips = max(0.0, float(np.quantile(likely, 0.2, axis=0).min(initial=1.0)) - RARE) if n else 0.0
-    prior = np.zeros(k) if np.isinf(flips) else np.log((flips + DROPPED * odds_of_rate) / (flips + DROPPED))
+    prior = _prior(noise, Y, scores if proba else curves.probabilities(scores[:: max(1, n // 20_000)]))
     limit = n * k if n_entries is None else min(n_entries, n * k)
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
     for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
@@ -160,12 +153,27 @@ def label_quality(
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
         place = np.arange(evidence.size) + rows.start * k
-        best = [
-            np.concatenate(pair)
-            for pair in zip(best, (place, evidence, p.ravel(), is_set.ravel()), strict=True)
-        ]
-        if len(best[0]) > limit:  # keep the list short while walking through the rows
-            top = np.argsort(-best[1], kind="stable")[:limit]
-            best = [part[top] for part in best]
+        best = _longest(best, (place, evidence, p.ravel(), is_set.ravel()), limit)
     place, evidence, p, is_set = (part[np.argsort(-best[1], kind="stable")] for part in best)
     return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)
+
+
+def _longest(best: list[np.ndarray], block: tuple[np.ndarray, ...], limit: int) -> list[np.ndarray]:
+    """Put a block behind the list, and keep the list short while walking through the rows."""
+    best = [np.concatenate(pair) for pair in zip(best, block, strict=True)]
+    if len(best[0]) <= limit:
+        return best
+    top = np.argsort(-best[1], kind="stable")[:limit]
+    return [part[top] for part in best]
+
+
+def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:
+    """Log-odds that a label set is an error, per label; `likely` are probabilities of (some) rows."""
+    n, k = Y.shape
+    rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
+    odds_of_rate = rate / (1 - rate)
+    flips = {"proportional": 0.0, "uniform": np.inf}.get(noise)
+    if flips is None:
+        likely = likely[:: max(1, len(likely) // 20_000)]
+        flips = max(0.0, float(np.quantile(likely, 0.2, axis=0).min(initial=1.0)) - RARE) if n else 0.0
+    return np.zeros(k) if np.isinf(flips) else np.log((flips + DROPPED * odds_of_rate) / (flips + DROPPED))
