@@ -13,11 +13,11 @@ from hyperlabel.cli._input import check_target, input_options, is_table, load_fi
 from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
 from hyperlabel.cli._words import plural, print_table
 from hyperlabel.cli.drift import drift
+from hyperlabel.cli.suspects import suspects
 
 _FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
 _ENDINGS = {"libsvm": "svm"}
 _SHOWN_LABELS = 5
-from hyperlabel.cli.suspects import suspects
 
 _INFO = {
     "rows": "rows n",

@@ -222,7 +222,7 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         partial = table.unknown is not None and table.unknown.nnz > 0
         classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
         if partial and options["precision"] is not None:
-            raise ValueError("A precision cannot be promised where labels are unknown: leave out --precision.")
+            raise ValueError("No precision can be promised where labels are unknown: leave out --precision.")
         classifier = promising(classifier, options["precision"], options["confidence"])
         Y, _ = aligned_labels(table, columns.label_names)
         classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, table.groups))
