@@ -25,51 +25,40 @@ def probabilities(file: Any, rows: Any) -> Any:
     return file.model.predict_proba(rows)
 
 
-def write_queue(file: Any, data: str, output: str, entries: int, group: str | None) -> int:
+def write_queue(model: str, data: str | None, output: str, entries: int, group: str | None) -> int:
     """Write the entries a person should see, one a line, beside the columns the model reads; count them."""
     import numpy as np
 
-    from hyperlabel.cli._model import read_rows
+    from hyperlabel.cli._model import open_model, read_with_cells
+    from hyperlabel.cli.predict import written
     from hyperlabel.decision.review import review_gains, review_order
 
+    file = open_model(model)
     columns = file.columns
-    if columns.format != "table" or data == "-":
+    if columns.format != "table" or data is None or data == "-":
         raise ValueError("--review reads a table (CSV, JSON lines, Parquet): name such a file.")
-    table = read_rows(data, columns, labelled=False, ids=group)
+    table, cells = read_with_cells(data, columns, ids=group, cells=True)
     rows = columns.inputs(table)
     p, sets = probabilities(file, rows), file.predict(rows)
     promised = getattr(file.model[-1], "promises_", None)
     sure = sets if promised is not None and promised.kind == "precision" else None
     groups = None if group is None else np.asarray(table.groups)
     order = review_order(review_gains(p, sets, sure, entries), groups, entries)
-    cells = _cells(data, [*columns.text, *columns.feature_names])
+    wanted = [*columns.words, *(columns.numbers or columns.feature_names)]
     mark = columns.label_separator or ";"
     k = len(columns.label_names)
     asked: dict[int, set[int]] = {}
     for entry in order:
         asked.setdefault(int(entry) // k, set()).add(int(entry) % k)
-    from hyperlabel.cli.predict import written
-
     with written(output) as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*_OWN, *cells])
+        writer.writerow([*_OWN, *wanted])
         for entry in order:
             i, j = divmod(int(entry), k)
             decided = [columns.label_names[m] for m in np.flatnonzero(sets[i]) if m not in asked[i]]
             line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", mark.join(decided)]
-            writer.writerow([*line, *(values[i] for values in cells.values())])
+            writer.writerow([*line, *(cells[name][i] for name in wanted)])
     return len(order)
-
-
-def _cells(path: str, wanted: list[str]) -> dict[str, list[Any]]:
-    """Read columns of a table as they stand in it."""
-    from hyperlabel.datasets.table_sources import read_cells
-
-    found: dict[str, list[Any]] = {name: [] for name in wanted}
-    for chunk in read_cells(path, 10_000, None):
-        for name in wanted:
-            found[name] += chunk.columns[name]
-    return found
 
 
 @contextmanager

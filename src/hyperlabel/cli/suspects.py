@@ -57,14 +57,11 @@ def _found(table: Any, columns: Any, entries: int, folds: int) -> list[dict[str,
     from hyperlabel.decision import label_quality
 
     is_sparse = bool(table.n_features) and sparse.issparse(table.X)
-    step = features_step(bool(columns.text), columns.n_features, is_sparse, WORDS, len(table))
+    step = features_step(columns, is_sparse, WORDS, len(table))
     rows = step.fit_transform(columns.inputs(table))
     model = BinaryRelevance(cv=folds).fit(rows, table.Y, groups=table.groups)
     listed = label_quality(table.Y, model.oof_scores_, n_entries=entries, label_names=table.label_names)
-    given = ["text", *columns.feature_names] if columns.text and columns.n_features else None
-    names = [str(name).split("__")[-1] for name in step.get_feature_names_out(given)]
-    if not columns.text and columns.feature_names:
-        names = list(columns.feature_names)
+    names = [str(name).split("__")[-1] for name in step.get_feature_names_out(columns.names)]
     place = {name: j for j, name in enumerate(table.label_names)}
     return [
         one | {"words": _words(rows[[one["row"]]], model.coef_[place[one["label"]]], one["looks"], names)}
