@@ -102,12 +102,12 @@ def _learned(path: str, columns: Any) -> tuple[list[dict[str, Any]], int]:
                 open_rows.add(key)
             elif answer not in _NO:
                 raise ValueError(f"{path}, row {key}: answer yes or no, not {line['answer']!r}.")
-    rows = []
-    for key, (inputs, labels) in found.items():
-        if key in open_rows:
-            continue
-        if columns.label_column:
-            rows.append(inputs | {columns.label_column: sorted(labels)})
-        else:
-            rows.append(inputs | {name: int(name in labels) for name in columns.labels})
-    return rows, len(open_rows)
+    answered = [row for key, row in found.items() if key not in open_rows]
+    return [inputs | _cells_of(labels, columns) for inputs, labels in answered], len(open_rows)
+
+
+def _cells_of(labels: set[str], columns: Any) -> dict[str, Any]:
+    """Write labels as the training file does: in one cell, or one column for each."""
+    if columns.label_column:
+        return {columns.label_column: sorted(labels)}
+    return {name: int(name in labels) for name in columns.labels}
