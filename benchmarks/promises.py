@@ -26,7 +26,7 @@ from hyperlabel.decision import (
 )
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import divide_units
-from hyperlabel.meta._wrapping import held_out_rows
+from hyperlabel.meta.wrapping import held_out_rows
 
 RATE, SHIFT = 0.1, 2.5
 CONFIDENCE, FRESH_LEVEL = 0.9, 0.05

@@ -25,8 +25,8 @@ from hyperlabel import (
     update,
 )
 from hyperlabel.decision import LabelSetSize, global_cut, per_label_cuts, promise_precision
-from hyperlabel.meta._wrapping import held_out_rows
 from hyperlabel.meta.threshold import PROMISES, STRATEGIES
+from hyperlabel.meta.wrapping import held_out_rows
 from hyperlabel.model_selection import TimeOrderedSplit, out_of_fold_scores
 
 

@@ -22,7 +22,7 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
         return features.fit_transform(inputs)
     from sklearn.utils import _safe_indexing
 
-    from hyperlabel.meta._wrapping import held_out_rows
+    from hyperlabel.meta.wrapping import held_out_rows
 
     train, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
     return features.fit(_safe_indexing(inputs, train)).transform(inputs)

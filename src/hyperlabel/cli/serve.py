@@ -138,8 +138,8 @@ class ServedModel:
         from scipy.special import expit
 
         from hyperlabel._base import label_probabilities
-        from hyperlabel.meta._wrapping import brings_scores
         from hyperlabel.meta.updating import walk
+        from hyperlabel.meta.wrapping import brings_scores
 
         if self.calibration is None and hasattr(self.file.model, "predict_proba"):
             return label_probabilities(self.file.model, texts)

@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from hyperlabel._base import KnownScores, MultiLabelClassifier, decode, score_batches, score_rows
 from hyperlabel._tables import Table
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
-from hyperlabel.meta._view import View, view
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, OutOfTime, Task, Tried
+from hyperlabel.meta.view import View, view
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.statistics import corrected_resampled_t
 from hyperlabel.model_selection import resolve_cv

@@ -12,8 +12,8 @@ from hyperlabel._base import shape_probabilities
 from hyperlabel._params import one_of
 from hyperlabel.decision import Isotonic, Sigmoid
 from hyperlabel.decision.curves import Curves
-from hyperlabel.meta._view import View
-from hyperlabel.meta._wrapping import WrappingClassifier
+from hyperlabel.meta.view import View
+from hyperlabel.meta.wrapping import WrappingClassifier
 
 _METHODS: dict[str, Any] = {
     "auto": Curves.fit,

@@ -28,7 +28,7 @@ from hyperlabel.decision import (
 )
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
-from hyperlabel.meta._wrapping import WrappingClassifier
+from hyperlabel.meta.wrapping import WrappingClassifier
 
 STRATEGIES = (
     "per_label",

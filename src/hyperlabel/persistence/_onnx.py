@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel import __version__
 from hyperlabel._base import place_constant_labels
 from hyperlabel._files import replacing
-from hyperlabel.meta._view import view
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.threshold import ThresholdTuner
 from hyperlabel.meta.updating import walk
+from hyperlabel.meta.view import view
 from hyperlabel.projection import Projection
 
 OPSET, IR = 17, 8  # of 2022: what runtimes in use understand

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import __version__
-from hyperlabel.meta._view import view
+from hyperlabel.meta.view import view
 from hyperlabel.report import model_numbers as numbers
 from hyperlabel.report.model_numbers import Judged
 from hyperlabel.report.pack import packed, weight_planes

@@ -22,7 +22,7 @@ from hyperlabel._params import check_params, forget_fit
 from hyperlabel._validation import check_targets, check_weights, indicator_of_names
 from hyperlabel.decision.promise import divide_units
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.meta._view import View, view
+from hyperlabel.meta.view import View, view
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
