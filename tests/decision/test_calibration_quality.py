@@ -114,7 +114,7 @@ def test_quality_is_a_table_with_names():
 def test_the_kind_of_noise_is_read_off_the_probabilities():
     rng = np.random.default_rng(0)
     Y = rng.random((4000, 5)) < 0.02
-    clean = np.where(Y, 0.9, 0.005)
+    clean = np.where(Y, 0.9, 1e-5)
     everywhere = 0.05 + 0.9 * clean  # every entry may be flipped
 
     def share_wrong(p):

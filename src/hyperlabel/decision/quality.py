@@ -12,7 +12,7 @@ from hyperlabel._validation import check_targets
 from hyperlabel.decision.curves import Curves
 from hyperlabel.solvers.arrays import row_blocks
 
-RARE, DROPPED = 0.01, 0.001
+ASSUMED = 0.05  # share of labels dropped or flipped, where it cannot be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +91,8 @@ def label_quality(
     - :math:`\pi_j` is the share of rows with label j;
     - *proportional* noise (ρ = 0) drops labels at one rate and adds them at a rate proportional to their
       frequency, as people do; *uniform* noise (d = 0) flips every entry at one rate ρ;
-    - *estimated*: both, with d = 0.001 and ρ read off the probabilities: where every entry may be flipped no
-      label is ever less likely than ρ, so it is the lowest 20 % quantile of any label, less 0.01, which
-      rare labels of clean data reach as well.
+    - *estimated*: both, with ρ read off the probabilities and d = 0.05 − ρ: where every entry may be flipped
+      no label is ever less likely than ρ, so it is the lowest 20 % quantile of any label.
 
     Parameters
     ----------
@@ -175,5 +174,6 @@ def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:
     flips = {"proportional": 0.0, "uniform": np.inf}.get(noise)
     if flips is None:
         likely = likely[:: max(1, len(likely) // 20_000)]
-        flips = max(0.0, float(np.quantile(likely, 0.2, axis=0).min(initial=1.0)) - RARE) if n else 0.0
-    return np.zeros(k) if np.isinf(flips) else np.log((flips + DROPPED * odds_of_rate) / (flips + DROPPED))
+        flips = max(0.0, float(np.quantile(likely, 0.2, axis=0).min(initial=1.0))) if n else 0.0
+    dropped = max(ASSUMED - flips, 0.001)
+    return np.zeros(k) if np.isinf(flips) else np.log((flips + dropped * odds_of_rate) / (flips + dropped))
