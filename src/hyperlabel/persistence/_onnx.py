@@ -42,7 +42,7 @@ def export_onnx(model: Any, path: Any) -> None:
 
     Every model that `explain` can take apart can be exported: linear models, label spaces and
     projections without kernels, scikit-learn's scalers before them, `ThresholdTuner` and sigmoid
-    calibration around them. Text stays outside, see Notes.
+    `MultiLabelCalibrator(method="sigmoid")` around them. Text stays outside, see Notes.
 
     Parameters
     ----------
