@@ -159,7 +159,7 @@ def test_bad_csv(tmp_path, case):
         ('{"a": 1, "y": 1}\n[1]\n', "line 2, column 1: each line must hold"),
         ('{"a": 1, "y": 1}\n{"a": "x", "y": 1}\n', "line 2, column 1: the value 'x' of 'a'"),
         ('{"a": 1, "y": 1}\n{"a": [1], "y": 1}\n', "line 2, column 1: the value '[1]' of 'a'"),
-        ('{"a": 1, "y": 1}\n{"a": 2}\n', "line 2, column 2: the value 'None' of 'y'"),
+        ('{"a": 1, "y": 1}\n{"a": 2}\n', "line 2, column 2: the value of 'y' is empty"),
         ("[" * 100_000 + "\n", "line 1"),
         ('{"a": ' + "9" * 5000 + "}\n", "line 1"),
     ],

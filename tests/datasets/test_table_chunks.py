@@ -66,7 +66,7 @@ def test_a_late_json_column_is_kept_in_a_stream(tmp_path):
 
 def test_a_label_column_that_json_names_late_is_missing_before(tmp_path):
     path = write_rows(tmp_path / "d.jsonl", [{"a": 1}] * 3 + [{"a": 1, "y": 0}])
-    with pytest.raises(DataError, match="line 1.*the value 'None' of 'y' is not 0 or 1"):
+    with pytest.raises(DataError, match="line 1.*the value of 'y' is empty, not 0 or 1"):
         list(iter_table(path, labels=["y"], chunk_rows=2))
 
 

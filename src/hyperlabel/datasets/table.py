@@ -65,8 +65,8 @@ def read_table(
     words : list of str
         Columns to keep as they are in ``Dataset.words``: categories, or texts to be told apart.
     blank : {"no", "unknown"}, optional
-        What an empty cell of a label column means. By default "no" in columns that say nothing but yes
-        (``x`` marks); elsewhere it is refused. Unknown entries are kept in ``Dataset.unknown``.
+        What an empty cell of a label column means. By default "no" in columns that hold nothing but ``x``
+        marks; elsewhere it is refused. Unknown entries are kept in ``Dataset.unknown``.
     group, time : str, optional
         Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``) and ``Dataset.time`` (numbers
         where all are, dates where all are, otherwise text; an empty one is NaN, NaT or empty).
@@ -247,8 +247,8 @@ class TablePlan:
 
     def _is_settled(self, needed: Sequence[str]) -> bool:
         """Tell whether no later row can change the choice."""
-        kinds, blank = self.columns.is_number, self.columns.blank
-        if self.blank is None and any(blank[c] and not self.columns.says_no[c] for c in self.label_list):
+        kinds = self.columns.is_number
+        if self.blank is None and any(map(self.columns.may_have_marks_only, self.label_list)):
             return False
         if self.time is not None and len(self.columns.time_forms) > 1:
             return False
@@ -297,7 +297,7 @@ class TablePlan:
     def _blank(self, column: str) -> float | None:
         """Return what an empty cell of a label column stands for; None: it is refused."""
         if self.blank is None:
-            return None if self.columns.says_no[column] else 0.0
+            return 0.0 if self.columns.has_marks_only(column) else None
         return 0.0 if self.blank == "no" else float("nan")
 
     def with_sets(self, data: Dataset, cells: Sequence[Any], label_names: Sequence[str] | None) -> Dataset:

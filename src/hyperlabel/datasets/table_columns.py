@@ -18,7 +18,8 @@ from hyperlabel.datasets.table_sources import Cells
 
 MAX_WORD = 10_000  # characters of a group or time: NumPy makes every entry as wide as the widest
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
-_YES = {"1", "1.0", "true", "yes", "y", "t", "x", "✓", "✔"}
+_MARKS = {"x", "✓", "✔"}
+_YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
 _NO = {"0", "0.0", "false", "no", "n", "f"}
 _YEAR = re.compile(r"[0-9]{4}(-|$)|$")
 _UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError)
@@ -30,8 +31,7 @@ class TableColumns:
     def __init__(self, time: str | None, marks: Sequence[str] = ()) -> None:
         self.time = time
         self.vectors: dict[str, int] = {}  # columns of lists of numbers, and how long these are
-        self.blank: dict[str, bool] = dict.fromkeys(marks, False)  # 0/1 columns with an empty cell
-        self.says_no: dict[str, bool] = dict.fromkeys(marks, False)
+        self.marks: dict[str, set[str]] = {name: set() for name in marks}  # what label columns say
         self.is_number: dict[str, bool | None] = {}  # None: nothing but empty cells so far
         self.time_forms = [_number_times, _date_times, _text_times]
 
@@ -42,13 +42,19 @@ class TableColumns:
                 self.is_number[name] = first_is_number(column)
                 if self.is_number[name] is False and (length := vector_length(column)):
                     self.vectors[name] = length
-            if name in self.blank:
-                words = {_word(cell) for cell in column}
-                self.blank[name] |= "" in words
-                self.says_no[name] |= bool(words & _NO)
+            if name in self.marks:
+                self.marks[name] |= {_word(cell) for cell in column} & {"", *_YES, *_NO}
         if self.time in cells.columns:
             column = cells.columns[self.time]
             self.time_forms = [form for form in self.time_forms if _can_read(form, column)]
+
+    def has_marks_only(self, name: str) -> bool:
+        """Say whether a label column marks where it holds, and is empty elsewhere."""
+        return bool(self.marks[name] & _MARKS) and self.marks[name] <= {"", *_MARKS}
+
+    def may_have_marks_only(self, name: str) -> bool:
+        """Say whether a label column has empty cells and might turn out to hold marks only."""
+        return "" in self.marks[name] and self.marks[name] <= {"", *_MARKS}
 
     def times(self, cells: Cells) -> np.ndarray:
         """Times as numbers where all are, as dates where all are, otherwise as text."""
