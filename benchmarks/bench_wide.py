@@ -25,7 +25,9 @@ METHODS = {
 }
 
 
-def make(n: int, d: int, k: int, seed: int = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
+def make(
+    n: int, d: int, k: int, seed: int = 0, terms: int = TERMS
+) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Text whose labels have topics; label frequencies fall as a power of their rank."""
     topics = np.random.default_rng(1).integers(0, max(d // 10, 1), size=(k, TOPIC))  # they overlap
     rng = np.random.default_rng(seed)
@@ -33,10 +35,10 @@ def make(n: int, d: int, k: int, seed: int = 0) -> tuple[sparse.csr_array, spars
     carried = rng.choice(k, size=(n, 4), p=weight / weight.sum())
     told = np.take_along_axis(carried, rng.integers(0, 4, size=(n, TOLD)), axis=1)
     from_topics = topics[told, rng.integers(0, TOPIC, size=told.shape)]
-    background = np.minimum(rng.zipf(1.3, size=(n, TERMS - TOLD)) - 1, d - 1)
+    background = np.minimum(rng.zipf(1.3, size=(n, terms - TOLD)) - 1, d - 1)
     columns = np.hstack([from_topics, background]).astype(np.int32)
     X = sparse.csr_array(
-        (np.ones(n * TERMS, dtype=np.float32), columns.ravel(), np.arange(0, n * TERMS + 1, TERMS)),
+        (np.ones(n * terms, dtype=np.float32), columns.ravel(), np.arange(0, n * terms + 1, terms)),
         shape=(n, d),
     )
     X.sum_duplicates()

@@ -1,6 +1,7 @@
 """Growth curves: time and memory of one fit against n, d, k and nonzeros, with log–log slopes.
 
-Run: python -m benchmarks.growth
+Run: python -m benchmarks.growth [wide]
+"wide" grows the text of bench_wide, solved by conjugate gradients: nnz·k steps a product.
 Slope 1 is linear; seconds are CPU seconds of one thread. The shared ridge sums XᵀX in n·d² (dense) or Σ nnz²
 (sparse) steps and XᵀY in nnz(Y)·d, and factors d³/3: slopes are 1 in n, up to 2–3 in d, and below 1 in
 k, where the shared part dominates.
@@ -15,6 +16,7 @@ import time
 import numpy as np
 from scipy import sparse
 
+from benchmarks.bench_wide import make
 from benchmarks.measure import AddedMemory, in_process
 
 BASE = {"n": 40_000, "d": 256, "k": 100, "nnz": 0}
@@ -24,6 +26,25 @@ CURVES = {
     "k": [50, 200, 800, 3200],
     "nnz": [8, 16, 32, 64],
 }
+WIDE_BASE = {"n": 20_000, "d": 20_000, "k": 200, "terms": 60}
+WIDE = {
+    "n": [10_000, 20_000, 40_000, 80_000],
+    "d": [10_000, 20_000, 40_000, 80_000],
+    "k": [100, 200, 400, 800],
+    "terms": [30, 60, 120, 240],
+}
+
+
+def one_wide(n: int, d: int, k: int, terms: int) -> None:
+    """Fit text once in this process after a small warm-up."""
+    from hyperlabel import BinaryRelevance
+
+    X, Y = make(n, d, k, terms=terms)
+    BinaryRelevance(solver="krylov").fit(X[:500], Y[:500])
+    memory = AddedMemory()
+    start = time.process_time()
+    BinaryRelevance(solver="krylov").fit(X, Y)
+    print(json.dumps({"seconds": time.process_time() - start, "mb": memory.megabytes(), "nnz": X.nnz}))
 
 
 def one(n: int, d: int, k: int, nnz: int) -> None:
@@ -51,25 +72,35 @@ def one(n: int, d: int, k: int, nnz: int) -> None:
     print(json.dumps({"seconds": seconds, "mb": memory.megabytes()}))
 
 
-def main() -> None:
+def main(which: str = "") -> None:
+    if which == "wide":
+        print(f"BinaryRelevance().fit on text; base {WIDE_BASE}")
+        for axis, values in WIDE.items():
+            curve(axis, values, [{**WIDE_BASE, axis: value} for value in values], "wide")
+        return
     print("BinaryRelevance().fit; base n=40000, d=256 dense, k=100 (3 per row); nnz curve: sparse, d=2000")
     for axis, values in CURVES.items():
-        seconds, memory = [], []
-        for value in values:
-            size = {**BASE, axis: value} | ({"d": 2000} if axis == "nnz" else {})
-            runs = [in_process(__file__, *size.values()) for _ in range(3)]
-            seconds.append(min(run["seconds"] for run in runs))
-            memory.append(min(run["mb"] for run in runs))
-        slope = np.polyfit(np.log(values), np.log(seconds), 1)[0]
-        grown = np.polyfit(np.log(values), np.log(np.maximum(memory, 0.1)), 1)[0]
-        cells = "  ".join(
-            f"{v}: {s:.2f} s {g:.0f} MB" for v, s, g in zip(values, seconds, memory, strict=True)
-        )
-        print(f"  {axis:>3}  {cells}   log–log slope: time {slope:.2f}, memory {grown:.2f}", flush=True)
+        extra = {"d": 2000} if axis == "nnz" else {}
+        curve(axis, values, [{**BASE, axis: value} | extra for value in values])
+
+
+def curve(axis: str, values: list[int], sizes: list[dict[str, int]], *which: str) -> None:
+    """Fit each size three times; print the best times and how they grow."""
+    seconds, memory = [], []
+    for size in sizes:
+        runs = [in_process(__file__, *which, *size.values()) for _ in range(3)]
+        seconds.append(min(run["seconds"] for run in runs))
+        memory.append(min(run["mb"] for run in runs))
+    slope = np.polyfit(np.log(values), np.log(seconds), 1)[0]
+    grown = np.polyfit(np.log(values), np.log(np.maximum(memory, 0.1)), 1)[0]
+    cells = "  ".join(f"{v}: {s:.2f} s {g:.0f} MB" for v, s, g in zip(values, seconds, memory, strict=True))
+    print(f"  {axis:>5}  {cells}   log–log slope: time {slope:.2f}, memory {grown:.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 5:
+    if len(sys.argv) == 6:
+        one_wide(*(int(value) for value in sys.argv[2:]))
+    elif len(sys.argv) == 5:
         one(*(int(value) for value in sys.argv[1:]))
     else:
-        main()
+        main(*sys.argv[1:])

@@ -41,7 +41,7 @@ def export_onnx(model: Any, path: Any) -> None:
     labels and features are in the file's metadata, as JSON lists (``label_names``, ``feature_names``).
 
     Every model that `explain` can take apart can be exported: linear models, label spaces and
-    projections without kernels, scikit-learn's scalers before them, `ThresholdTuner` and sigmoid
+    projections without kernels, scikit-learn's scalers before them, `ThresholdTuner` and
     `MultiLabelCalibrator(method="sigmoid")` around them. Text stays outside, see Notes.
 
     Parameters
