@@ -127,8 +127,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         that fit.
     tol : float, default=5e-4
         Where the "krylov" route stops: estimated error of a label's scores, root mean square over the
-        rows, labels being 0 and 1. The default leaves precision at 1, 3 and 5 within .001 of the exact
-        solution's (docs/scaling.md); `residual_` says what was reached.
+        rows, labels being 0 and 1. The default left precision at 1, 3 and 5 within .001 of the exact
+        solution's where it was measured (docs/scaling.md); `residual_` says what was reached.
     n_jobs : int, default=None
         Labels fitted in parallel when `estimator` is given.
 

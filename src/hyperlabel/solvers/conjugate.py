@@ -24,16 +24,16 @@ Why so
   n is kept; words follow a power law, so that most lines read and written are in the cache.
 * The diagonal evens out frequent and rare words: 7 products instead of 30 for a residual of 1e-2 on words
   drawn from a power law, 19 instead of 30 on Debian's package descriptions. A low-rank preconditioner
-  (randomised, 30 to 240 directions) saved fewer products than it cost.
+  (randomised, 30 to 240 directions) cost about what it saved.
 
 When to stop
 ------------
 √(energy/n) estimates how far the scores of a label are from those of the exact solution (root mean square
-over the rows: ‖XcΔW‖² ≤ RᵀA⁻¹R, and D stands in for A). A bound on it asks little of rare labels, whose
-scores are small, and much of frequent ones: half the products of a bound on ‖R‖/‖B‖ that leaves as many of
-the best labels in place. A label that has reached the bound leaves the block. Energy and residual are then
-computed anew from W; labels above the bound (the recurrence drifts by rounding) go on from there, and the
-residual stated is the true one.
+over the rows: ‖XcΔW‖² ≤ RᵀA⁻¹R, and D stands in for A; an estimate, no bound). It asks little of rare labels,
+whose scores are small, and much of frequent ones: .55 to .75 of the products of a bound on ‖R‖/‖B‖ that
+leaves as many of the best labels in place. A label that has reached the tolerance leaves the block. Energy
+and residual are then computed anew from W; labels above the tolerance (the recurrence drifts by rounding)
+go on from there, and the residual stated is the true one.
 """
 
 from __future__ import annotations
