@@ -6,6 +6,7 @@ A child does the work: if it dies by a signal, the input it died on is kept and 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import hashlib
 import json
 import os
@@ -109,6 +110,7 @@ def in_child(folder: Path, names: list[str], seconds: float, count: int, seed: i
     """Attack in a process of its own, whose death by a signal is a finding."""
     child = os.fork()
     if not child:
+        faulthandler.disable()  # a death is reported by the parent, as a finding
         code = 1
         try:
             (folder / "result").write_text(json.dumps(work(folder, names, seconds, count, seed)))
