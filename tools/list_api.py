@@ -33,7 +33,9 @@ def main() -> None:
         parts += [f"## {TITLES.get(room, room)}\n", table("hyperlabel", list(names))]
     for name in hyperlabel._MODULES:
         module = importlib.import_module(f"hyperlabel.{name}")
-        parts += [f"## hyperlabel.{name}\n", table(f"hyperlabel.{name}", list(module.__all__))]
+        names = [entry for entry in module.__all__ if entry not in hyperlabel._HOME]  # listed above
+        if names:
+            parts += [f"## hyperlabel.{name}\n", table(f"hyperlabel.{name}", names)]
     page = Path(__file__).resolve().parents[1] / "docs" / "api.md"
     page.write_text("\n".join(parts), encoding="utf-8")
 

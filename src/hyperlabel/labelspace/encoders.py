@@ -110,7 +110,7 @@ class Encoder(BaseEstimator, ABC):
 
         Returns
         -------
-        H : ndarray of shape (n_samples, n_components_)
+        H : ndarray of shape (n_samples, n_codes)
         """
         return self.fit(y, X).transform(y)
 
@@ -179,7 +179,7 @@ class FlatEncoder(Encoder):
 
         Returns
         -------
-        H : ndarray (csr_array for the identity) of shape (n_samples, n_components_)
+        H : ndarray (csr_array for the identity) of shape (n_samples, n_codes)
         """
         Y = self._check_labels(y)
         H = Y @ self.components_.T
@@ -191,7 +191,7 @@ class FlatEncoder(Encoder):
 
         Parameters
         ----------
-        H : array-like of shape (n_samples, n_components_)
+        H : array-like of shape (n_samples, n_codes)
             Codes.
 
         Returns

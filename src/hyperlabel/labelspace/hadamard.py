@@ -113,7 +113,7 @@ class HadamardEncoder(Encoder):
 
         Returns
         -------
-        H : ndarray of shape (n_samples, n_components_)
+        H : ndarray of shape (n_samples, n_codes)
         """
         return np.asarray(flip(self._check_labels(y), self.vertex_) @ self.components_.T)
 
@@ -122,7 +122,7 @@ class HadamardEncoder(Encoder):
 
         Parameters
         ----------
-        H : array-like of shape (n_samples, n_components_)
+        H : array-like of shape (n_samples, n_codes)
             Codes.
 
         Returns

@@ -27,7 +27,7 @@ def items() -> list[Item]:
     Examples
     --------
     >>> from hyperlabel.experiments.papers import items
-    >>> items()[0].id
-    'kdd08-table2'
+    >>> [item.id for item in items()][:3]
+    ['kdd08-distance', 'kdd08-table1', 'kdd08-table2']
     """
     return [*kdd08.ITEMS, *jcp14.ITEMS, *cvpr09.ITEMS, *neco12.ITEMS]
