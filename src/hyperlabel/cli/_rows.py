@@ -54,7 +54,7 @@ def add_vectors(data: Any, path: str | Path) -> Any:
         raise ValueError(f"{place} is not a readable npy file.") from error
     if vectors.ndim != 2 or vectors.dtype.kind not in "biuf" or len(vectors) != len(data):
         raise ValueError(
-            f"{place} must hold one vector of numbers for each of the {len(data)} rows; its shape is "
+            f"{place} must hold one vector of numbers for each row ({len(data)}); its shape is "
             f"{vectors.shape}."
         )
     names = [*data.feature_names, *(f"{VECTOR}[{j}]" for j in range(vectors.shape[1]))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -14,7 +13,7 @@ import click
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model, say
 from hyperlabel.cli._progress import step
-from hyperlabel.cli._words import plural, print_table, some
+from hyperlabel.cli._words import plural, print_json, print_table, some
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -56,7 +55,7 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     if columns.text and before.text is not None and after.text is not None:
         found["words"] = new_words(before.text, after.text, top)
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         _print(found)
 

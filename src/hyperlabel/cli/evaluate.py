@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import check_target, need_data, need_model, say
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._promises import outcomes, show_outcomes
-from hyperlabel.cli._words import plural, print_table, some
+from hyperlabel.cli._words import plural, print_json, print_table, some
 
 _SHOWN = (
     "f1_macro",
@@ -68,7 +67,7 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
         _, kept = found.pop("promises")
         found |= {"promises": kept} if kept else {}
         found |= {"worst": lost} if worst else {}
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     promises = values.pop("promises")
     _print(values, lost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import need_data, need_model
+from hyperlabel.cli._words import plural, print_json
 
 _BEST = 3  # labels explained where none is named
 
@@ -60,7 +60,7 @@ def explain(
     found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names)
     found = [_with_plain_names(one, file.columns.text) for one in found]
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        print_json([asdict(one) for one in found])
         return
     for one in found:
         _print(one)
@@ -68,7 +68,6 @@ def explain(
 
 def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     from hyperlabel.cli._model import read_rows
-    from hyperlabel.cli._words import plural
 
     if one_text is not None:
         file.columns.need_text_only()

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._words import plural
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
 
@@ -103,9 +104,12 @@ def page_of(file: Any, table: Any, data: str, scores: str | None, no_texts: bool
     rows = columns.inputs(table)
     with step("judging every cut"):
         judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
-    shown = [f"{columns.method} model", f"{len(table)} rows of {Path(data).name}, scored {judged.kind}"]
+    shown = [
+        f"{columns.method} model",
+        f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
+    ]
     if unknown:
-        shown.append(f"{len(unknown)} labels unknown to the model left out")
+        shown.append(f"{plural(len(unknown), 'label')} unknown to the model left out")
     with step("drawing"):
         return model_report(
             file.model,

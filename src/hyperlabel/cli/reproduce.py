@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._words import plural, print_json, print_table
 
 
 @click.command()
@@ -53,7 +53,7 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
     results, record = _run(wanted, plan, options)
     _write(results, record, options)
     if as_json:
-        click.echo(json.dumps([r.as_dict() for r in results], indent=2))
+        print_json([r.as_dict() for r in results])
     else:
         for result in results:
             _print(result)
@@ -83,7 +83,7 @@ def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
         for item in wanted
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     width = max(len(row["id"]) for row in rows)
     for row in rows:
@@ -92,6 +92,9 @@ def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
             "ready  " if all(row["data"].values()) else "partly " if any(row["data"].values()) else "no data"
         )
         click.echo(f"{row['id']:{width}}  {state}  {row['title']}  [{data}]")
+    if not all(there for row in rows for there in row["data"].values()):
+        click.echo("Missing data: --fetch gets what OpenML has and says where the other files come from;")
+        click.echo("--data (or HYPERLABEL_DATA) names a folder that has them.")
 
 
 def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -145,7 +148,7 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
     mark = hashlib.sha256(ids.encode()).hexdigest()[:12]
     quick = " --quick" if plan.quick else ""
     return (
-        f"{len(runs.cells)} cells (together {mark}) of the suite `reproduce {id}{quick.replace('--', '')}`, "
+        f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}{quick.replace('--', '')}`, "
         f"made by `hyperlabel reproduce {id}{quick}`; `--collect-only --json` names those behind each number."
     )
 
@@ -198,29 +201,21 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
 
 
 def _print(result: Any) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from hyperlabel.experiments.papers.result import show
 
-    console = Console()
-    quick = " (quick)" if result.quick else ""
+    title = f"{result.id}{' (quick)' if result.quick else ''}: {result.title}"
     if result.numbers:
-        table = Table(title=f"{result.id}{quick}: {result.title}")
-        for name in ("", "", "paper", "ours", "± spread", "difference"):
-            table.add_column(name, justify="left" if not name else "right", no_wrap=True)
+        rows = []
         for n in result.numbers:
             values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
             cells = [show(v, result.digits) for v in values]
-            table.add_row(n.row, n.column, *cells, show(n.difference, result.digits, "+"))
-        console.print(table)
+            rows.append([n.row, n.column, *cells, show(n.difference, result.digits, "+")])
+        print_table(["", "", "paper", "ours", "± spread", "difference"], rows, title=title, left=2)
     elif result.curves:
-        console.print(
-            f"[bold]{result.id}{quick}[/bold]: {result.title}: {len(result.curves)} panels in the report"
-        )
+        click.echo(f"{title}: {plural(len(result.curves), 'panel')} in the report")
     else:
-        console.print(f"[bold]{result.id}[/bold]: nothing could be computed")
+        click.echo(f"{result.id}: nothing could be computed")
     for i, note in enumerate([*result.notes, *(f"Not reproduced: {m}" for m in result.missing)], 1):
-        console.print(f"  [{i}] {note}", markup=False, highlight=False, soft_wrap=True)
+        click.echo(f"  [{i}] {note}")
     for failure in result.failures:
         click.echo(f"Failed: {failure}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import need_data, need_model
+from hyperlabel.cli._words import plural, print_json, some, tell
 
 
 @click.command()
@@ -94,7 +94,10 @@ def update(
         "dropped": list(dropped),
         "renamed": renames,
     }
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _sentence(found))
+    if as_json:
+        print_json(found)
+    else:
+        tell(_sentence(found))
 
 
 def _edited(
@@ -117,8 +120,6 @@ def _count(rows: tuple[Any, Any] | None) -> int:
 
 
 def _sentence(found: dict[str, Any]) -> str:
-    from hyperlabel.cli._words import plural
-
     return (
         f"Wrote {found['model']}: {plural(found['merged'], 'row')} merged, {found['forgotten']} forgotten, "
         f"now {plural(found['rows'], 'row')} and {plural(found['labels'], 'label')}; cuts of known labels "
@@ -147,7 +148,6 @@ def _read(
 
     from hyperlabel.cli._model import aligned_labels, read_rows
     from hyperlabel.cli._review import answered
-    from hyperlabel.cli._words import plural, some
 
     columns = file.columns
     if columns.labels:

@@ -41,7 +41,7 @@ def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> floa
     >>> hamming_loss([[1, 0, 1], [0, 0, 1]], [[1, 1, 1], [0, 0, 0]])
     0.333...
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred)
     return _hamming(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
 
 
@@ -71,7 +71,7 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> f
     >>> subset_accuracy([[1, 0], [0, 0]], [[1, 1], [0, 0]])
     0.5
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred)
     return _subset(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
 
 
@@ -225,7 +225,7 @@ def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -
 
 
 def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred)
     P, weights = read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
     if average == "samples":
         return _by_row(truth, P, weights)

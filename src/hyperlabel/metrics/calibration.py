@@ -87,7 +87,7 @@ def reliability(
     >>> float(result.calibration_error)
     0.25
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_proba)
     p = read_probabilities(y_proba, truth)
     if isinstance(p, TopK):
         raise ValueError("reliability needs the probability of every label, not a list of the best.")

@@ -41,7 +41,8 @@ def evaluate(
     Parameters
     ----------
     y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (known entries only are measured).
+        True indicator of 0 and 1; NaN where unknown (known entries only are measured). Or, for each row,
+        the names of its labels (y_pred too); scores then come as a frame with the labels' names.
     y_pred : array-like or sparse matrix of shape (n_samples, n_labels), default=None
         Predicted indicator: gives the Hamming loss, subset accuracy, precision, recall and F1.
     y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
@@ -75,7 +76,7 @@ def evaluate(
     """
     if y_pred is None and y_score is None and y_proba is None:
         raise ValueError("Nothing to evaluate: give y_pred, y_score or y_proba.")
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred, y_score, y_proba)
     weights = read_weights(sample_weight, truth)
     values: dict[str, Any] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
     if y_pred is not None:
