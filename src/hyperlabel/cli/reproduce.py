@@ -148,8 +148,8 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
     mark = hashlib.sha256(ids.encode()).hexdigest()[:12]
     quick = " --quick" if plan.quick else ""
     return (
-        f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}{quick.replace('--', '')}`, "
-        f"made by `hyperlabel reproduce {id}{quick}`; `--collect-only --json` names those behind each number."
+        f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}"
+        f"{quick.replace('--', '')}`, made by `hyperlabel reproduce {id}{quick}`; `--collect-only --json` names those behind each number."
     )
 
 
