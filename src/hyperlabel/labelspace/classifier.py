@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._params import check_params
@@ -74,13 +73,6 @@ class ErrorDecomposition:
     encoding_error: float | None
     bound: float
     hamming_loss: float
-
-
-def _can_stream(self: Any) -> bool:
-    refusal = self._refuses_blocks()
-    if refusal:
-        raise AttributeError(refusal)
-    return True
 
 
 class EncodedClassifier(MultiLabelClassifier, MomentsModel):
@@ -182,28 +174,6 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             self._map_ = whole.lowered(self.cut_)
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
-
-    @available_if(_can_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Add rows; the result equals one fit on all rows seen.
-
-        The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and
-        change its labels. Needs a flat encoder, a given number of components and the default regressor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows.
-        y : array-like or sparse matrix
-            Their labels.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, classes, None)
 
     @property
     def _keeps_ff(self) -> bool:  # type: ignore[override]
