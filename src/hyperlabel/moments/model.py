@@ -158,7 +158,7 @@ class MomentsModel(ABC):
         -------
         self : object
         """
-        if self._starts_anew and not hasattr(self, "moments_") or not _is_fitted(self):
+        if (self._starts_anew and not hasattr(self, "moments_")) or not _is_fitted(self):
             if classes is None or dimensions(y) == 2:
                 X, Y = self._check_fit(X, y)
             else:
