@@ -149,7 +149,8 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
     quick = " --quick" if plan.quick else ""
     return (
         f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}"
-        f"{quick.replace('--', '')}`, made by `hyperlabel reproduce {id}{quick}`; `--collect-only --json` names those behind each number."
+        f"{quick.replace('--', '')}`, made by `hyperlabel reproduce {id}{quick}`; "
+        "`--collect-only --json` names those behind each number."
     )
 
 
