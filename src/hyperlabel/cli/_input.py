@@ -45,6 +45,14 @@ _KNOWN = {
 }
 
 
+def output_option(name: str, default: str | None, text: str, **settings: Any) -> Any:
+    """Return the option that names what a command writes, spelled alike in all of them."""
+    shown = default is not None
+    return click.option(
+        "-o", "--output", "--out", name, default=default, show_default=shown, help=text, **settings
+    )
+
+
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how to read a data file."""
     for name, settings in reversed(_OPTIONS.items()):

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import READING, input_options, need_data
+from hyperlabel.cli._input import READING, input_options, need_data, output_option
 from hyperlabel.cli._methods import METHODS, need_methods
 from hyperlabel.cli._progress import cell_progress, step
 from hyperlabel.cli._words import print_json, print_table, tell
@@ -60,7 +60,7 @@ def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
 @click.option("--n-jobs", default=1, show_default=True, help="Cells computed at the same time.")
 @click.option("--store", "store_path", default="out/compare.sqlite", show_default=True,
               help="Results file; a killed run resumes from it.")  # fmt: skip
-@click.option("--out", "out_path", default="out/compare.html", show_default=True, help="The report.")
+@output_option("out_path", "out/compare.html", "The report.")
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

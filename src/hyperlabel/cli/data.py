@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import check_target, input_options, is_table, load_file, names, stream_file
+from hyperlabel.cli._input import (
+    check_target,
+    input_options,
+    is_table,
+    load_file,
+    names,
+    output_option,
+    stream_file,
+)
 from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
 from hyperlabel.cli._words import plural, print_json, print_table
 from hyperlabel.cli.drift import drift
@@ -89,7 +97,7 @@ def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
 @data.command()
 @click.argument("file")
 @input_options
-@click.option("-o", "--out", default="data.html", show_default=True, help="The page.")
+@output_option("out", "data.html", "The page.")
 def report(file: str, out: str, **options: str | None) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
     from hyperlabel._files import write_text
@@ -161,8 +169,8 @@ def _with_joined_labels(cells: Any, source: str, options: dict[str, Any], kind: 
     found, settled = read_file(source, options | {"features": ""})
     columns = dict(cells.columns)
     if (column := settled.get("label_column")) is not None:
-        mark, sets = settled.get("label_separator"), found.label_sets()
-        plain = mark and kind == "csv"
+        mark, sets = settled.get("label_separator") or "", found.label_sets()
+        plain = bool(mark) and kind == "csv"
         columns[column] = [mark.join(s) for s in sets] if plain else list_cells(sets, found.label_names, kind)
         return replace(cells, columns=columns)
     for name in names(str(options["labels"])):
@@ -176,7 +184,7 @@ def _with_joined_labels(cells: Any, source: str, options: dict[str, Any], kind: 
 
 @data.command()
 @click.argument("file")
-@click.option("--out", required=True, help="Folder for the parts; made when missing.")
+@output_option("out", None, "Folder for the parts; made when missing.", required=True)
 @input_options
 @click.option(
     "--by",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import output_option
 from hyperlabel.cli._words import print_json, print_table, tell
 
 _METHODS = ("linear-svm", "ridge", "spectral", "plst", "mlknn", "rank-svm")  # of the catalogue
@@ -48,7 +49,7 @@ def _tuned(model: Any, grid: dict[str, list[Any]]) -> Any:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the folds.")
-@click.option("--out", "out_path", default="out/demo.html", show_default=True, help="The report.")
+@output_option("out_path", "out/demo.html", "The report.")
 def demo(as_json: bool, seed: int, out_path: str) -> None:
     """Train the library's methods on Debian's package tags, compare them, write a report."""
     from hyperlabel.cli._progress import cell_progress

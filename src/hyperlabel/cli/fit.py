@@ -10,7 +10,16 @@ from typing import Any, cast
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, check_target, input_options, names, need_data, read_file, say
+from hyperlabel.cli._input import (
+    READING,
+    check_target,
+    input_options,
+    names,
+    need_data,
+    output_option,
+    read_file,
+    say,
+)
 from hyperlabel.cli._methods import need_methods
 from hyperlabel.cli._words import plural, print_json, some, tell
 
@@ -19,7 +28,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 @click.argument("data")
 @config_option
 @input_options
-@click.option("-o", "--output", default="model.hyper", show_default=True, help="The model file to write.")
+@output_option("output", "model.hyper", "The model file to write.")
 @click.option(
     "--method",
     default="ridge",

@@ -15,7 +15,7 @@ import click
 
 from hyperlabel._files import replacing
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import check_target, need_data, need_model
+from hyperlabel.cli._input import check_target, need_data, need_model, output_option
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._rows import TABLE_KINDS
 from hyperlabel.cli._words import plural
@@ -43,7 +43,7 @@ _BLOCK = 4096  # rows scored at a time
 @click.option("--id", "ids", help="A column of DATA to name rows by; by default they are numbered from 1.")
 @click.option("--keep", is_flag=True, help="Append the answers to all columns of DATA.")
 @click.option("--wide", is_flag=True, help="One column for each label: 1 where it is predicted, 0 elsewhere.")
-@click.option("-o", "--output", default="-", show_default=True, help="The file to write; - is stdout.")
+@output_option("output", "-", "The file to write; - is stdout.")
 @click.option(
     "--format",
     "form",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import need_data, need_model, output_option
 from hyperlabel.cli._words import plural
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
@@ -16,7 +17,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 @click.command()
 @click.argument("source", metavar="MODEL|STORE")
 @click.argument("data", required=False)
-@click.option("-o", "--out", "out_path", default=None, help="The page. [default: out/report.html]")
+@output_option("out_path", None, "The page. [default: out/report.html]")
 @click.option(
     "--scores",
     type=click.Choice(["out-of-fold", "held-out"]),
@@ -56,6 +57,8 @@ def report(
     if data is None:
         html = _comparison(source, **store_options)
     else:
+        need_model(source)
+        need_data(data)
         from hyperlabel.report.model_page import PageOptions
 
         html = model_html(source, data, scores, no_texts, PageOptions(max_rows=max_rows, prune=prune))
@@ -165,14 +168,14 @@ def _comparison(
     store_path: str, suite: str | None, scoring: str | None, rope: float, as_list: bool
 ) -> str | None:
     """Return the report of a comparison kept in a results file; None where only its suites were asked for."""
-    from hyperlabel.experiments.comparison import Comparison
-    from hyperlabel.experiments.store import Store
-    from hyperlabel.report import comparison_report
-
     if not Path(store_path).is_file():
         raise ValueError(f"There is no results file {store_path!r}: hyperlabel compare makes one.")
     if store_path.endswith(".hyper"):
         raise ValueError(f"Name labelled rows too: hyperlabel report {store_path} DATA -o page.html.")
+    from hyperlabel.experiments.comparison import Comparison
+    from hyperlabel.experiments.store import Store
+    from hyperlabel.report import comparison_report
+
     with Store(store_path) as store:
         suites = store.suites()
         if as_list:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import output_option
 from hyperlabel.cli._words import plural, print_json, print_table
 
 
@@ -27,7 +28,7 @@ from hyperlabel.cli._words import plural, print_json, print_table
 @click.option("--n-jobs", default=2, show_default=True, help="Cells computed at the same time.")
 @click.option("--store", "store_path", default="out/reproduce.sqlite", show_default=True,
               help="Results file; a killed run resumes from it.")  # fmt: skip
-@click.option("--out", "out_path", default="out/reproduce.html", show_default=True, help="The report.")
+@output_option("out_path", "out/reproduce.html", "The report.")
 @click.option("--markdown", default=None, help="Also write one Markdown page per paper into this folder.")
 @click.option("--collect-only", is_flag=True, help="Compute nothing: report what the results file holds.")
 @click.option("--fresh", is_flag=True, help="Compute everything again.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import READING, input_options
+from hyperlabel.cli._input import READING, input_options, output_option
 from hyperlabel.cli._words import plural
 
 
@@ -18,7 +18,7 @@ from hyperlabel.cli._words import plural
     "--entries", default=100, show_default=True, type=click.IntRange(min=1), help="How many to list."
 )
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
-@click.option("-o", "--output", default="-", show_default=True, help="The CSV file to write; - is stdout.")
+@output_option("output", "-", "The CSV file to write; - is stdout.")
 def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -> None:
     """List the labels of FILE that look wrong or missing, the most suspicious first.
 

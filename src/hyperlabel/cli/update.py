@@ -9,7 +9,7 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model
+from hyperlabel.cli._input import need_data, need_model, output_option
 from hyperlabel.cli._words import plural, print_json, some, tell
 
 
@@ -27,7 +27,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 @click.option("--add-labels", "add_all", is_flag=True, help="Add every label of NEW the model does not know.")
 @click.option("--drop-label", "dropped", multiple=True, help="Label to remove; may be repeated.")
 @click.option("--rename-label", "renamed", multiple=True, metavar="OLD=NEW", help="May be repeated.")
-@click.option("-o", "--output", help="Write the changed model here. [default: in place of MODEL]")
+@output_option("output", None, "Write the changed model here. [default: in place of MODEL]")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def update(
     model: str,

@@ -62,8 +62,8 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
     if (sets := label_sets(y_true)) is not None:
         named = [name for other in others for row in label_sets(other) or () for name in row]
         named += [name for other in others for name in _given_names(other) or ()]
-        Y, names = indicator_from_sets(sets, sorted({*named, *(name for row in sets for name in row)}))
-        return Truth(Y, None, names)
+        known = sorted({*named, *(name for row in sets for name in row)})
+        return Truth(indicator_from_sets(sets, known)[0], None, known)
     if sparse.issparse(y_true):
         Y = sparse.csr_array(y_true, copy=True)
         Y.sum_duplicates()
