@@ -41,7 +41,7 @@ from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alph
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult
 
 
@@ -155,7 +155,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         self.encoder_, self.cut_ = encoder, self._plain_cut()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
-    def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
+    def _fit_sums(self, encoder: FlatEncoder, moments: RowSums, per_row: float) -> None:
         """Fit encoder and ridge from sums over the rows alone."""
         found = codes_from_sums(encoder, self._told, self.alpha, moments)
         self._keep(encoder, found, moments.f_sum, moments.weight, per_row)
@@ -223,7 +223,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             return "Choosing n_components needs all rows at once: give the number."
         return None
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowSums:
         refuse_large(X.shape[1], Y.shape[1], self._keeps_ff)
         return super()._sum_rows(X, Y, sample_weight)
 
@@ -238,7 +238,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: Any, alphas: Sequence[float]
+        self, moments: RowSums, X: Any, Y: Any, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path = RidgePath(moments)

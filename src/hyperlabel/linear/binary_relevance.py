@@ -52,7 +52,7 @@ from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.operators import weighted_mean
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
 
@@ -146,7 +146,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Certificate: relative residual of the equations solved.
     solver_ : str
         The route taken.
-    moments_ : Moments
+    moments_ : RowSums
         The sums the shared ridge was solved from (route "gram").
     oof_scores_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold scores at `alpha_` when `cv` is given; NaN for rows in no test fold.
@@ -341,7 +341,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 self.moments_ = total
         if route == "gram":
             if not hasattr(self, "moments_"):
-                self.moments_ = Moments.from_rows(X, Y, sample_weight=weights)
+                self.moments_ = RowSums.from_rows(X, Y, sample_weight=weights)
             self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
             counts, weight = label_counts(Y, weights)
@@ -437,7 +437,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         return map_of_labels(self.estimators_, type(self.estimator).__name__)
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
+        self, moments: RowSums, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path, counts, weight = RidgePath(moments), moments.f_sum, moments.weight

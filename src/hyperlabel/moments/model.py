@@ -31,7 +31,7 @@ from hyperlabel._validation import (
 )
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import Moments as RowSums
+from hyperlabel.solvers.moments import RowSums
 
 if TYPE_CHECKING:
     from hyperlabel.moments.labelled import Moments

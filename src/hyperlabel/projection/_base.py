@@ -25,7 +25,7 @@ from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.decided import ALPHA, Auto
 from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
 
 
@@ -219,7 +219,7 @@ class LabelProjection(MomentsModel, Projection):
         X: Any,
         Y: sparse.csr_array,
         *,
-        known: Moments | None = None,
+        known: RowSums | None = None,
         alphas: tuple[float, ...] = (),
         keep: bool = False,
     ) -> Posed:

@@ -27,7 +27,7 @@ from scipy import linalg
 from hyperlabel.solvers.arrays import dense, mix_both
 from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.evidence import degrees, krylov_alpha
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.ridge import (
     CrossPath,
     Path,
@@ -48,7 +48,7 @@ class Posed:
     path: Path
     right: np.ndarray
     gram: np.ndarray
-    moments: Moments | None = None
+    moments: RowSums | None = None
     nu: float = 0.0
 
     @cached_property
@@ -85,7 +85,7 @@ def pose(
     alphas: Sequence[float] | None,
     *,
     solver: str = "auto",
-    known: Moments | None = None,
+    known: RowSums | None = None,
     keep: Any = None,
     **options: Any,
 ) -> Posed:
@@ -118,10 +118,10 @@ def pose(
     return Posed(path, right, gram, moments, nu)
 
 
-def _kept(X: Any, keep: Any) -> Moments | None:
+def _kept(X: Any, keep: Any) -> RowSums | None:
     """Return sums to be kept, where they are not too large."""
     small = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0])
-    return Moments.from_rows(X, keep, with_ff=True) if small else None
+    return RowSums.from_rows(X, keep, with_ff=True) if small else None
 
 
 def _evident(
@@ -134,7 +134,7 @@ def _evident(
     return posed
 
 
-def _over(base: Any, X: Any, known: Moments) -> Moments:
+def _over(base: Any, X: Any, known: RowSums) -> RowSums:
     """Return sums over the base of the rows behind `known`."""
     total = np.asarray(base.sum(axis=0)).ravel()
     xf = dense(base.T @ X).T - np.outer(known.shift, total)
@@ -150,13 +150,13 @@ def _route(X: Any, solver: str) -> tuple[str, bool]:
     return (route, True) if solver == "auto" else (solver, False)
 
 
-def pose_sums(moments: Moments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
+def pose_sums(moments: RowSums, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
     """Pose the problem on sums over the base (and other columns behind it)."""
     nu = degrees(moments.weight, moments.n)
     return Posed(_path_of_sums(moments, len(gram), alphas), right, gram, nu=nu)
 
 
-def _path_of_sums(moments: Moments, q: int, alphas: Sequence[float] | None) -> Any:
+def _path_of_sums(moments: RowSums, q: int, alphas: Sequence[float] | None) -> Any:
     sums = moments.centered()
     first = CenteredMoments(sums.weight, sums.x_mean, sums.f_mean[:q], sums.xx, sums.xf[:, :q], None)
     if alphas is None:

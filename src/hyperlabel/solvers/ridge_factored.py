@@ -21,7 +21,7 @@ from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import Tridiagonal, solve_shifted
 
@@ -226,8 +226,8 @@ class RidgePath(FactoredPath):
 
     solver = "gram"
 
-    def __init__(self, moments: Moments | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
-        self.centered = moments.centered() if isinstance(moments, Moments) else moments
+    def __init__(self, moments: RowSums | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
+        self.centered = moments.centered() if isinstance(moments, RowSums) else moments
         self.A, self.alphas = self.centered.xx, tuple(alphas)
         self.x_mean, self.f_mean = self.centered.x_mean, self.centered.f_mean
 
