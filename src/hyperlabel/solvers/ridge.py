@@ -56,6 +56,7 @@ __all__ = [
     "krylov_memory",
     "needs_rows",
     "path_of_codes",
+    "route_of_shape",
     "solve_auto",
     "solve_ridge",
 ]
@@ -135,14 +136,18 @@ def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:
 
 
 def choose_route(X: Any, n_alphas: int = 1) -> str:
-    """Return the route for rows of this shape and density, and this many λ.
+    """Return the route for these rows and this many λ."""
+    return route_of_shape(*X.shape, sparse.issparse(X), n_alphas)
+
+
+def route_of_shape(n: int, d: int, is_sparse: bool, n_alphas: int = 1) -> str:
+    """Return the route for n×d rows.
 
     A path by factorisation needs all eigenvectors, ten times the price of one Cholesky solve; a Krylov
     space serves a path at the price of its smallest λ. So paths over sparse rows iterate earlier.
     """
-    n, d = X.shape
     limit = DENSE_LIMIT
-    if sparse.issparse(X):
+    if is_sparse:
         limit = SPARSE_LIMIT if n_alphas <= 1 else SPARSE_LIMIT // 4
     if min(n, d) > limit:
         return "krylov"
