@@ -137,7 +137,7 @@ def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:
 
 def choose_route(X: Any, n_alphas: int = 1) -> str:
     """Return the route for these rows and this many λ."""
-    return route_of_shape(*X.shape, sparse.issparse(X), n_alphas)
+    return route_of_shape(X.shape[0], X.shape[1], sparse.issparse(X), n_alphas)
 
 
 def route_of_shape(n: int, d: int, is_sparse: bool, n_alphas: int = 1) -> str:
