@@ -2,8 +2,8 @@
 
 A ranker orders labels; how many of them a row carries is a question of its own. The threshold half way
 between the worst relevant and the best irrelevant label of a training row would give its set; it is regressed
-on x. Rows without labels ask for h = max f + ½ and rows with all labels for h = min f − ½: the margin of 1 that a
-ranker asks for, with one side missing.
+on x. Rows without labels ask for h = max f + ½, rows with all labels for h = min f − ½: the margin of 1 that
+a ranker asks for, with one side missing.
 """
 
 from __future__ import annotations
