@@ -145,7 +145,7 @@ def _part(room: str, name: str) -> type | None:
     getattr(package, name, None)  # a public name may load its module now
     inside = f"{package.__name__}."
     loaded = [module for key, module in [*sys.modules.items()] if f"{key}.".startswith(inside)]
-    return _parts_among(room, loaded).get(name) or _parts_of(room).get(name)
+    return _parts_among(loaded).get(name) or _parts_of(room).get(name)
 
 
 @cache
@@ -153,12 +153,13 @@ def _parts_of(room: str) -> dict[str, type]:
     """Collect the parts defined in one room of the house."""
     package = importlib.import_module(f"hyperlabel.{room}")
     inside = pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}.")
-    return _parts_among(room, [package, *(importlib.import_module(found.name) for found in inside)])
+    return _parts_among([package, *(importlib.import_module(found.name) for found in inside)])
 
 
-def _parts_among(room: str, modules: list[Any]) -> dict[str, type]:
-    classes = [thing for module in modules for thing in vars(module).values() if isinstance(thing, type)]
-    own = f"hyperlabel.{room}."
+def _parts_among(modules: list[Any]) -> dict[str, type]:
     return {
-        cls.__qualname__: cls for cls in classes if f"{cls.__module__}.".startswith(own) and _is_part(cls)
+        thing.__qualname__: thing
+        for module in modules
+        for thing in vars(module).values()
+        if isinstance(thing, type) and thing.__module__ == module.__name__ and _is_part(thing)
     }
