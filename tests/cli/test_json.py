@@ -81,6 +81,7 @@ TAGS = ("--labels", "tags")
 COMPARE = ("--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--no-curves", "--no-tune")
 CALLS = {
     "fit": [("fit", "{p}/old.csv", *TAGS, "-o", "{p}/x.hyper")],
+    "fit --dry-run": [("fit", "{p}/old.csv", *TAGS, "--dry-run")],
     "predict, a line for each row": [("predict", "{p}/m0.hyper", "{p}/new.csv", "--top", 2)],
     "evaluate": [
         ("evaluate", "{p}/m0.hyper", "{p}/new.csv", "--worst", 2),

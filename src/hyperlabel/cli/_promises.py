@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._methods import weigh_pairs
 from hyperlabel.cli._words import plural
 
 _BASIS = {
@@ -34,15 +35,13 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
         if "vocabulary" in str(error) or "no terms remain" in str(error):
             raise ValueError("The texts hold no words to learn from: is --text right?") from error
         raise
-    _with_plain_places(features)
-    return rows if precision is None else features.transform(inputs)
+    weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
+    if precision is None and hasattr(features, "vocabulary_"):  # no need to cut the texts again
+        from sklearn.preprocessing import normalize
 
-
-def _with_plain_places(features: Any) -> None:
-    """Let the vocabularies count in Python's integers: a model file has an array for each of NumPy's."""
-    for _, step, *_ in getattr(features, "transformers_", [("", features)]):
-        if hasattr(step, "vocabulary_"):
-            step.vocabulary_ = {word: int(place) for word, place in step.vocabulary_.items()}
+        return normalize(rows.multiply(weights[0]).tocsr())
+    unchanged = precision is None and all(weight is None for weight in weights)
+    return rows if unchanged else features.transform(inputs)
 
 
 def promising(classifier: Any, precision: float | None, confidence: float) -> Any:

@@ -79,6 +79,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 )
 @click.option("--slim", is_flag=True, help="Leave out the sums that update needs: a smaller file.")
 @click.option("--seed", default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what the fit would take (route, time, memory), and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
     """Fit a model on DATA and write it to a model file.
@@ -95,7 +96,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.cli._model import ModelFile, save_model, training_file
     from hyperlabel.cli._progress import step
 
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     check_target(output)
     need_data(data)
     need_methods([method])
@@ -108,8 +109,16 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
         columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
     )
     say(_found(table, columns))
+    choices = _choices(method, options)
+    if options["dry_run"]:
+        from hyperlabel.cli._plan import plan, show
+
+        with step("counting words"):
+            found = plan(table, columns, method, choices, time.process_time() - cpu)
+        (print_json if as_json else show)(found)
+        return
     with step(f"fitting {method} on {plural(len(table), 'row')}"):
-        model = _fit(table, columns, method, options)
+        model = _fit(table, columns, method, choices, options)
     with step(f"writing {output}"):
         save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
     _say(model, columns, output, time.perf_counter() - start, as_json)
@@ -225,24 +234,10 @@ def _frequent(table: Any, min_rows: int) -> tuple[Any, list[str]]:
     return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
 
 
-def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
-    from sklearn.pipeline import Pipeline
+def _choices(method: str, options: dict[str, Any]) -> Any:
+    from hyperlabel.cli._methods import AUTO_WORDS, Choices
 
-    from hyperlabel.cli._input import plain_warnings
-    from hyperlabel.cli._methods import (
-        AUTO_WORDS,
-        Choices,
-        classifier_step,
-        features_step,
-        partial_step,
-    )
-    from hyperlabel.cli._model import aligned_labels
-    from hyperlabel.cli._promises import learned_rows, promising
-    from hyperlabel.meta.catalogue import Rows
-    from hyperlabel.meta.updating import name_labels, without_training_rows
-    from hyperlabel.model_selection.groups import groups_for_fit
-
-    choices = Choices(
+    return Choices(
         alpha=options["alpha"],
         budget=options["time_budget"],
         scoring=options["scoring"],
@@ -251,6 +246,19 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
         ngrams=options["ngrams"] or (1 if method == "auto" else 2),
         seed=options["seed"],
     )
+
+
+def _fit(table: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    from hyperlabel.cli._input import plain_warnings
+    from hyperlabel.cli._methods import classifier_step, features_step, partial_step
+    from hyperlabel.cli._model import aligned_labels
+    from hyperlabel.cli._promises import learned_rows, promising
+    from hyperlabel.meta.catalogue import Rows
+    from hyperlabel.meta.updating import name_labels, without_training_rows
+    from hyperlabel.model_selection.groups import groups_for_fit
+
     features = features_step(columns, table, choices.words, choices.ngrams)
     with plain_warnings():
         rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
@@ -337,7 +345,7 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
         return
     if found["summary"]:
         tell(found["summary"])
-    if score is not None:
+    if score is not None and score == score:
         tell(
             f"{found['scoring']} {abs(score):.3f} ± {spread:.3f} by cross-fitting: on rows that neither the "
             "model nor the cuts had seen."
