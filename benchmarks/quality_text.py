@@ -2,8 +2,8 @@
 
 Run: python -m benchmarks.quality_text
 The rows and tags of `load_debtags`, with their texts (apt must know Debian bookworm, see
-tools/build_debtags.py). A quarter of the rows is held out, sources whole. Every model gets one cut a label, tuned
-for macro-F1 on three folds of its training rows: features and classifiers are compared, not cuts.
+tools/build_debtags.py). A quarter of the rows is held out, sources whole. Every model gets one cut a label,
+tuned for macro-F1 on three folds of its training rows: features and classifiers are compared, not cuts.
 """
 
 from __future__ import annotations

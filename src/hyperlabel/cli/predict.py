@@ -85,7 +85,7 @@ def predict(
         answers = _answers(file, rows, options["top"], options["probabilities"])
         if options["keep"] or options["wide"] or form == "parquet":
             columns = _columns(kept, answers, file.columns, form, options["wide"])
-            _write_table(output, columns, form)
+            write_table(output, columns, form)
         else:
             mark = file.columns.label_separator or ";"
             _write_stream(output, next(iter(kept.values())), answers, form, mark)
@@ -155,7 +155,8 @@ def _fresh(name: str, taken: dict[str, Any]) -> str:
     return name
 
 
-def _write_table(output: str, columns: dict[str, list[Any]], form: str) -> None:
+def write_table(output: str, columns: dict[str, list[Any]], form: str = "csv") -> None:
+    """Write columns to stdout, or to a file that appears only once it is complete."""
     from hyperlabel._files import opened
     from hyperlabel.datasets.writing import write_columns
 
