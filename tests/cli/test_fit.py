@@ -143,6 +143,23 @@ def test_lists_in_json_lines_and_a_slim_file(tmp_path):
     assert "kept no sums" in run("update", tmp_path / "m.hyper", path).output.replace("\n", " ")
 
 
+def test_a_model_of_many_features_says_that_it_cannot_be_updated(tmp_path, monkeypatch):
+    monkeypatch.setattr("hyperlabel.cli._methods.SUMS", 5)
+    monkeypatch.setattr("hyperlabel.cli.fit.SUMS", 5)
+    lines = [f"{{\"text\": \"{word} things here {i % 7}\", \"tags\": [\"{word}\"]}}"
+             for i in range(30) for word in ("red", "blue")]  # fmt: skip
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(lines))
+    done = run("fit", path, "--labels", "tags", "-o", tmp_path / "m.hyper")
+    assert done.exit_code == 0, done.output
+    assert "It cannot be updated, only fitted again: with --words 5 it could." in done.stdout
+    assert "kept no sums" in " ".join(run("update", tmp_path / "m.hyper", path).output.split())
+    assert (
+        run("predict", tmp_path / "m.hyper", "--text", "red things").stdout.splitlines()[1].split(",")[1]
+        == "red"
+    )
+
+
 def test_one_text(folder):
     done = run("predict", folder / "model.hyper", "--text", "wifi router", "--top", 1, "--json")
     assert json.loads(done.stdout)["labels"][0]["label"] == "network"

@@ -117,10 +117,15 @@ def _list_methods(as_json: bool) -> None:
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
     from hyperlabel.experiments import Protocol, Splits, run
     from hyperlabel.experiments.contenders import build
+    from hyperlabel.metrics import get_scorer
 
     scoring = options["scoring"]
-    _check_scoring(scoring)
-    kind = options["splits"] or _kind(datasets)
+    if not scoring:
+        raise ValueError("--scoring needs at least one measure.")
+    for name in scoring:
+        get_scorer(name)
+    kinds = [kind for kind in ("groups", "time") if all(getattr(d, kind) is not None for d in datasets)]
+    kind = options["splits"] or [*kinds, "folds"][0]
     splits = Splits(kind, options["folds"], options["repeats"], seed=options["seed"])
     cells: list[Any] = []
     spec: dict[str, Any] = {}
@@ -173,29 +178,12 @@ def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) ->
         store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, options["scoring"][0]))
 
 
-def _kind(datasets: list[Any]) -> str:
-    """Groups where the data has them, then time, then stratified folds."""
-    for kind in ("groups", "time"):
-        if all(getattr(d, kind) is not None for d in datasets):
-            return kind
-    return "folds"
-
-
 def _thresholds(options: dict[str, Any]) -> str | None:
     if options["thresholds"] == "auto":
         return {"f1_macro": "per_label", "f1_micro": "per_label", "f1_samples": "global"}.get(
             options["scoring"][0]
         )
     return None if options["thresholds"] == "none" else options["thresholds"]
-
-
-def _check_scoring(names: list[str]) -> None:
-    from hyperlabel.metrics import get_scorer
-
-    if not names:
-        raise ValueError("--scoring needs at least one measure.")
-    for name in names:
-        get_scorer(name)
 
 
 def _say(comparison: Any, out: Path, as_json: bool) -> None:

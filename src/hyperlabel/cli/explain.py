@@ -40,6 +40,7 @@ def explain(
     """
     need_model(model)
     need_data(data)
+    from hyperlabel.cli._methods import plain_feature
     from hyperlabel.cli._model import open_model
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import explain as explain_scores
@@ -57,8 +58,10 @@ def explain(
 
         best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
         wanted = [file.columns.label_names[j] for j in best]
-    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names)
-    found = [_with_plain_names(one, file.columns.text) for one in found]
+    found = list(explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names))
+    for i, one in enumerate(found):
+        named = (replace(s, name=plain_feature(s.name, file.columns.text)) for s in one.features)
+        found[i] = replace(one, features=tuple(named))
     if as_json:
         print_json([asdict(one) for one in found])
         return
@@ -78,13 +81,6 @@ def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     if row > len(table):
         raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
     return file.columns.inputs(table[row - 1 : row])
-
-
-def _with_plain_names(one: Any, texts: list[str]) -> Any:
-    from hyperlabel.cli._methods import plain_feature
-
-    features = tuple(replace(share, name=plain_feature(share.name, texts)) for share in one.features)
-    return replace(one, features=features)
 
 
 def _print(one: Any) -> None:

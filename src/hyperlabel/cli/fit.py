@@ -20,7 +20,7 @@ from hyperlabel.cli._input import (
     read_file,
     say,
 )
-from hyperlabel.cli._methods import need_methods
+from hyperlabel.cli._methods import SUMS, need_methods
 from hyperlabel.cli._words import plural, print_json, some, tell
 
 
@@ -304,20 +304,11 @@ def _found(table: Any, columns: Any) -> str:
         parts.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
     if table.unknown is not None and table.unknown.nnz:
         parts.append(f"{plural(int(table.unknown.nnz), 'label entry')} unknown: no cut is tuned")
-    unlabelled, empty = _gaps(table)
-    if unlabelled:
+    if unlabelled := int((table.Y.sum(axis=1) == 0).sum()):
         parts.append(f"{plural(unlabelled, 'row')} without labels")
-    if empty and columns.text:
+    if columns.text and (empty := sum(not text.strip() for text in table.text or ())):
         parts.append(plural(empty, "empty text"))
     return "; ".join(parts)
-
-
-def _gaps(table: Any) -> tuple[int, int]:
-    """Count rows without labels, and empty texts."""
-    import numpy as np
-
-    unlabelled = int((np.diff(table.Y.indptr) == 0).sum())
-    return unlabelled, sum(not text.strip() for text in table.text or ())
 
 
 def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
@@ -357,6 +348,8 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
         f"Wrote {output} ({columns.method}, {plural(found['features'], 'feature')}, {size:.1f} MB, "
         f"{seconds:.1f} s)."
     )
+    if columns.method == "ridge" and found["features"] > SUMS:
+        tell(f"It cannot be updated, only fitted again: with --words {SUMS} it could.")
     tell(f"Next: hyperlabel predict {output} NEW --top 5")
 
 

@@ -112,9 +112,10 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
             start = time.perf_counter()
             cells = item.cells(plan)
             suite = f"reproduce {item.id}{' quick' if plan.quick else ''}"
+            finished = store.finished([cell.id for cell in cells])
             with cell_progress(item.id, len(cells)) as progress:
                 run(
-                    _kept(cells, store) if options["collect_only"] else cells,
+                    [cell for cell in cells if not options["collect_only"] or cell.id in finished],
                     store,
                     suite,
                     command=command,
@@ -153,11 +154,6 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
         f"{quick.replace('--', '')}`, made by `hyperlabel reproduce {id}{quick}`; "
         "`--collect-only --json` names those behind each number."
     )
-
-
-def _kept(cells: list[Any], store: Any) -> list[Any]:
-    finished = store.finished([cell.id for cell in cells])
-    return [cell for cell in cells if cell.id in finished]
 
 
 def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import click
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._methods import SUMS
 from hyperlabel.cli._words import plural, print_json, some, tell
 
 
@@ -52,16 +53,25 @@ def update(
     from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
+    from hyperlabel.meta.updating import can_be_updated
 
     renames = _renames(renamed)
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
     if not any((new, leaving, added, dropped, renames)):
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
-    _lock(model)
+    said = f"{model} is being updated by another process: waiting until it is done."
+    # others must not update the file until the command ends: their change would be lost
+    click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
         file = open_model(model)
-    names = _edited(file.columns.label_names, renames, dropped, added)
+    if file.columns.method == "ridge" and not can_be_updated(file.model):
+        raise ValueError(
+            f"{model} kept no sums to update (fitted with --slim, or on more than {SUMS} features): fit it "
+            f"again with --words {SUMS} and without --slim."
+        )
+    names = [renames.get(name, name) for name in file.columns.label_names]
+    names = [name for name in names if name not in dropped] + list(added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in _once(leaving)])
@@ -75,7 +85,7 @@ def update(
             drop_labels=dropped,
             rename_labels=renames,
         )
-    merged, taken = _count(entering), _count(forgotten)
+    merged, taken = (0 if rows is None else rows[1].shape[0] for rows in (entering, forgotten))
     updated = with_columns(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
@@ -97,34 +107,11 @@ def update(
     if as_json:
         print_json(found)
     else:
-        tell(_sentence(found))
-
-
-def _edited(
-    names: list[str], renames: dict[str, str], dropped: tuple[str, ...], added: tuple[str, ...]
-) -> list[str]:
-    """Names of the labels after renaming, dropping and adding."""
-    names = [renames.get(name, name) for name in names]
-    return [name for name in names if name not in dropped] + list(added)
-
-
-def _lock(model: str) -> None:
-    """Keep others from updating the file until the command ends: their change would be lost."""
-    if Path(model).is_file():
-        said = f"{model} is being updated by another process: waiting until it is done."
-        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
-
-
-def _count(rows: tuple[Any, Any] | None) -> int:
-    return 0 if rows is None else rows[1].shape[0]
-
-
-def _sentence(found: dict[str, Any]) -> str:
-    return (
-        f"Wrote {found['model']}: {plural(found['merged'], 'row')} merged, {found['forgotten']} forgotten, "
-        f"now {plural(found['rows'], 'row')} and {plural(found['labels'], 'label')}; cuts of known labels "
-        "and the words are those of the first fit."
-    )
+        tell(
+            f"Wrote {updated.path}: {plural(merged, 'row')} merged, {taken} forgotten, now "
+            f"{plural(updated.columns.rows, 'row')} and {plural(len(names), 'label')}; cuts of known labels "
+            "and the words are those of the first fit."
+        )
 
 
 def _renames(renamed: tuple[str, ...]) -> dict[str, str]:
