@@ -10,7 +10,7 @@ from typing import Any
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
 SUMS = 5000  # columns up to which a model keeps XᵀX, so that it can be updated
-WORDS = 2500  # words that methods are compared on
+WORDS = 2500  # most frequent words, for comparisons and the methods that many would slow down
 PAIRS = 0.6  # weight of words in a row beside single words: Debian texts, benchmarks/quality_text.py
 AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
 WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte

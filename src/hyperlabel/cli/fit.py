@@ -63,12 +63,12 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 @click.option(
     "--words",
     type=click.IntRange(min=1),
-    help="At most so many features of the texts: the most frequent. [default: what there is room for]",
+    help="At most so many features of the texts. [default: all there is room for; 2500 but for ridge]",
 )
 @click.option(
     "--ngrams",
     type=click.IntRange(1, 5),
-    help="Up to so many words in a row are one feature, too. [default: 2, for auto 1]",
+    help="Up to so many words in a row are one feature, too. [default: 2 for ridge, else 1]",
 )
 @click.option(
     "--min-rows",
@@ -235,15 +235,15 @@ def _frequent(table: Any, min_rows: int) -> tuple[Any, list[str]]:
 
 
 def _choices(method: str, options: dict[str, Any]) -> Any:
-    from hyperlabel.cli._methods import AUTO_WORDS, Choices
+    from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices
 
     return Choices(
         alpha=options["alpha"],
         budget=options["time_budget"],
         scoring=options["scoring"],
         thresholds=options["thresholds"] if options["precision"] is None else "none",
-        words=options["words"] or (AUTO_WORDS if method == "auto" else None),
-        ngrams=options["ngrams"] or (1 if method == "auto" else 2),
+        words=options["words"] or {"auto": AUTO_WORDS, "ridge": None}.get(method, WORDS),
+        ngrams=options["ngrams"] or (2 if method == "ridge" else 1),
         seed=options["seed"],
     )
 
