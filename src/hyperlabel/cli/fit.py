@@ -348,7 +348,7 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
         f"Wrote {output} ({columns.method}, {plural(found['features'], 'feature')}, {size:.1f} MB, "
         f"{seconds:.1f} s)."
     )
-    if columns.method == "ridge" and found["features"] > SUMS:
+    if columns.method == "ridge" and found["features"] > SUMS and not found["can_be_updated"]:
         tell(f"It cannot be updated, only fitted again: with --words {SUMS} it could.")
     tell(f"Next: hyperlabel predict {output} NEW --top 5")
 

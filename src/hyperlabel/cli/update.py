@@ -67,8 +67,8 @@ def update(
         file = open_model(model)
     if file.columns.method == "ridge" and not can_be_updated(file.model):
         raise ValueError(
-            f"{model} kept no sums to update (fitted with --slim, or on more than {SUMS} features): fit it "
-            f"again with --words {SUMS} and without --slim."
+            f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+            f"with --words {SUMS} and without --slim."
         )
     names = [renames.get(name, name) for name in file.columns.label_names]
     names = [name for name in names if name not in dropped] + list(added)
