@@ -11,6 +11,7 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ SCORE_BLOCK_BYTES = 64 * 2**20
 EPS = float(np.finfo(np.float64).eps)
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the library's classifiers; see the module docstring for the contract."""
 
     classes_: np.ndarray
@@ -55,11 +56,27 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.label_names_ = layout.label_names
         self._constant = constant_labels(counts, n_rows)
 
+    @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of validated rows, n×k; positive means predicted."""
-        raise AttributeError(f"{type(self).__name__} defines no scores.")
 
     # -- for users ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn to predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; sparse ones are not densified.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, label sets, or classes.
+
+        Returns
+        -------
+        self : object
+        """
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each label.
@@ -306,7 +323,7 @@ def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.nd
     return np.asarray(weights @ Y), float(weights.sum())
 
 
-def constant_labels(counts: np.ndarray, n_rows: float) -> np.ndarray:
+def constant_labels(counts: np.ndarray, n_rows: Any) -> np.ndarray:
     """Mark labels without positives (-1) and labels that are always on (+1)."""
     counts = np.asarray(counts).ravel()
     slack = 1e-12 * n_rows  # weighted counts are sums of floats

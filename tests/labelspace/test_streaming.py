@@ -101,3 +101,10 @@ def test_a_streaming_model_survives_its_file(data, tmp_path):
     save(PLST(3).partial_fit(X[:200], Y[:200]), tmp_path / "m.hyper")
     model = load(tmp_path / "m.hyper").partial_fit(X[200:], Y[200:])
     assert_allclose(model.decision_function(X), PLST(3).fit(X, Y).decision_function(X), atol=1e-8)
+
+
+def test_rows_are_not_added_to_a_model_that_kept_no_sums(data):
+    """It would forget the rows of the fit without a word."""
+    X, Y = data
+    with pytest.raises(ValueError, match="keeps no moments"):
+        PLST(2).fit(X, Y).partial_fit(X, Y)

@@ -28,7 +28,7 @@ from hyperlabel.moments.blocks import (
     sum_block,
     use_scan,
 )
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 
 def fit(
@@ -154,15 +154,15 @@ def _scan(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Any:
     return scan_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
 
 
-def _sums(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Moments | None:
+def _sums(model: Any, pieces: list[Any], labels: Any, weights: Any) -> RowSums | None:
     X = join_columns(pieces)
     if not X.shape[0]:
         return None
     return sum_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
 
 
-def _add_sums(parts: list[Moments | None]) -> Moments | None:
-    total: Moments | None = None
+def _add_sums(parts: list[RowSums | None]) -> RowSums | None:
+    total: RowSums | None = None
     for part in parts:
         if part is not None:  # inputs of a task are never changed: Dask may need them again
             total = part.copy() if total is None else total.add(part)

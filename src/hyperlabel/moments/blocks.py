@@ -30,7 +30,7 @@ from hyperlabel._validation import (
 )
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 Scan = dict[str, Any]  # arrays that add
 
@@ -90,10 +90,10 @@ def use_scan(model: Any, total: Scan) -> None:
     model._use_scan(total)
 
 
-def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> Moments:
+def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowSums:
     """Return the sums of a block; `single` multiplies float32 rows in float32."""
     X, Y, weights = _block(model, X, y, sample_weight)
-    return Moments.from_rows(
+    return RowSums.from_rows(
         X,
         model._factor(Y),
         sample_weight=weights,
@@ -103,7 +103,7 @@ def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: 
     )
 
 
-def close_fit(model: Any, total: Moments) -> Any:
+def close_fit(model: Any, total: RowSums) -> Any:
     """Solve the model from the sums of all blocks."""
     del model._block_shift
     model.moments_ = total

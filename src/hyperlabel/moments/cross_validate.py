@@ -27,7 +27,7 @@ from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.decided import decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_auto, solve_ridge
 
 
@@ -36,7 +36,7 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-    moments: Moments | None
+    moments: RowSums | None
 
 
 class Folds:
@@ -61,7 +61,7 @@ class Folds:
     splits : list of (train, test)
     sums : FoldMoments or None
         Moments of each training fold, in order.
-    total : Moments or None
+    total : RowSums or None
         Of all rows.
 
     Examples
@@ -196,7 +196,7 @@ def cross_validate_ridge(
     sample_weight: np.ndarray | None,
     groups: Any,
     cut: Any = 0.0,
-) -> tuple[FreeCV, Moments | None]:
+) -> tuple[FreeCV, RowSums | None]:
     """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
 
     λ = "auto" and `cut` = "auto" are decided anew on each training fold.

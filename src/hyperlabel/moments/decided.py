@@ -12,7 +12,7 @@ import numpy as np
 
 from hyperlabel._params import NONE, Rule, number, one_of
 from hyperlabel.solvers.evidence import degrees, spread_of_labels
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.shared_cut import shared_cut
 
 Auto = Literal["auto"]
@@ -32,7 +32,7 @@ def cut_beside(cut: Any, alpha: Any) -> Any:
     return "auto" if is_auto(alpha) else 0.0
 
 
-def decide_alpha(path: Any, moments: Moments, alpha: Any) -> float:
+def decide_alpha(path: Any, moments: RowSums, alpha: Any) -> float:
     """Return λ of a path over these sums of 0/1 labels: as given, or that of the largest evidence."""
     if not is_auto(alpha):
         return float(alpha)

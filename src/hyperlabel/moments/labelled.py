@@ -1,6 +1,6 @@
 """`Moments`, the public object: sums over rows, and what their columns are.
 
-The numbers are `solvers.moments.Moments`; here stand the gate, the names, and which label factor was
+The numbers are `solvers.moments.RowSums`; here stand the gate, the names, and which label factor was
 summed. Rows come in through `moments.blocks`, as in every other fit in blocks.
 """
 
@@ -20,8 +20,7 @@ from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block
 from hyperlabel.moments.model import MIN_DIGITS, MomentsModel
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import CenteredMoments
-from hyperlabel.solvers.moments import Moments as RowSums
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _is_fitted, check_is_fitted
 
 from hyperlabel._params import check_params
 from hyperlabel._validation import (
@@ -31,12 +32,19 @@ from hyperlabel._validation import (
 )
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import Moments as RowSums
+from hyperlabel.solvers.moments import RowSums
 
 if TYPE_CHECKING:
     from hyperlabel.moments.labelled import Moments
 
 MIN_DIGITS = 8.0
+
+
+def _streams(self: Any) -> bool:
+    refusal = self._refuses_rows()
+    if refusal:
+        raise AttributeError(refusal)
+    return True
 
 
 class MomentsModel(ABC):
@@ -76,6 +84,10 @@ class MomentsModel(ABC):
     def _refuses_blocks(self) -> str | None:
         """Say in a sentence why these parameters need all rows at once, or None."""
         return None
+
+    def _refuses_rows(self) -> str | None:
+        """Say in a sentence why rows cannot come one block after the other, or None."""
+        return self._refuses_blocks()
 
     def _scans(self) -> bool:
         """Whether `_factor` needs a pass over all rows first."""
@@ -131,8 +143,29 @@ class MomentsModel(ABC):
             X, self._factor(Y), sample_weight=weights, shift=shift, with_ff=self._keeps_ff
         )
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
-        if not hasattr(self, "moments_"):
+    @available_if(_streams)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add rows; the result equals one fit on all rows seen.
+
+        The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and change its
+        labels. Every call solves anew: give large blocks.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            More rows.
+        y : array-like or sparse matrix
+            Their labels: the same columns in every call.
+        classes : array-like, default=None
+            At the first call with a 1-D y: all classes that will ever come.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+        """
+        if not _is_fitted(self):
             if classes is None or dimensions(y) == 2:
                 X, Y = self._check_fit(X, y)
             else:
@@ -142,6 +175,7 @@ class MomentsModel(ABC):
                 Y = encode_like(y, layout, n_rows=X.shape[0])
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
+            self._check_moments()
             self.moments_.add(self._new_rows(X, y, sample_weight))
         self._solve_anew()
         return self

@@ -18,7 +18,7 @@ from hyperlabel.moments.blocks import (
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
 from hyperlabel.outofcore._progress import Progress
 from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source, digest
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 
 def fit(
@@ -114,13 +114,13 @@ class _Run:
             self._save()
         return self.state.scan
 
-    def sums(self, *, single: bool) -> Moments:
+    def sums(self, *, single: bool) -> RowSums:
         self.state.stage = "sum"
         return self._pass(
             lambda chunk: sum_block(self.model, *_parts(chunk), single=single),
-            Moments.add,
-            Moments.to_arrays,
-            Moments.from_arrays,
+            RowSums.add,
+            RowSums.to_arrays,
+            RowSums.from_arrays,
         )
 
     def _pass(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 MEMORY_LIMIT = 2 * 2**30
 
@@ -75,11 +75,11 @@ class FoldMoments:
         for atom in self._atoms[1:]:
             self.total.add(atom)
 
-    def __iter__(self) -> Iterator[Moments]:
+    def __iter__(self) -> Iterator[RowSums]:
         for fold in range(len(self._trains)):
             yield self.training(fold)
 
-    def training(self, fold: int) -> Moments:
+    def training(self, fold: int) -> RowSums:
         """Moments of the training rows of one fold."""
         if self._atoms is None:
             return self._sum(self._trains[fold], shift=self.total.shift)
@@ -95,7 +95,7 @@ class FoldMoments:
                 moments.add(self._atoms[a])
         return moments
 
-    def _sum(self, rows: Any, shift: np.ndarray | None) -> Moments:
+    def _sum(self, rows: Any, shift: np.ndarray | None) -> RowSums:
         X, F, weight, with_ff = self._rows
         weight = None if weight is None else weight[rows]
-        return Moments.from_rows(X[rows], F[rows], sample_weight=weight, shift=shift, with_ff=with_ff)
+        return RowSums.from_rows(X[rows], F[rows], sample_weight=weight, shift=shift, with_ff=with_ff)

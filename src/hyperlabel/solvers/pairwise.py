@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, solve_ridge
 
 GRAM_FEATURES = 2000  # beyond, d×d matrices cost more than iterating on the rows
@@ -107,12 +107,12 @@ class _LabelMoments:
             self._of(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]) for j in range(Y.shape[1])
         ]
 
-    def _of(self, rows: np.ndarray) -> Moments:
+    def _of(self, rows: np.ndarray) -> RowSums:
         weights = None if self.weights is None else self.weights[rows]
         ones = np.ones((len(rows), 1))
-        return Moments.from_rows(self.X[rows], ones, sample_weight=weights, shift=self.shift)
+        return RowSums.from_rows(self.X[rows], ones, sample_weight=weights, shift=self.shift)
 
-    def pair(self, p: int, q: int, both: np.ndarray) -> Moments:
+    def pair(self, p: int, q: int, both: np.ndarray) -> RowSums:
         """Moments of the rows that carry exactly one of p and q, with targets ±1."""
         P, Q = self.labels[p], self.labels[q]
         left = P + Q

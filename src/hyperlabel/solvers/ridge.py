@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread_of_targets
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge_factored import (
     CrossPath,
     Path,
@@ -117,7 +117,7 @@ def solve_ridge(
     if route in ("gram", "samples"):
         path: RidgePath | SamplePath
         if route == "gram":
-            path = RidgePath(Moments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
+            path = RidgePath(RowSums.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
         else:
             path = SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
         if solver == "auto" and min(alphas, default=1.0) <= 0 and needs_rows(path, X.shape):

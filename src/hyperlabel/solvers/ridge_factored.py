@@ -21,7 +21,7 @@ from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import Tridiagonal, solve_shifted
 
@@ -216,15 +216,15 @@ class RidgePath(FactoredPath):
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.array([[0.0], [1.0], [2.0]])
-    >>> path = RidgePath(Moments.from_rows(X, F))
+    >>> path = RidgePath(RowSums.from_rows(X, F))
     >>> [round(float(path.solve(alpha).coef[0, 0]), 6) for alpha in (0.0, 2.0)]
     [1.0, 0.5]
     """
 
     solver = "gram"
 
-    def __init__(self, moments: Moments | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
-        self.centered = moments.centered() if isinstance(moments, Moments) else moments
+    def __init__(self, moments: RowSums | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
+        self.centered = moments.centered() if isinstance(moments, RowSums) else moments
         self.A, self.alphas = self.centered.xx, tuple(alphas)
         self.x_mean, self.f_mean = self.centered.x_mean, self.centered.f_mean
 
@@ -285,7 +285,7 @@ def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, a
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.hstack([X, -X])
-    >>> moments = Moments.from_rows(X, F).centered()
+    >>> moments = RowSums.from_rows(X, F).centered()
     >>> path_of_codes(moments, np.array([[1.0, -1.0]]), np.zeros(2), 2.0).solve(2.0).coef.round(6)
     array([[1.]])
     """
