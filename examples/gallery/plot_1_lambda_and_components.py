@@ -2,15 +2,15 @@
 Which λ, and how many components?
 =================================
 
-A ridge needs a λ, a compressed label space a dimension. Both are usually searched by refitting; here one pass
-over the rows answers both, and the plot compares the answers with what a test set would have said.
+A ridge needs a λ, a compressed label space a dimension. Both are usually searched by refitting; here one
+pass over the rows answers both, and the plot compares the answers with what a test set would have said.
 """
 
 # %%
 # λ from the sums alone
 # ---------------------
-# ``alpha="auto"`` maximises the evidence, a function of :class:`hyperlabel.Moments`: no folds, no held-out rows.
-# The dots are models at other λ, judged on rows the choice never saw.
+# ``alpha="auto"`` maximises the evidence, a function of :class:`hyperlabel.Moments`: no folds, no held-out
+# rows. The dots are models at other λ, judged on rows the choice never saw.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -42,8 +42,8 @@ print(f"nDCG@5 at the evidence's λ {found:.3f}, best of the grid {max(quality):
 # %%
 # Every dimension from one pass
 # -----------------------------
-# ``PLST("auto")`` judges every number of components on held-out folds; the folds are subtractions of sums, so
-# that costs no refit. ``dimension_path_`` holds the whole curve.
+# ``PLST("auto")`` judges every number of components on held-out folds; the folds are subtractions of sums,
+# so that costs no refit. ``dimension_path_`` holds the whole curve.
 compressed = PLST("auto", alpha=chosen.alpha_, scoring="label_ranking_average_precision").fit(X, Y)
 path = compressed.dimension_path_
 

@@ -2,14 +2,16 @@
 What do hypergraph expansions see in real labels?
 =================================================
 
-A label is a hyperedge over the rows that carry it. The four expansions turn the same hyperedges into different
-geometries; on real tags the difference shows in which rows come close, and in how well neighbours vote.
+A label is a hyperedge over the rows that carry it. The four expansions turn the same hyperedges into
+different geometries; on real tags the difference shows in which rows come close, and in how well
+neighbours vote.
 """
 
 # %%
 # Labels that share rows
 # ----------------------
-# The tags of 4 879 Debian packages; the display orders labels so that those which occur together stand together.
+# The tags of 4 879 Debian packages; the display orders labels so that those which occur together stand
+# together.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer

@@ -2,8 +2,8 @@
 What does cross-validation cost, and can a model forget?
 ========================================================
 
-The sums of a training fold are all sums minus those of the fold. So cross-validation is a subtraction, and so is
-forgetting the rows of a person who asks for it.
+The sums of a training fold are all sums minus those of the fold. So cross-validation is a subtraction,
+and so is forgetting the rows of a person who asks for it.
 """
 
 # %%
@@ -37,7 +37,9 @@ seconds = {
     "one fit": cpu(lambda: BinaryRelevance(alpha=100.0).fit(X, Y)),
     "fit, 10 folds": cpu(lambda: BinaryRelevance(alpha=100.0, cv=10).fit(X, Y)),
     "fit, 10 folds, 8 λ": cpu(lambda: BinaryRelevance(alpha=list(np.geomspace(1, 1e4, 8)), cv=10).fit(X, Y)),
-    "scikit-learn:\n10 folds of Ridge": cpu(lambda: cross_val_predict(Ridge(alpha=100.0), X, 2.0 * Y - 1, cv=10)),
+    "scikit-learn:\n10 folds of Ridge": cpu(
+        lambda: cross_val_predict(Ridge(alpha=100.0), X, 2.0 * Y - 1, cv=10)
+    ),
 }
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.barh(list(seconds), list(seconds.values()), color=["C0", "C0", "C0", "0.6"])
@@ -47,7 +49,8 @@ ax.set(xlabel="CPU seconds, 20 000 rows, 200 features, 100 labels")
 # %%
 # Rows that were never there
 # --------------------------
-# 500 rows belong to one person. After ``forget`` the model is the one that would have been fitted without them.
+# 500 rows belong to one person. After ``forget`` the model is the one that would have been fitted without
+# them.
 model = BinaryRelevance(alpha=100.0).fit(X, Y)
 forgot = model.forget(X[:500], Y[:500])
 without = BinaryRelevance(alpha=100.0).fit(X[500:], Y[500:])

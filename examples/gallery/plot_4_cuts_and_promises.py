@@ -2,8 +2,8 @@
 Where to cut, and what can be promised?
 =======================================
 
-Scores rank; decisions cut. The cut at 0 of a ridge finds almost no rare label. Cuts tuned on out-of-fold scores do,
-and a cut with a *promise* is one whose precision was proven on rows held out for that.
+Scores rank; decisions cut. The cut at 0 of a ridge finds almost no rare label. Cuts tuned on out-of-fold
+scores do, and a cut with a *promise* is one whose precision was proven on rows held out for that.
 """
 
 # %%
@@ -44,9 +44,11 @@ ax.legend()
 # %%
 # At least 70 % right, proven
 # ---------------------------
-# A third of the rows is held out; cuts are walked from strict to loose while an exact binomial test allows it.
-# A label without enough rows gets no promise and is never predicted.
-safe = ThresholdTuner(base, strategy="precision_at_least", precision=0.7, confidence=0.9, cv="split").fit(X, Y)
+# A third of the rows is held out; cuts are walked from strict to loose while an exact binomial test allows
+# it. A label without enough rows gets no promise and is never predicted.
+safe = ThresholdTuner(base, strategy="precision_at_least", precision=0.7, confidence=0.9, cv="split").fit(
+    X, Y
+)
 predicted = safe.predict(X_test).toarray()
 lines = list(safe.promises_)
 promised = [j for j, line in enumerate(lines) if not line["promise"].startswith("cannot")]

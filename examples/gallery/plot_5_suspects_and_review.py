@@ -2,14 +2,16 @@
 Which labels look wrong, and what should a person check?
 ========================================================
 
-Out-of-fold scores are free here, so every entry (row, label) can be compared with what a model that never saw the
-row expects. That finds labels which are likely wrong or missing, and orders the work of a reviewer.
+Out-of-fold scores are free here, so every entry (row, label) can be compared with what a model that never
+saw the row expects. That finds labels which are likely wrong or missing, and orders the work of a
+reviewer.
 """
 
 # %%
 # Errors planted on purpose
 # -------------------------
-# One tag in twenty is taken away from the packages; how many of the first entries on the list are such gaps?
+# One tag in twenty is taken away from the packages; how many of the first entries on the list are such
+# gaps?
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -17,6 +19,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from hyperlabel import BinaryRelevance, ThresholdTuner
 from hyperlabel.datasets import load_debtags
 from hyperlabel.decision import label_quality
+from hyperlabel.decision.review import review_gains, review_order
 
 data = load_debtags()
 X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X)
@@ -48,8 +51,6 @@ for i, j, _, p in [entry for entry in missing if (entry[0], entry[1]) not in pla
 # ------------------
 # Half of the rows fit the model, the others are new. What does checking a few entries do to F1?
 # ``hyperlabel predict --review`` writes this order as a file, and ``hyperlabel update`` learns the answers.
-from hyperlabel.decision.review import review_gains, review_order
-
 half = rng.permutation(len(given))
 known, new = half[: len(half) // 2], half[len(half) // 2 :]
 tuned = ThresholdTuner(BinaryRelevance(alpha=1.0, cv=5), scoring="f1_micro").fit(X[known], data.Y[known])
@@ -67,7 +68,9 @@ def f1_after(order):
 budgets = np.linspace(0, 0.04 * p.size, 9).astype(int)
 margin = np.argsort(np.abs(p - 0.5).ravel(), kind="stable")
 chance = rng.permutation(p.size)
-ours = [f1_after(review_order(review_gains(p, sets, budget=b), limit=b) if b else margin[:0]) for b in budgets]
+ours = [
+    f1_after(review_order(review_gains(p, sets, budget=b), limit=b) if b else margin[:0]) for b in budgets
+]
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 ax.plot(budgets, ours, label="by expected gain")
 ax.plot(budgets, [f1_after(margin[:b]) for b in budgets], label="nearest to ½ first")

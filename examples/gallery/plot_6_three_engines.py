@@ -2,8 +2,8 @@
 One model from three engines?
 =============================
 
-The rows of a company live in several places. Models here need sums of rows only, so each place sums its own and
-sends kilobytes; the sums add up to the model that all rows together would have given.
+The rows of a company live in several places. Models here need sums of rows only, so each place sums its
+own and sends kilobytes; the sums add up to the model that all rows together would have given.
 """
 
 # %%
@@ -49,7 +49,8 @@ print(", ".join(f"{name}: {part}" for name, part in parts.items()))
 together = parquet + database + frame
 model = BinaryRelevance.from_moments(together, alpha="auto")
 whole = BinaryRelevance(alpha="auto").fit(X, Y)
-print(f"λ {model.alpha_:.3g} and {whole.alpha_:.3g}; weights differ by {np.abs(model.coef_ - whole.coef_).max():.1e}")
+apart = np.abs(model.coef_ - whole.coef_).max()
+print(f"λ {model.alpha_:.3g} and {whole.alpha_:.3g}; weights differ by {apart:.1e}")
 
 # %%
 # What each place knows alone, and what they know together. The same sums fit other methods too.
