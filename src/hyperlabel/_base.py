@@ -205,24 +205,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
 
 class KnownScores(ClassifierMixin, BaseEstimator):
-    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-    layout : TargetLayout
-        How y looked; predictions have that form.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.metrics import get_scorer
-    >>> from hyperlabel._validation import check_targets
-    >>> y = np.array([[1, 0], [1, 1]])
-    >>> model = KnownScores(np.array([[2.0, -1.0], [1.0, -1.0]]), check_targets(y)[1])
-    >>> get_scorer("accuracy")(model, None, y)
-    0.5
-    """
+    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them."""
 
     def __init__(self, scores: np.ndarray, layout: TargetLayout) -> None:
         self.scores = scores
@@ -243,14 +226,6 @@ def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np
 
     `decision_function`, or `predict_proba` where there is none. A label or class that the estimator has
     not seen ranks last. Without `layout`, y was an indicator and its columns are taken as they come.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.dummy import DummyClassifier
-    >>> X, y = np.zeros((2, 1)), np.array([[1, 0], [0, 0]])
-    >>> score_rows(DummyClassifier(strategy="prior").fit(X, y), X[:1]).round(3) + 0.0
-    array([[0.5, 0. ]])
     """
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)

@@ -56,6 +56,7 @@ class MomentsModel(ABC):
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_ff: bool = False
+    _starts_anew: ClassVar[bool] = True  # whether rows may follow a fit that kept no sums, and replace it
     _how_to_keep: ClassVar[str] = (
         "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
     )
@@ -92,14 +93,6 @@ class MomentsModel(ABC):
     def _scans(self) -> bool:
         """Whether `_factor` needs a pass over all rows first."""
         return False
-
-    def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
-        """Arrays that add over blocks of rows, for `_use_scan`."""
-        raise NotImplementedError
-
-    def _use_scan(self, total: dict[str, Any]) -> None:
-        """Take the sum of all scans."""
-        raise NotImplementedError
 
     @classmethod
     def from_moments(cls, moments: Moments, **params: Any) -> Self:
@@ -148,7 +141,8 @@ class MomentsModel(ABC):
         """Add rows; the result equals one fit on all rows seen.
 
         The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and change its
-        labels. Large blocks are solved anew; `BinaryRelevance` at a fixed λ follows single rows.
+        labels; a fit that kept none is forgotten. Blocks are solved anew: give large ones, or single rows to
+        `BinaryRelevance` at a fixed λ, which follows them.
 
         Parameters
         ----------
@@ -165,7 +159,7 @@ class MomentsModel(ABC):
         -------
         self : object
         """
-        if not _is_fitted(self):
+        if (self._starts_anew and not hasattr(self, "moments_")) or not _is_fitted(self):
             if classes is None or dimensions(y) == 2:
                 X, Y = self._check_fit(X, y)
             else:
@@ -190,17 +184,10 @@ class MomentsModel(ABC):
         return False
 
     def merge(self, other: Any) -> Any:
-        """Add the rows another model of this kind was fitted on, without seeing them.
+        """Add the rows another model of this class was fitted on, without seeing them.
 
-        Parameters
-        ----------
-        other : estimator of the same class
-            Fitted on other rows with the same features and labels.
-
-        Returns
-        -------
-        self : object
-            As if fitted on both sets of rows; `other` is not changed.
+        Both have the same features and labels. The result is as if fitted on both sets of rows; `other` is
+        not changed.
         """
         self._check_moments()
         if type(other) is not type(self):
@@ -216,36 +203,13 @@ class MomentsModel(ABC):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows out again, without the others: as if the model had never seen them.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows that are among those fitted on. What cannot have been among them is refused
-            (label counts or sums of squares that would turn negative); not every stranger shows.
-        y : array-like or sparse matrix
-            Their labels as given in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights as given in `fit`.
-
-        Returns
-        -------
-        self : object
+        X, y and `sample_weight` are as given in `fit`. What cannot have been among the rows fitted on is
+        refused (label counts or sums of squares that would turn negative); not every stranger shows.
         """
         return self._replace_rows(None, (X, y, sample_weight))
 
     def slide(self, X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> Any:
-        """Move a sliding window: add rows and forget others in one solve.
-
-        Parameters
-        ----------
-        X_in, y_in : array-like or sparse matrix
-            Rows that enter the window.
-        X_out, y_out : array-like or sparse matrix
-            Rows that leave it.
-
-        Returns
-        -------
-        self : object
-        """
+        """Move a sliding window: rows enter and others leave in one solve."""
         return self._replace_rows((X_in, y_in, None), (X_out, y_out, None))
 
     def _replace_rows(self, entering: tuple | None, leaving: tuple) -> Any:
@@ -369,6 +333,22 @@ class MomentsModel(ABC):
         if self._layout.kind != "multilabel":
             raise ValueError(f"This model was fitted on 1-D y: there is no label column to {verb}.")
         return self._layout
+
+
+class ScanningModel(MomentsModel):
+    """A model whose factor may need a pass over all rows first."""
+
+    @abstractmethod
+    def _scans(self) -> bool:
+        """Whether it does."""
+
+    @abstractmethod
+    def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
+        """Arrays that add over blocks of rows, for `_use_scan`."""
+
+    @abstractmethod
+    def _use_scan(self, total: dict[str, Any]) -> None:
+        """Take the sum of all scans."""
 
 
 def _columns(m: RowSums, kept: list[int]) -> RowSums:

@@ -3,7 +3,7 @@
 The format is written down in docs/model-files.md.
 """
 
-from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._container import ModelFileError
 from hyperlabel.persistence._files import describe, load, save
 from hyperlabel.persistence._onnx import export_onnx
 from hyperlabel.persistence._registry import register

@@ -24,7 +24,7 @@ from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.decided import ALPHA, Auto
-from hyperlabel.moments.model import MomentsModel
+from hyperlabel.moments.model import ScanningModel
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
 
@@ -80,7 +80,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.eigenvalues_, self.mean_, self.n_components_ = values, mean, W.shape[1]
 
 
-class LabelProjection(MomentsModel, Projection):
+class LabelProjection(ScanningModel, Projection):
     """Base of the supervised projections; see the module docstring."""
 
     label_names_: np.ndarray
@@ -95,6 +95,7 @@ class LabelProjection(MomentsModel, Projection):
         "max_iter": whole(1),
     }
     _keeps_ff = True
+    _starts_anew = False
     _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
     _edges_: Edges  # of the last factor
 
