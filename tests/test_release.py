@@ -17,9 +17,9 @@ def project(tmp_path):
     for name in ("CHANGELOG.md", "CITATION.cff", "src/hyperlabel/__init__.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    for command in (["init", "-q"], ["add", "-A"],
-                    ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "all"]):  # fmt: skip
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True)
     return tmp_path
 
 

@@ -1,8 +1,8 @@
 """Make a release, or refuse to: ``python tools/release.py [--skip-tests] VERSION``.
 
-Refused are a dirty tree, a version other than the package's, a changelog or CITATION.cff without it, red tests.
-Then the wheel and the sdist are built, checked (`twine check`), installed into a clean environment, where the
-installed command trains on a table and tags a text; what stands in dist/ is ready to upload. Nothing is uploaded.
+Refused are a dirty tree, a version other than the package's, a changelog or CITATION.cff without it, red
+tests. Then the wheel and the sdist are built, checked (`twine check`) and installed into a clean environment,
+where the command trains on a table, tags a text and runs the demo. Nothing is uploaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
     """Run a command; its output, or the end of the release with what it said."""
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(str(part) for part in command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        said = done.stdout[-2000:] + done.stderr[-2000:]
+        sys.exit(f"{' '.join(str(part) for part in command)} failed:\n{said}")
     return done.stdout
 
 

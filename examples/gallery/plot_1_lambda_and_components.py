@@ -13,7 +13,6 @@ pass over the rows answers both, and the plot compares the answers with what a t
 # rows. The dots are models at other λ, judged on rows the choice never saw.
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from hyperlabel import PLST, BinaryRelevance
 from hyperlabel.datasets import load_debtags
@@ -21,11 +20,9 @@ from hyperlabel.metrics import ndcg_at_k
 from hyperlabel.model_selection import iterative_train_test_split
 
 data = load_debtags()
-rows, rows_test, Y, Y_test = iterative_train_test_split(
+X, X_test, Y, Y_test = iterative_train_test_split(
     data.X, data.Y, groups=data.groups, test_size=0.25, random_state=0
 )
-weights = TfidfTransformer(sublinear_tf=True).fit(rows)
-X, X_test = weights.transform(rows), weights.transform(rows_test)
 
 chosen = BinaryRelevance(alpha="auto").fit(X, Y)
 grid = np.geomspace(0.03, 30, 10)

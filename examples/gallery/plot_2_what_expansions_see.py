@@ -14,7 +14,6 @@ neighbours vote.
 # together.
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from hyperlabel import HypergraphSpectral, LabelHypergraph, MLkNN
 from hyperlabel.datasets import load_debtags
@@ -41,11 +40,9 @@ for expansion in ("clique", "star", "zhou"):
 # Where rows end up, and whether that helps
 # -----------------------------------------
 # Each projection is fitted on three quarters of the packages; ten neighbours vote in it.
-rows, rows_test, Y, Y_test = iterative_train_test_split(
+X, X_test, Y, Y_test = iterative_train_test_split(
     data.X, data.Y, groups=data.groups, test_size=0.25, random_state=0
 )
-weights = TfidfTransformer(sublinear_tf=True).fit(rows)
-X, X_test = weights.transform(rows), weights.transform(rows_test)
 
 fig, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
 plain = MLkNN(10).fit(X, Y)

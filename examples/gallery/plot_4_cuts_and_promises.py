@@ -11,7 +11,6 @@ scores do, and a cut with a *promise* is one whose precision was proven on rows 
 # ------------------------------------
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from hyperlabel import BinaryRelevance, ThresholdTuner
 from hyperlabel.datasets import load_debtags
@@ -19,11 +18,9 @@ from hyperlabel.metrics import f1_score
 from hyperlabel.model_selection import iterative_train_test_split
 
 data = load_debtags()
-rows, rows_test, Y, Y_test = iterative_train_test_split(
+X, X_test, Y, Y_test = iterative_train_test_split(
     data.X, data.Y, groups=data.groups, test_size=0.3, random_state=0
 )
-weights = TfidfTransformer(sublinear_tf=True).fit(rows)
-X, X_test = weights.transform(rows), weights.transform(rows_test)
 base = BinaryRelevance(alpha=1.0, cv=3)
 
 models = {
@@ -52,7 +49,8 @@ safe = ThresholdTuner(base, strategy="precision_at_least", precision=0.7, confid
 predicted = safe.predict(X_test).toarray()
 lines = list(safe.promises_)
 promised = [j for j, line in enumerate(lines) if not line["promise"].startswith("cannot")]
-print(f"{len(promised)} of {len(lines)} labels are promised; a label without: {lines[0]['promise']}")
+without = next(line for line in lines if line["promise"].startswith("cannot"))
+print(f"{len(promised)} of {len(lines)} labels are promised; one that is not: {without['promise']}")
 
 truth = Y_test.toarray()
 rows_of = predicted[:, promised].sum(axis=0)

@@ -14,7 +14,6 @@ reviewer.
 # gaps?
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from hyperlabel import BinaryRelevance, ThresholdTuner
 from hyperlabel.datasets import load_debtags
@@ -22,7 +21,7 @@ from hyperlabel.decision import label_quality
 from hyperlabel.decision.review import review_gains, review_order
 
 data = load_debtags()
-X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X)
+X = data.X
 rng = np.random.default_rng(0)
 given = data.Y.toarray()
 held = np.argwhere(given)
