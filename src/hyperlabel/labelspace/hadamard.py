@@ -104,32 +104,10 @@ class HadamardEncoder(Encoder):
         self.gram_ = self.components_.T @ self.components_
 
     def transform(self, y: Any) -> np.ndarray:
-        """Encode label sets.
-
-        Parameters
-        ----------
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Label indicator.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_codes)
-        """
         return np.asarray(flip(self._check_labels(y), self.vertex_) @ self.components_.T)
 
     def inverse_transform(self, H: Any) -> np.ndarray:
-        """Recover the sparse label set behind each code.
-
-        Parameters
-        ----------
-        H : array-like of shape (n_samples, n_codes)
-            Codes.
-
-        Returns
-        -------
-        points : ndarray of shape (n_samples, n_labels)
-            Recovered entries, exactly 0 (1 where flipped) outside the recovered set.
-        """
+        """Recover the sparse label set behind each code: exactly 0 (1 where flipped) outside it."""
         H = dense(self._check_codes(H))
         found = solve_sparse_codes(
             self.components_, H, self.sparsity_, method=self.decoder, gram=self.gram_

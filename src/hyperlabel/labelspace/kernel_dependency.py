@@ -132,19 +132,6 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         self.decoder = decoder
 
     def fit(self, X: Any, y: Any) -> KernelDependencyEstimation:
-        """Find the components of the label sets and regress them on the rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows, kept for prediction.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : KernelDependencyEstimation
-        """
         X, Y = self._check_fit(X, y)
         self._check_parameters(X.shape[0])
         found = distinct_vertices(Y)

@@ -89,19 +89,6 @@ class LabelPowerset(MultiLabelClassifier):
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any) -> LabelPowerset:
-        """Fit the multi-class classifier on label sets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : LabelPowerset
-        """
         X, Y = self._check_fit(X, y)
         every = distinct_vertices(Y)
         kept = prune_vertices(every, self.min_count)

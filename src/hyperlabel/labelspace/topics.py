@@ -91,19 +91,6 @@ class LabelTopicModel(MultiLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> LabelTopicModel:
-        """Find the topics of the label sets and learn to predict them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : LabelTopicModel
-        """
         X, Y = self._check_fit(X, y)
         # "no label" is a word too, or rows without labels would belong to every topic alike
         empty = sparse.csr_array((np.diff(Y.indptr) == 0).astype(np.float64)[:, None])
@@ -157,16 +144,6 @@ class LabelTopicModel(MultiLabelClassifier):
         return signed(self._topic_probabilities(X) @ self.components_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each label, Σ r_m(x) p_m.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-        """
+        """Probability of each label, Σ r_m(x) p_m, n×k."""
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)
