@@ -39,17 +39,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m w", "eigenvalues_": "m", "mean_": "w"}
 
     def transform(self, X: Any) -> np.ndarray:
-        """Project rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-        """
+        """Project rows, n×d, onto the components, n×c."""
         check_is_fitted(self)
         return self._project(check_features(self, X))
 
@@ -147,22 +137,10 @@ class LabelProjection(ScanningModel, Projection):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
-        """Fit, and project the training rows; with `cross_fit` out of fold.
+        """Fit, and project the training rows.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix
-            Their labels.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each row, for the folds of `cross_fit`.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            With `cross_fit` each row is projected by a fit that did not see it, turned to agree with
-            the projection `transform` uses; so it differs from ``fit(X, y).transform(X)``.
+        With `cross_fit` each row is projected by a fit that did not see it (its `groups` stay in one fold),
+        turned to agree with the projection `transform` uses; so it differs from ``fit(X, y).transform(X)``.
         """
         self.fit(X, y)
         folds = getattr(self, "cross_fit", False)

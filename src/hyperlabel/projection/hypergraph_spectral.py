@@ -125,16 +125,6 @@ class HypergraphSpectral(LabelProjection):
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> HypergraphSpectral(n_components=3).fit_transform(X, Y).shape
     (200, 3)
-
-    The paper's classifier, a linear SVM per label on the projection (whose columns have norm 1 over
-    the training rows, so that C = 100 is a moderate penalty):
-
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.svm import LinearSVC
-    >>> from hyperlabel import BinaryRelevance
-    >>> model = make_pipeline(HypergraphSpectral(cross_fit=5), BinaryRelevance(LinearSVC(C=100)))
-    >>> model.fit(X, Y).predict(X[:2]).shape
-    (2, 5)
     """
 
     _rules: ClassVar[dict[str, Rule]] = {

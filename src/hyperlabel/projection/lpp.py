@@ -102,18 +102,7 @@ class LPP(Projection):
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any = None) -> LPP:
-        """Learn the projection.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : ignored
-
-        Returns
-        -------
-        self : LPP
-        """
+        """Learn the projection of rows; y is ignored."""
         X = check_features(self, X, reset=True, min_samples=2)
         A = self._affinity(X)
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())

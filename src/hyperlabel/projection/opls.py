@@ -42,25 +42,13 @@ class OPLS(LabelProjection):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of directions; None means all (the rank). More than exist gives those that exist.
-    alpha : float or "auto", default=1.0
-        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
-    solver, tol, max_iter
+    n_components, alpha, solver, tol, max_iter, cross_fit
         As in `HypergraphSpectral`; sparse rows are not densified on any route.
-    cross_fit : False, int, splitter or iterable, default=False
-        Folds in which `fit_transform` projects every training row by a fit that did not see it.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Wᵀ; each row's largest entry is positive.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Largest first.
-    mean_ : ndarray of shape (n_features,)
-        Mean row.
-    solver_, residual_, n_iter_
-        Route taken, relative residual of its ridge equations, block products (Krylov).
+    components_, eigenvalues_, mean_, solver_, residual_, n_iter_, alpha_
+        As in `HypergraphSpectral`.
 
     References
     ----------
@@ -116,18 +104,12 @@ class HOPLS(LabelProjection):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of directions; None means all (the rank).
     tradeoff : float, default=1.0
         Weight of the hypergraph term, at least 0.
-    alpha : float or "auto", default=1.0
-        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
     scale : {"trace", "literal"}, default="trace"
         Whether S is scaled to the trace of the label term.
-    edge_weights, nu
-        Hyperedge weights, as in `HypergraphSpectral`.
-    solver, tol, max_iter, cross_fit
-        As in `OPLS`.
+    n_components, alpha, edge_weights, nu, solver, tol, max_iter, cross_fit
+        As in `HypergraphSpectral`.
 
     Attributes
     ----------

@@ -79,19 +79,6 @@ class ProjectionClassifier(MultiLabelClassifier):
         self.readout_alpha = readout_alpha
 
     def fit(self, X: Any, y: Any) -> ProjectionClassifier:
-        """Fit the projection, then the read-out on the projected rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : ProjectionClassifier
-        """
         X, Y = self._check_fit(X, y, min_samples=2)
         self.projection_ = clone(self._template())
         if not isinstance(self.projection_, Projection):
