@@ -15,7 +15,7 @@ points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +40,7 @@ from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
 from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult
+from hyperlabel.solvers.ridge import RidgePath
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class ErrorDecomposition:
     hamming_loss: float
 
 
+@dataclass(eq=False, repr=False)
 class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     """Everything a label-space classifier does, for any encoder; subclasses name it (`_encodes`).
 
@@ -81,14 +82,10 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     merges, forgets, relabels, fits in blocks, is searched freely and chooses its dimension.
     """
 
-    encoder_: Any
-    residual_: float
-    regressor: Any
-    alpha: float | Auto
-    alpha_: float
+    _: KW_ONLY
+    regressor: Any = None
+    alpha: float | Auto = 1.0
     cut: float | Auto | None = None
-    cut_: float
-    # how the dimension is chosen by classifiers without parameters for it
     scoring: Any = None
     candidates: Any = None
     cv: Any = 3
@@ -96,8 +93,6 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     _inner = "regressor"
     # where the parameters that FreeSearchCV may search live
     _free_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
-    _codes_: RidgeResult
-    _map_: LinearMap
 
     _encodes: ClassVar[Any]  # a class of encoders whose parameters are among those of the classifier
 

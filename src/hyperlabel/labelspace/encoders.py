@@ -23,6 +23,7 @@ choose the number of components; tests/labelspace/test_own_encoder.py is one in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -36,7 +37,6 @@ from hyperlabel._validation import canonical_rows, check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import (
-    PrincipalDirections,
     directions_of_gram,
     predictable_directions,
     principal_directions,
@@ -167,6 +167,7 @@ class IdentityEncoder(FlatEncoder):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class FrequentLabelsEncoder(FlatEncoder):
     """Rows of I for the M most frequent labels; the other labels decode to o.
 
@@ -194,14 +195,9 @@ class FrequentLabelsEncoder(FlatEncoder):
     _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
     _needs_pairs = False
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = None,
-        *,
-        reference: Literal["origin", "mean"] = "origin",
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
+    n_components: Any = None
+    _: KW_ONLY
+    reference: Literal["origin", "mean"] = "origin"
 
     def fit_sums(self, moments: RowSums) -> Any:
         K = len(moments.f_sum)
@@ -212,6 +208,7 @@ class FrequentLabelsEncoder(FlatEncoder):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class PrincipalEncoder(FlatEncoder):
     """The flat that loses least of the label sets, eq. (6) of `PLST`.
 
@@ -245,32 +242,28 @@ class PrincipalEncoder(FlatEncoder):
 
     _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = None,
-        *,
-        reference: Literal["mean", "origin"] = "mean",
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
+    n_components: Any = None
+    _: KW_ONLY
+    reference: Literal["mean", "origin"] = "mean"
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         # not from sums: many labels have no dense YᵀY
         self.offset_ = _origin(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
-        self._take(principal_directions(Y, self.n_components, offset=self.offset_))
+        found = principal_directions(Y, self.n_components, offset=self.offset_)
+        self.components_, self.singular_values_ = found.components, found.singular_values
+        self.residual_ = found.residual
 
     def fit_sums(self, moments: RowSums) -> Any:
         assert moments.ff is not None
         self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
         gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, self.offset_)
-        return self._take(directions_of_gram(gram, self.n_components))
-
-    def _take(self, found: PrincipalDirections) -> Any:
+        found = directions_of_gram(gram, self.n_components)
         self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
         return self
 
 
+@dataclass(eq=False, repr=False)
 class ConditionalPrincipalEncoder(FlatEncoder):
     """Directions of the labels that are both principal and predictable from X: the encoder of `CPLST`.
 
@@ -301,9 +294,9 @@ class ConditionalPrincipalEncoder(FlatEncoder):
     _rules: ClassVar = {"n_components": COMPONENTS, "alpha": number(0)}
     _needs_pairs = False
 
-    def __init__(self, n_components: int | Literal["auto"] | None = None, *, alpha: float = 1.0) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
+    n_components: Any = None
+    _: KW_ONLY
+    alpha: float = 1.0
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         if X is None:
@@ -315,13 +308,13 @@ class ConditionalPrincipalEncoder(FlatEncoder):
         else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
-            self._take(directions_of_gram(reduced, self.n_components))
+            found = directions_of_gram(reduced, self.n_components)
+            self.components_, self.eigenvalues_ = found.components, found.singular_values**2
+            self.residual_ = found.residual
 
     def fit_sums(self, moments: RowSums) -> Any:
         self.offset_ = moments.f_sum / moments.weight
-        return self._take(predictable_directions(moments.centered(), float(self.alpha), self.n_components))
-
-    def _take(self, found: PrincipalDirections) -> Any:
+        found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
         self.components_, self.eigenvalues_ = found.components, found.singular_values**2
         self.residual_ = found.residual
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from hyperlabel.solvers.cosamp import solve_sparse_codes
 SENSING = {"hadamard": hadamard_sample, "bernoulli": random_signs, "gaussian": random_normal}
 
 
+@dataclass(eq=False, repr=False)
 class HadamardEncoder(Encoder):
     """Compressed sensing of label sets: random Hadamard codes, decoded by sparse recovery.
 
@@ -75,22 +77,13 @@ class HadamardEncoder(Encoder):
         "sensing": one_of(*SENSING),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        decoder: Literal["cosamp", "omp"] = "cosamp",
-        sparsity: int | None = None,
-        reference: Literal["origin", "best_vertex"] = "origin",
-        sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard",
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.decoder = decoder
-        self.sparsity = sparsity
-        self.reference = reference
-        self.sensing = sensing
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    decoder: Literal["cosamp", "omp"] = "cosamp"
+    sparsity: int | None = None
+    reference: Literal["origin", "best_vertex"] = "origin"
+    sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard"
+    random_state: int | None = None
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         K = Y.shape[1]

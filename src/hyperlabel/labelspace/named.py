@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from hyperlabel._params import one_of
@@ -18,6 +19,7 @@ from hyperlabel.moments.decided import ALPHA, Auto, is_auto
 AUTO = COMPONENTS | one_of("auto")
 
 
+@dataclass(eq=False, repr=False)
 class PLST(EncodedClassifier):
     r"""Principal label space transformation: regress M principal directions of the labels.
 
@@ -83,28 +85,12 @@ class PLST(EncodedClassifier):
     _encodes = PrincipalEncoder
     _rules: ClassVar = PrincipalEncoder._rules | {"n_components": AUTO}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = "auto",
-        *,
-        reference: Literal["mean", "origin"] = "mean",
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        cut: float | Auto | None = None,
-        scoring: Any = None,
-        candidates: Any = None,
-        cv: Any = 3,
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
-        self.regressor = regressor
-        self.alpha = alpha
-        self.cut = cut
-        self.scoring = scoring
-        self.candidates = candidates
-        self.cv = cv
+    n_components: int | Literal["auto"] | None = "auto"
+    _: KW_ONLY
+    reference: Literal["mean", "origin"] = "mean"
 
 
+@dataclass(eq=False, repr=False)
 class CPLST(EncodedClassifier):
     r"""Conditional PLST: directions of the labels that the features can predict.
 
@@ -143,24 +129,7 @@ class CPLST(EncodedClassifier):
     _encodes = ConditionalPrincipalEncoder
     _rules: ClassVar = ConditionalPrincipalEncoder._rules | {"n_components": AUTO, "alpha": ALPHA}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = "auto",
-        *,
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        cut: float | Auto | None = None,
-        scoring: Any = None,
-        candidates: Any = None,
-        cv: Any = 3,
-    ) -> None:
-        self.n_components = n_components
-        self.regressor = regressor
-        self.alpha = alpha
-        self.cut = cut
-        self.scoring = scoring
-        self.candidates = candidates
-        self.cv = cv
+    n_components: int | Literal["auto"] | None = "auto"
 
     def _encoder(self) -> ConditionalPrincipalEncoder:
         encoder = super()._encoder()
@@ -170,17 +139,18 @@ class CPLST(EncodedClassifier):
         return encoder.set_params(alpha=alpha)
 
 
+@dataclass(eq=False, repr=False)
 class PartialBinaryRelevance(EncodedClassifier):
     """Binary relevance on the M most frequent labels; the others are always the reference point.
 
     Parameters
     ----------
     n_components : int, None or "auto", default=None
-        M; None keeps every label; "auto" chooses by nDCG@5 on three stratified folds.
+        M; None keeps every label; "auto" chooses on held-out folds.
     reference : {"origin", "mean"}, default="origin"
         What the discarded labels decode to: absent, or their frequency.
-    regressor, alpha, cut
-        As in `LabelSpaceClassifier`.
+    regressor, alpha, cut, scoring, candidates, cv
+        As in `PLST`.
 
     Attributes
     ----------
@@ -203,20 +173,9 @@ class PartialBinaryRelevance(EncodedClassifier):
     _encodes = FrequentLabelsEncoder
     _rules: ClassVar = FrequentLabelsEncoder._rules | {"n_components": AUTO}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = None,
-        *,
-        reference: Literal["origin", "mean"] = "origin",
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        cut: float | Auto | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
-        self.regressor = regressor
-        self.alpha = alpha
-        self.cut = cut
+    n_components: int | Literal["auto"] | None = None
+    _: KW_ONLY
+    reference: Literal["origin", "mean"] = "origin"
 
 
 class CompressedSensing(EncodedClassifier):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 
 
+@dataclass(eq=False, repr=False)
 class LabelTopicModel(MultiLabelClassifier):
     r"""Latent topics of label sets, predicted by a probabilistic classifier.
 
@@ -75,20 +77,12 @@ class LabelTopicModel(MultiLabelClassifier):
     _rules: ClassVar = {"n_topics": whole(1), "alpha": number(0), "n_init": whole(1)}
     _inner = "classifier"
 
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        classifier: Any = None,
-        alpha: float = 1.0,
-        n_init: int = 3,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.classifier = classifier
-        self.alpha = alpha
-        self.n_init = n_init
-        self.random_state = random_state
+    n_topics: int = 10
+    _: KW_ONLY
+    classifier: Any = None
+    alpha: float = 1.0
+    n_init: int = 3
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any) -> LabelTopicModel:
         X, Y = self._check_fit(X, y)

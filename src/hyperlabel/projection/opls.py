@@ -14,7 +14,7 @@ alpha        λ (13)         ridge                                              
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from hyperlabel.moments.decided import Auto
 from hyperlabel.projection._base import LabelProjection
 
 
+@dataclass(eq=False, repr=False)
 class OPLS(LabelProjection):
     r"""Orthonormalised partial least squares.
 
@@ -64,27 +65,16 @@ class OPLS(LabelProjection):
     (200, 3)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        alpha: float | Auto = 1.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 300,
-        cross_fit: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cross_fit = cross_fit
+    _: KW_ONLY
+    alpha: float | Auto = 1.0
+    tol: float = 1e-6
+    max_iter: int = 300
 
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
 
 
+@dataclass(eq=False, repr=False)
 class HOPLS(LabelProjection):
     r"""Hypergraph-regularised OPLS: labels and the clique similarity of the label hypergraph.
 
@@ -136,30 +126,14 @@ class HOPLS(LabelProjection):
         "nu": number(0),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        tradeoff: float = 1.0,
-        alpha: float | Auto = 1.0,
-        scale: str = "trace",
-        edge_weights: Any = "uniform",
-        nu: float = 1.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 300,
-        cross_fit: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.tradeoff = tradeoff
-        self.alpha = alpha
-        self.scale = scale
-        self.edge_weights = edge_weights
-        self.nu = nu
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cross_fit = cross_fit
+    _: KW_ONLY
+    tradeoff: float = 1.0
+    alpha: float | Auto = 1.0
+    scale: str = "trace"
+    edge_weights: Any = "uniform"
+    nu: float = 1.0
+    tol: float = 1e-6
+    max_iter: int = 300
 
     def _label_factor(self) -> LabelFactor:
         return GuidedFactor(

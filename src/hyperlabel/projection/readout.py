@@ -16,6 +16,7 @@ XcᵀXc and XcᵀYc are all the read-out needs, so cross-validating it costs no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from hyperlabel.solvers.arrays import rank_floor
 from hyperlabel.solvers.moments import CenteredMoments, RowSums
 
 
+@dataclass(eq=False, repr=False)
 class ProjectionClassifier(MultiLabelClassifier):
     r"""A supervised projection followed by one linear read-out for all labels.
 
@@ -74,9 +76,9 @@ class ProjectionClassifier(MultiLabelClassifier):
 
     _rules: ClassVar[dict[str, Rule]] = {"readout_alpha": number(0)}
 
-    def __init__(self, projection: Any = None, *, readout_alpha: float = 1e-6) -> None:
-        self.projection = projection
-        self.readout_alpha = readout_alpha
+    projection: Any = None
+    _: KW_ONLY
+    readout_alpha: float = 1e-6
 
     def fit(self, X: Any, y: Any) -> ProjectionClassifier:
         X, Y = self._check_fit(X, y, min_samples=2)
