@@ -173,8 +173,6 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     _rules: ClassVar = {"tol": number(above=0)}
     _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
-    coef_: Any
-    cut_: float
 
     estimator: Any = None
     _: KW_ONLY
@@ -351,25 +349,6 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
         self._keep_blocks([block], path.solver, sums.f_sum, sums.weight)
 
-    def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
-        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.followed`)."""
-        # λ and the cut are those of the last solve, and no row can change them
-        fixed = cut_beside(self.cut, self.alpha) == self.cut_ and (
-            np.ndim(self.alpha) or self.alpha == self.alpha_
-        )
-        if not fixed or self.max_weights is not None or not can_follow(self.moments_, X, self.alpha_):
-            return False
-        self.coef_ = self.coef_.copy()  # whoever holds the old weights keeps them
-        residual = learn_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
-        if not residual <= TOLERANCE:
-            self._solve()
-            return True
-        sums = self.moments_
-        self.residual_, self._constant = residual, constant_labels(sums.f_sum, sums.weight)
-        centre = sums.shift + sums.x_sum / sums.weight
-        self.intercept_ = signed(sums.f_sum / sums.weight) - self.coef_ @ centre - self.cut_
-        return True
-
     def _keep_blocks(
         self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any
     ) -> None:
@@ -392,6 +371,25 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         self.cut_ = decide_cut(cut, self._layout.kind, means, found_squares, counts, weight)
         self.intercept_ = np.concatenate(intercept) - self.cut_
         self.solver_ = solver
+
+    def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
+        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.followed`)."""
+        # λ and the cut are those of the last solve, and no row can change them
+        fixed = cut_beside(self.cut, self.alpha) == self.cut_ and (
+            np.ndim(self.alpha) or self.alpha == self.alpha_
+        )
+        if not fixed or self.max_weights is not None or not can_follow(self.moments_, X, self.alpha_):
+            return False
+        self.coef_ = self.coef_.copy()  # whoever holds the old weights keeps them
+        residual = learn_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
+        if not residual <= TOLERANCE:
+            self._solve()
+            return True
+        sums = self.moments_
+        self.residual_, self._constant = residual, constant_labels(sums.f_sum, sums.weight)
+        centre = sums.shift + sums.x_sum / sums.weight
+        self.intercept_ = signed(sums.f_sum / sums.weight) - self.coef_ @ centre - self.cut_
+        return True
 
     def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
         """Return the map of a solution; few weights per label if asked, exact at the centre of the rows."""
