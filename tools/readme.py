@@ -83,10 +83,10 @@ def console() -> str:
 
 def with_block(text: str, name: str, content: str) -> str:
     """Return the text with what stands between the marks of a block replaced."""
-    pattern = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
     if not re.search(pattern, text, flags=re.S):
         raise SystemExit(f"README.md has no block {name}")
-    return re.sub(pattern, lambda found: found[1] + content + found[2], text, flags=re.S)
+    return re.sub(pattern, lambda found: f"{found[1]}{content}\n{found[2]}", text, flags=re.S)
 
 
 def main() -> None:
