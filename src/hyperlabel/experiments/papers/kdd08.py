@@ -185,7 +185,7 @@ def _chosen(folds: list[dict[tuple[str, Any], float]]) -> dict[str, Any]:
     return {name: alpha for name, (_, alpha) in best.items()}
 
 
-def _rank_auc(model: Any, X: Any, Y: Any) -> float:
+def rank_auc(model: Any, X: Any, Y: Any) -> float:
     """Mean AUC of f itself: f − h is not comparable across rows."""
     from hyperlabel.metrics import roc_auc_score
 
@@ -207,7 +207,7 @@ def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], fo
     svm = BinaryRelevance(LinearSVC(dual=False))
     scale = [] if sparse.issparse(data.X) else [StandardScaler()]
     models = {
-        "RankSVM": (RankSVM(tol=1e-2, random_state=split), "C", 1.0, _rank_auc),
+        "RankSVM": (RankSVM(tol=1e-2, random_state=split), "C", 1.0, rank_auc),
         "SVM per label": (
             make_pipeline(*scale, svm),
             "binaryrelevance__estimator__C",
