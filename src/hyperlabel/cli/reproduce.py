@@ -70,11 +70,17 @@ def _wanted(ids: tuple[str, ...], known: dict[str, Any]) -> list[Any]:
 
 
 def _fetch(names: set[str], given: str | None) -> None:
-    from hyperlabel.experiments.papers.data import fetch, fetch_folder
+    from hyperlabel.experiments.papers.data import OPENML, fetch, fetch_folder
 
-    folder = fetch_folder(given)
+    folder, offline = fetch_folder(given), None
     for name in sorted(names):
-        click.echo(fetch(folder, name), err=True)
+        try:
+            if offline is None or name not in OPENML:
+                click.echo(fetch(folder, name), err=True)
+        except ConnectionError as error:  # what is there already can still be computed
+            offline = error
+    if offline is not None:
+        click.echo(str(offline), err=True)
 
 
 def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
