@@ -103,7 +103,7 @@ def openml(monkeypatch):
     opener = Recorded()
     monkeypatch.setattr("sklearn.datasets._openml.urlopen", opener)
     monkeypatch.setattr("sklearn.datasets._openml.time.sleep", lambda seconds: None)
-    monkeypatch.setattr(data, "OPENML", {"emotions": (40589, 13, 72, "9f0b")})
+    monkeypatch.setattr(data, "OPENML", data.OPENML | {"emotions": (40589, 13, 72, "9f0b")})
     return opener
 
 

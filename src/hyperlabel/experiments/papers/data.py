@@ -103,7 +103,8 @@ def fetch(folder: Path, name: str) -> str:
     data_id, *expected = OPENML[name]
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="A network error occurred")  # it is tried again
+            # both say only that it is tried again
+            warnings.filterwarnings("ignore", message="A network error occurred|Invalid cache")
             data = fetch_openml(data_id=data_id, data_home=str(folder / "openml"))
     except OSError as error:  # URLError is one
         raise ConnectionError(
