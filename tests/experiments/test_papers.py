@@ -302,12 +302,16 @@ def test_a_claim_that_fails_is_named_with_both_numbers():
     rows = {"HG_c^λ": 0.7, "HG_c": 0.6, "lsHG_c^λ": 0.72, "RankSVM": 0.71, "SVM per label": 0.705}
     result = Result("kdd08-table2", "t", [Number(row, "Arts", v) for row, v in rows.items()])
     text = "\n".join(summary([result]))
-    assert "| regularisation helps every form | `kdd08-table2` | holds | 1 of 1 |" in text
-    assert "above RankSVM | `kdd08-table2` | in part | 1 of 2 |" in text
+    assert "| regularisation helps every form | `kdd08-table2` | holds | 1 of 1 | – |" in text
+    assert "above RankSVM | `kdd08-table2` | in part | 1 of 2 | – |" in text
     assert "above RankSVM (`kdd08-table2`): HG_c^λ, Arts (0.7000, 0.7100)." in text
-    assert "agree to .005 | `kdd08-table2` | fails | 0 of 1 |" in text
-    assert "| an SVM per label is below RankSVM | `kdd08-table2` | holds | 1 of 1 |" in text
-    assert "| HOPLS (literal) has the best micro F1 | `jcp14-table2` | not run | – |" in text
+    assert "agree to .005 | `kdd08-table2` | fails | 0 of 1 | – |" in text
+    assert "| an SVM per label is below RankSVM | `kdd08-table2` | holds | 1 of 1 | – |" in text
+    assert "| HOPLS (literal) has the best micro F1 | `jcp14-table2` | not run | – | – |" in text
+    uneven = Result(
+        "kdd08-table2", "t", [Number("HG_c^λ", "Arts", 0.7, n=3), Number("HG_c", "Arts", 0.6, n=1)]
+    )
+    assert "| regularisation helps every form | `kdd08-table2` | not run | – | – |" in summary([uneven])
     assert sentence([result]).startswith("Of 4 claims judged, 2 hold everywhere, 1 in part and 1 nowhere")
 
 

@@ -206,8 +206,8 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
         "\n".join(summary(results)),
     ]
     write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
-    found = [r.as_dict() for r in results if r.numbers]
-    write_text(folder / f"results{end}.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
+    write_text(folder / f"results{end}.json", f"[{found}]\n")
 
 
 def _print(result: Any) -> None:

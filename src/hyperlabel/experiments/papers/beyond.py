@@ -198,7 +198,7 @@ def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) 
 
 def _evidence_cells(plan: Plan) -> list[Cell]:
     given = {"alphas": (10.0, 100.0, 1000.0, 10000.0), "folds": plan.pick(3, 2)}
-    return cells(plan, GEOMETRY, "beyond evidence", _evidence, plan.pick(5, 1), given, frequent)
+    return cells(plan, GEOMETRY, "beyond evidence", _evidence, plan.pick(3, 1), given, frequent)
 
 
 def _evidence_table(plan: Plan, runs: Runs) -> Result:
@@ -249,7 +249,7 @@ def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> O
 
 def _set_size_cells(plan: Plan) -> list[Cell]:
     given = {"Cs": plan.pick((1.0, 8.0, 64.0, 512.0), (8.0, 64.0)), "folds": plan.pick(3, 2)}
-    return cells(plan, SIZES, "beyond set size", _set_size, plan.pick(5, 1), given, frequent)
+    return cells(plan, SIZES, "beyond set size", _set_size, plan.pick(3, 1), given, frequent)
 
 
 def _set_size_table(plan: Plan, runs: Runs) -> Result:

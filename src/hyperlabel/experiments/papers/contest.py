@@ -32,7 +32,7 @@ class Contest:
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
     share: float = 0.7
-    splits: int = 5
+    splits: int = 3
     prepare: Callable[[Dataset], Dataset] = field(default=lambda data: data)
 
     def _work(self, data: Dataset, split: int, method: str, grid: Any, folds: int, **_: Any) -> Outcome:
@@ -157,18 +157,16 @@ CONTESTS = [
     Contest("kdd08-kernel", "Kernel forms of hypergraph spectral learning", ("scene", "yeast", "emotions"),
             _spectral, "roc_auc_macro", _AUC,
             ("Clique expansion, exact form, columns of unit variance; a ridge reads the labels off the "
-             "projection. The width of the rbf kernel is chosen with λ.",), splits=3),
+             "projection. The width of the rbf kernel is chosen with λ.",)),
     Contest("cvpr09-kernel", "Kernel forms of Rank-HLapSVM", ("emotions", "scene", "yeast"), _rankers,
             "f1_macro", {"F1 macro": "f1_macro", "F1 micro": "f1_micro"},
-            ("λ = 0.1, ν = 1; γ of the exact kernel is 1/(d·variance), that of Nyström is chosen with C.",),
-            splits=3),
+            ("λ = 0.1, ν = 1; γ of the exact kernel is 1/(d·variance), that of Nyström is chosen with C.",)),
     Contest("neco12-sets", "Label sets as a whole: power-set, KDE and PLST", ("emotions", "scene", "yeast"),
             _sets, "subset_accuracy", {"subset accuracy": "subset_accuracy", **_HAMMING},
             ("Pruned: sets of fewer than 5 training rows are no classes.",
              "KDE: M is the rank, linear kernel of the rows, so that only the label kernel differs.")),
     Contest("neco12-topics", "Algorithm 5 with other clusterings", ("emotions", "scene", "yeast"), _topics,
             "hamming_loss", {**_HAMMING, "F1 macro": "f1_macro"},
-            ("The number of topics is chosen by Hamming loss; hard clusters (k-means) are 0/1 memberships.",),
-            splits=3),
+            ("The number of topics is chosen by Hamming loss; hard clusters (k-means) are 0/1 memberships.",)),
 ]  # fmt: skip
 ITEMS = [contest.item() for contest in CONTESTS]
