@@ -126,7 +126,7 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
                     progress=progress,
                 )
             runs = Runs(store.cells(suite), store.values(suite))
-            result = item.collect(plan, runs)
+            result = item.result(plan, runs)
             result.notes += runs.choice_notes()
             if len(runs.cells) < len(cells):
                 result.notes.append(

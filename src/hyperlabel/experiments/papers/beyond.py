@@ -24,7 +24,6 @@ WEIGHTS = (0.0, 0.1, 1.0, 10.0)
 GEOMETRY = ("emotions", "scene", "yeast", "medical")
 EXPANSIONS = ("clique", "star", "zhou", "cca")
 SIZES = ("emotions", "scene", "yeast", "medical", "genbase", "imageclef07a", "mediamill-real4k")
-NOTE_SPREAD = "The spread is over overlapping random partitions."
 
 
 def frequent(data: Dataset) -> Dataset:
@@ -129,15 +128,7 @@ def _semi_table(plan: Plan, runs: Runs) -> Result:
         for share in SHARES
         for s in series
     )
-    notes = [
-        "Mean ROC AUC on held-out rows; labels with more than 30 rows. The unlabelled rows are the rest of "
-        "the training part. They enter a Laplacian (10-NN graph of all training rows, label hypergraph of "
-        "the labelled ones) whose quadratic form joins the ridge of either method; its weight (0 is "
-        "without) is chosen on the labelled rows. Self-training: the model's own label sets of the rest, "
-        "then one more fit.",
-        NOTE_SPREAD,
-    ]
-    return Result("beyond-semi", "Unlabelled rows in the hypergraph", numbers, notes=notes)
+    return Result("beyond-semi", "Unlabelled rows in the hypergraph", numbers)
 
 
 def log_evidence(X: np.ndarray, U: np.ndarray, alphas: Any) -> list[float]:
@@ -213,11 +204,7 @@ def _evidence_table(plan: Plan, runs: Runs) -> Result:
         for c in runs.cells if "picked" in c["details"]
     ]  # fmt: skip
     notes = [
-        "Mean ROC AUC on held-out rows of lsHG^λ, labels with more than 30 rows: expansion, hyperedge "
-        "weights (uniform or compactness) and λ by the evidence of the training rows, by cross-validation of "
-        "AUC, and λ alone by the latter. Evidence: of Gaussian functions of the rows for the label factor.",
         f"Chosen: {' | '.join(picked)}.",
-        NOTE_SPREAD,
     ]
     return Result("beyond-evidence", "Geometry by evidence", numbers, notes=notes)
 
@@ -259,13 +246,7 @@ def _set_size_table(plan: Plan, runs: Runs) -> Result:
         for average in ("macro", "micro")
         for rule in ("§3.4", "out-of-fold")
     )
-    notes = [
-        "RankSVM, at most 2000 rows to train on, labels with more than 30 rows, C by macro F1 of §3.4's "
-        "rule: h is learned on the scores of the training rows, as printed, or on scores of folds that had "
-        "not seen the row.",
-        NOTE_SPREAD,
-    ]
-    return Result("beyond-setsize", "Set sizes from held-out scores", numbers, notes=notes)
+    return Result("beyond-setsize", "Set sizes from held-out scores", numbers)
 
 
 ITEMS = [

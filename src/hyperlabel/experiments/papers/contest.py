@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.protocol import Method, describe, fit_and_score
 from hyperlabel.experiments.runner import Cell, Outcome
 
+SHARE = 0.7
 Entrants = dict[str, tuple[Any, dict[str, list[Any]]]]
 
 
@@ -30,13 +31,10 @@ class Contest:
     enter: Callable[[], Entrants]
     scoring: str
     columns: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-    share: float = 0.7
     splits: int = 3
-    prepare: Callable[[Dataset], Dataset] = field(default=lambda data: data)
 
     def _work(self, data: Dataset, split: int, method: str, grid: Any, folds: int, **_: Any) -> Outcome:
-        train, test = random_part(data.n_rows, round(self.share * data.n_rows), 20, split)
+        train, test = random_part(data.n_rows, round(SHARE * data.n_rows), 20, split)
         contender = Method(method, self.enter()[method][0], grid)
         found = fit_and_score(data, contender, train, test, self.scoring, folds, split)
         kept = [value for value in found.values if value.metric in self.columns.values()]
@@ -49,11 +47,9 @@ class Contest:
         found = []
         for method, (estimator, grid) in self.enter().items():
             grid = {key: values[::2] for key, values in grid.items()} if plan.quick else grid
-            how = {"share": self.share, "scoring": self.scoring, "folds": plan.pick(3, 2)}
+            how = {"share": SHARE, "scoring": self.scoring, "folds": plan.pick(3, 2)}
             given = {"method": method, "estimator": describe(estimator), "grid": grid, **how}
-            found += cells(
-                plan, self.data, self.id, self._work, plan.pick(self.splits, 1), given, self.prepare
-            )
+            found += cells(plan, self.data, self.id, self._work, plan.pick(self.splits, 1), given)
         return found
 
     def collect(self, plan: Plan, runs: Runs) -> Result:
@@ -64,8 +60,8 @@ class Contest:
             for method in self.enter()
             for column, metric in self.columns.items()
         )
-        how = f"{plan.pick(self.splits, 1)} random partitions, {self.share:.0%} of the rows to train on; "
-        notes = [*self.notes, f"{how}grids by {plan.pick(3, 2)}-fold cross-validation of {self.scoring}."]
+        how = f"{plan.pick(self.splits, 1)} random partitions, {SHARE:.0%} of the rows to train on; "
+        notes = [f"{how}grids by {plan.pick(3, 2)}-fold cross-validation of {self.scoring}."]
         return Result(self.id, self.title, numbers, notes=notes)
 
     def item(self) -> Item:
@@ -152,21 +148,15 @@ def _rankers() -> Entrants:
 
 
 _HAMMING = {"Hamming loss": "hamming_loss"}
-_AUC = {"mean ROC AUC": "roc_auc_macro"}
+_SETS = ("emotions", "scene", "yeast")
 CONTESTS = [
-    Contest("kdd08-kernel", "Kernel forms of hypergraph spectral learning", ("scene", "yeast", "emotions"),
-            _spectral, "roc_auc_macro", _AUC,
-            ("Clique expansion, exact form, columns of unit variance; a ridge reads the labels off the "
-             "projection. The width of the rbf kernel is chosen with λ.",)),
-    Contest("cvpr09-kernel", "Kernel forms of Rank-HLapSVM", ("emotions", "scene", "yeast"), _rankers,
-            "f1_macro", {"F1 macro": "f1_macro", "F1 micro": "f1_micro"},
-            ("λ = 0.1, ν = 1; γ of the exact kernel is 1/(d·variance), that of Nyström is chosen with C.",)),
-    Contest("neco12-sets", "Label sets as a whole: power-set, KDE and PLST", ("emotions", "scene", "yeast"),
-            _sets, "subset_accuracy", {"subset accuracy": "subset_accuracy", **_HAMMING},
-            ("Pruned: sets of fewer than 5 training rows are no classes.",
-             "KDE: M is the rank, linear kernel of the rows, so that only the label kernel differs.")),
-    Contest("neco12-topics", "Algorithm 5 with other clusterings", ("emotions", "scene", "yeast"), _topics,
-            "hamming_loss", {**_HAMMING, "F1 macro": "f1_macro"},
-            ("The number of topics is chosen by Hamming loss; hard clusters (k-means) are 0/1 memberships.",)),
+    Contest("kdd08-kernel", "Kernel forms of hypergraph spectral learning", _SETS, _spectral, "roc_auc_macro",
+            {"mean ROC AUC": "roc_auc_macro"}),
+    Contest("cvpr09-kernel", "Kernel forms of Rank-HLapSVM", _SETS, _rankers, "f1_macro",
+            {"F1 macro": "f1_macro", "F1 micro": "f1_micro"}),
+    Contest("neco12-sets", "Label sets as a whole: power-set, KDE and PLST", _SETS, _sets, "subset_accuracy",
+            {"subset accuracy": "subset_accuracy", **_HAMMING}),
+    Contest("neco12-topics", "Algorithm 5 with other clusterings", _SETS, _topics, "hamming_loss",
+            {**_HAMMING, "F1 macro": "f1_macro"}),
 ]  # fmt: skip
 ITEMS = [contest.item() for contest in CONTESTS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 import warnings
 from functools import cache
 from pathlib import Path
@@ -36,19 +37,9 @@ OPENML: dict[str, tuple[int, int, int, str]] = {
     "scene": (40595, 2407, 294, "e6dc3827720bceff"),
     "yeast": (40597, 2417, 103, "a482cc0140b1c257"),
 }
-_MULAN = "the Mulan collection, mulan.sourceforge.net/datasets-mlc.html"
-_KEYS = "(npz with X or X_data, X_indices, X_indptr, X_shape, and Y)"
-SOURCES: dict[str, str] = {
-    "genbase": _MULAN,
-    "medical": _MULAN,
-    "corel5k": _MULAN,
-    "delicious": _MULAN,
-    "yahoo-arts": f"{_MULAN} (Arts of the Yahoo sets, all 23 146 terms) {_KEYS}",
-    "yahoo5k-computers": f"the 2000/3000 split of Yahoo Computers with selected terms {_KEYS}",
-    "mediamill-real4k": f"MediaMill (real-valued features, 4387 rows drawn), {_MULAN} {_KEYS}",
-    "mediamill-disc3": f"MediaMill with features of three levels, {_MULAN} {_KEYS}",
-    "imageclef07a": f"ImageCLEF07A of the CLUS hierarchical multi-label collection {_KEYS}",
-}
+SOURCES: dict[str, str] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))[
+    "sources"
+]
 CACHE = Path.home() / ".cache" / "hyperlabel" / "papers"
 
 
