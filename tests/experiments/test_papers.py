@@ -413,3 +413,86 @@ def test_items_share_their_cells():
     table = {c.id for c in by_id("neco12-table3").cells(plan)}
     figure = {c.id for c in by_id("neco12-fig2").cells(plan)}
     assert table == figure
+
+
+def test_every_note_belongs_to_an_item_and_every_name_of_a_note_is_known():
+    from hyperlabel.experiments.papers.item import PRINTED
+
+    assert set(PRINTED["about"]) <= set(WANTED)
+    assert set(PRINTED["tables"]) <= set(WANTED)
+    for texts in PRINTED["about"].values():
+        assert all(" " in PRINTED["notes"].get(text, text) for text in texts)
+    stopping = by_id("neco12-stopping").result(Plan(None), Runs([], []))
+    assert stopping.notes[:2] == [
+        "CS at the paper's M*; the paper does not say how its CoSaMP stops.",
+        PRINTED["notes"]["standard-error"],
+    ]
+
+
+def test_the_evidence_is_that_of_the_normal_distribution():
+    from scipy import linalg, stats
+
+    from hyperlabel.experiments.papers.beyond import log_evidence
+
+    rng = np.random.default_rng(0)
+    X, F = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    U = linalg.orth(F - F.mean(axis=0))
+    Q = linalg.null_space(np.ones((1, 12)))  # what centring leaves
+    Z = Q.T @ (X - X.mean(axis=0))
+
+    def brute(alpha):
+        shape = np.eye(11) + Z @ Z.T / alpha
+        variance = np.trace(U.T @ Q @ np.linalg.solve(shape, Q.T @ U)) / U.size * 12 / 11
+        return sum(stats.multivariate_normal(cov=variance * shape).logpdf(Q.T @ u) for u in U.T)
+
+    found = log_evidence(X, F, (0.5, 3.0, 40.0))
+    np.testing.assert_allclose(np.diff(found), np.diff([brute(a) for a in (0.5, 3.0, 40.0)]), rtol=1e-8)
+    np.testing.assert_allclose(log_evidence(X, F @ rng.normal(size=(2, 2)), (0.5, 3.0, 40.0)), found)
+
+
+def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
+    from sklearn.neighbors import kneighbors_graph
+
+    from hyperlabel.experiments.papers.beyond import SmoothRows
+    from hyperlabel.geometry import LabelHypergraph
+
+    rng = np.random.default_rng(0)
+    X, rest, Y = rng.normal(size=(20, 4)), rng.normal(size=(30, 4)), rng.integers(0, 2, size=(20, 3))
+    Z = np.vstack([X, rest])
+    A = np.maximum((near := kneighbors_graph(Z, 5).toarray()), near.T)
+    scaled = Z / np.sqrt(A.sum(axis=1))[:, None]
+    M = sum(A[i, j] * np.outer(g, g) for i in range(50) for j in range(i) for g in [scaled[i] - scaled[j]])
+    H = LabelHypergraph(Y).factor("zhou").toarray()
+    M = M + X.T @ (np.eye(20) - H @ H.T) @ X
+    lift = SmoothRows(rest, weight=2.0, n_neighbors=5).fit(X, Y).lift_
+    np.testing.assert_allclose(np.linalg.inv(lift @ lift), np.eye(4) + 2.0 * 4 / np.trace(M) * M, rtol=1e-8)
+    np.testing.assert_array_equal(SmoothRows(rest).fit(X, Y).transform(X), X)
+
+
+class MadeUp(Plan):
+    """A plan whose data sets are made up."""
+
+    def has(self, name):
+        return name in ("emotions", "yeast")
+
+    def load(self, name):
+        from hyperlabel.datasets import make_multilabel
+
+        return make_multilabel(200, 6, 3, random_state=len(name), name=name)
+
+
+@pytest.mark.parametrize("name", ["neco12-sets", "kdd08-kernel", "cvpr09-kernel", "beyond-setsize"])
+def test_a_contest_is_tuned_inside_and_shows_every_entrant(name, monkeypatch):
+    from hyperlabel.experiments import Store, run
+    from hyperlabel.experiments.papers import beyond
+
+    monkeypatch.setattr(beyond, "frequent", lambda data: data)
+    item, plan = by_id(name), MadeUp(None, quick=True)
+    with Store(":memory:") as store:
+        cells = item.cells(plan)
+        assert run(cells, store, name).failed == 0, [c["error"] for c in store.cells(name)]
+        runs = Runs(store.cells(name), store.values(name))
+    result = item.collect(plan, runs)
+    assert len(result.rows()) == len({(c.spec["data"], c.spec.get("method")) for c in cells})
+    assert all(number.cells for number in result.numbers)
+    assert runs.choice_notes()[0].startswith("Searched: ")
