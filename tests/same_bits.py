@@ -26,7 +26,7 @@ def digest(_: int = 0) -> str:
         hyperlabel.BinaryRelevance(),
         hyperlabel.PLST(2),
         hyperlabel.MLkNN(3),
-        hyperlabel.RankSVM(),
+        hyperlabel.RankSVM(random_state=0),
         hyperlabel.ThresholdTuner(hyperlabel.BinaryRelevance(), cv=2),
     ):
         model.fit(X, Y)
