@@ -226,6 +226,7 @@ JOBS: dict[str, Callable[[Path], Job]] = {
 def kill() -> int:
     parser = argparse.ArgumentParser(prog="python -m attack.kill", description=__doc__)
     parser.add_argument("--kills", type=int, default=20, help="of each kind of work")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each kind of work, at most")
     parser.add_argument("--work", nargs="+", default=list(JOBS), choices=list(JOBS))
     options = parser.parse_args()
     for name in options.work:
@@ -237,7 +238,8 @@ def kill() -> int:
             forked(work, None)
             check()
             whole, killed = time.perf_counter() - start, 0
-            while killed < options.kills:
+            end = time.perf_counter() + options.seconds
+            while killed < options.kills and time.perf_counter() < end:
                 killed += forked(work, random.uniform(0.0, whole))
                 check()
             forked(work, None)

@@ -29,8 +29,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", "projection", "linear")
-SECONDS = 60  # of processor time after which no further test of a mutant is started
-HANG = 180  # when a mutant counts as caught because a test does not end
+SECONDS = 60.0  # of processor time after which no further test of a mutant is started
+HANG = 180  # more: when a mutant counts as caught because a test does not end
 MEMORY = 6 << 30
 BATTERY = "tests/test_multilabel_battery.py"
 SLOW = ("attack", "benchmarks", "cli", "experiments", "report", "serve", "distributed")
@@ -147,11 +147,11 @@ def near_tests(root: Path, file: str) -> list[Path]:
 class Watch:
     """A pytest plugin: notes the first test that fails, and starts none when time is up."""
 
-    def __init__(self, told: Path) -> None:
-        self.told = told
+    def __init__(self, told: Path, seconds: float) -> None:
+        self.told, self.seconds = told, seconds
 
     def pytest_runtest_setup(self) -> None:
-        if time.process_time() > SECONDS:
+        if time.process_time() > self.seconds:
             import pytest
 
             pytest.skip("the time of this mutant is up")
@@ -161,12 +161,13 @@ class Watch:
             self.told.write_text(report.nodeid)
 
 
-def in_fork(root: Path, tests: list[str], cache: Path) -> tuple[bool, str]:
-    """Run pytest in a child; return whether all went well, and the first test that failed."""
+def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[bool, str]:
+    """Run pytest in a child, file by file; return whether all went well, and the first test that failed."""
     child, told = os.fork(), root / "failed"
     if not child:
         os.setpgid(0, 0)
-        resource.setrlimit(resource.RLIMIT_CPU, (HANG, HANG + 5))
+        limit = int(seconds) + HANG
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         os.chdir(root)
         sys.path[:0] = [str(root / "src"), str(root)]
@@ -178,9 +179,15 @@ def in_fork(root: Path, tests: list[str], cache: Path) -> tuple[bool, str]:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1), os.dup2(silent, 2)
         code = 3
+        options = ["-x", "-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
         try:
-            options = ["-x", "-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
-            code = int(pytest.main([*options, "--rootdir", str(root), *tests], plugins=[Watch(told)]))
+            for test in tests:  # a file is collected only when the ones before it passed
+                if time.process_time() < seconds:
+                    watch = Watch(told, seconds)
+                    code = int(pytest.main([*options, "--rootdir", str(root), test], plugins=[watch]))
+                if code not in (0, 5):
+                    break
+                code = 0
         finally:
             os._exit(code)
     done = os.waitpid(child, 0)[1]
@@ -194,7 +201,7 @@ def in_fork(root: Path, tests: list[str], cache: Path) -> tuple[bool, str]:
 # -- commands ---------------------------------------------------------------------------------------------
 
 
-def run(root: Path, out: Path, count: int, seed: int) -> None:
+def run(root: Path, out: Path, count: int, seed: int, seconds: float) -> None:
     done = {(one["file"], one["number"]) for one in _lines(out)}
     import numba  # noqa: F401  # before the forks, which then start at once
     import pandas  # noqa: F401
@@ -205,7 +212,9 @@ def run(root: Path, out: Path, count: int, seed: int) -> None:
         copied, cache = Path(folder, "repo"), Path(folder, "numba")
         shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
         cache.mkdir()
-        whole, by = in_fork(copied, [str(copied / "tests" / "geometry" / "test_hypercube.py")], cache)
+        whole, by = in_fork(
+            copied, [str(copied / "tests" / "geometry" / "test_hypercube.py")], cache, seconds
+        )
         if not whole:
             raise SystemExit(f"The tests fail on the source as it is: {by}.")
         for file, number in draw(root, count, seed):
@@ -220,7 +229,7 @@ def run(root: Path, out: Path, count: int, seed: int) -> None:
             path.write_text(changed, encoding="utf-8")
             start = time.monotonic()
             tests = [str(copied / test.relative_to(root)) for test in near_tests(root, file)]
-            survived, by = in_fork(copied, tests, own)
+            survived, by = in_fork(copied, tests, own, seconds)
             path.write_text(source, encoding="utf-8")
             if own != cache:
                 shutil.rmtree(own)
@@ -260,13 +269,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/mutants.jsonl"))
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time for one mutant")
     options = parser.parse_args()
     root, out = options.root.resolve(), options.out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
     sys.dont_write_bytecode = True  # a change within a second keeps the time of a file
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     if options.command == "run":
-        run(root, out, options.count, options.seed)
+        run(root, out, options.count, options.seed, options.seconds)
     elif options.command == "verify":
         sys.exit(verify(root, out))
     else:
