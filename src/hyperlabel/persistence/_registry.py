@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
+import sys
 from functools import cache
 from typing import Any
 
@@ -100,7 +101,7 @@ def class_of(name: str) -> type | None:
     top, _, rest = name.partition(".")
     room, _, cls = rest.partition(".")
     if top == "hyperlabel" and room in _ROOMS:
-        return _parts_of(room).get(cls)
+        return _part(room, cls)
     return listed(name, _LISTED)
 
 
@@ -138,14 +139,27 @@ def _is_part(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) or issubclass(cls, (BaseEstimator, BaseCrossValidator))
 
 
+def _part(room: str, name: str) -> type | None:
+    """Find a part of a room: where it is loaded already, as most are, nothing else is imported for it."""
+    package = importlib.import_module(f"hyperlabel.{room}")
+    getattr(package, name, None)  # a public name may load its module now
+    inside = f"{package.__name__}."
+    loaded = [module for key, module in [*sys.modules.items()] if f"{key}.".startswith(inside)]
+    return _parts_among(loaded).get(name) or _parts_of(room).get(name)
+
+
 @cache
 def _parts_of(room: str) -> dict[str, type]:
     """Collect the parts defined in one room of the house."""
     package = importlib.import_module(f"hyperlabel.{room}")
     inside = pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}.")
-    modules = [package, *(importlib.import_module(found.name) for found in inside)]
-    classes = [thing for module in modules for thing in vars(module).values() if isinstance(thing, type)]
-    own = f"hyperlabel.{room}."
+    return _parts_among([package, *(importlib.import_module(found.name) for found in inside)])
+
+
+def _parts_among(modules: list[Any]) -> dict[str, type]:
     return {
-        cls.__qualname__: cls for cls in classes if f"{cls.__module__}.".startswith(own) and _is_part(cls)
+        thing.__qualname__: thing
+        for module in modules
+        for thing in vars(module).values()
+        if isinstance(thing, type) and thing.__module__ == module.__name__ and _is_part(thing)
     }
