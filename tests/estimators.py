@@ -27,6 +27,7 @@ from hyperlabel import (
     HypergraphRankSVM,
     HypergraphSpectral,
     KernelDependencyEstimation,
+    LabelForest,
     LabelPowerset,
     LabelSpaceClassifier,
     LabelTopicModel,
@@ -118,6 +119,7 @@ CLASSIFIERS: list[Any] = [
     KernelDependencyEstimation(),
     KernelDependencyEstimation(label_kernel="linear", decoder="round", kernel="rbf"),
     MLkNN(),
+    but(LabelForest(20, random_state=0), row_order=TREE),
     but(ThresholdTuner(BinaryRelevance()), sign_of_score=TUNED_CUTS),
     but(
         ThresholdTuner(
