@@ -31,6 +31,7 @@ from hyperlabel import (
     LabelPowerset,
     LabelSpaceClassifier,
     LabelTopicModel,
+    Landmarks,
     MLkNN,
     MultiLabelCalibrator,
     PartialBinaryRelevance,
@@ -151,7 +152,7 @@ TRANSFORMERS: list[Any] = [
 ]
 
 # Transformers that take y and ignore it: scikit-learn's checks only.
-UNSUPERVISED: list[Any] = [LPP()]
+UNSUPERVISED: list[Any] = [LPP(), Landmarks(random_state=0)]
 
 # Public estimators that no battery can run, with the reason.
 NOT_FIT_ON_ROWS_AND_LABELS: dict[str, str] = {
