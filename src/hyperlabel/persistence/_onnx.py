@@ -146,7 +146,7 @@ def _scalers(model: Any) -> Iterator[Any]:
     """Steps between the features and the linear part, first to last."""
     for part in walk(model):
         steps = [step for _, step in getattr(part, "steps", [])[:-1]]
-        steps += [getattr(part, "scaler_", None)]
+        steps += [getattr(part, "preparation_", None)]
         for step in steps:
             if step is None or step == "passthrough" or isinstance(step, Projection):
                 continue
