@@ -78,9 +78,9 @@ def line(name: str, values: list[float], micro: float, macro: float, seconds: fl
     print(f"  {name:22} {p:16} {values[3]:.4f}  {micro:.4f}  {macro:.4f} {seconds:8.0f}  {note}", flush=True)
 
 
-def ours(X: Any, Y: Any, C: Any, T: Any, budget: float, verbose: int) -> None:
+def ours(X: Any, Y: Any, C: Any, T: Any, **options: Any) -> None:
     start = time.process_time()
-    model = AutoMultiLabel("ndcg_at_5", time_budget=budget, **({"verbose": 1} if verbose else {})).fit(X, Y)
+    model = AutoMultiLabel("ndcg_at_5", **options).fit(X, Y)
     spent = time.process_time() - start
     scores, oof = model.decision_function(C), model.oof_scores_
     known = ~np.isnan(oof).any(axis=1)
@@ -119,7 +119,8 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=300.0)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--alone", action="store_true", help="leave the opponents out")
-    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--verbose", type=int, default=0)
+    parser.add_argument("--methods", nargs="+", default=None)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     if options.cpu:
@@ -130,7 +131,7 @@ def main() -> None:
         print(f"  {'':22} {'P@1/3/5':16} {'rank':6}  {'micro':6}  {'macro':6} {'cpu s':>8}")
         for title, values in PUBLISHED.get(name, {}).items():
             print(f"  {title:22} {'/'.join(map(str, values))}")
-        ours(X, Y, C, T, options.budget, options.verbose)
+        ours(X, Y, C, T, time_budget=options.budget, methods=options.methods, verbose=options.verbose)
         if not options.alone and Y.shape[1] <= MOST_LABELS:
             theirs(X, Y, C, T)
 
