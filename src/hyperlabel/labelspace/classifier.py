@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._params import check_params
@@ -41,7 +40,7 @@ from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alph
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult
 
 
@@ -74,13 +73,6 @@ class ErrorDecomposition:
     encoding_error: float | None
     bound: float
     hamming_loss: float
-
-
-def _can_stream(self: Any) -> bool:
-    refusal = self._refuses_blocks()
-    if refusal:
-        raise AttributeError(refusal)
-    return True
 
 
 class EncodedClassifier(MultiLabelClassifier, MomentsModel):
@@ -155,7 +147,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         self.encoder_, self.cut_ = encoder, self._plain_cut()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
-    def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
+    def _fit_sums(self, encoder: FlatEncoder, moments: RowSums, per_row: float) -> None:
         """Fit encoder and ridge from sums over the rows alone."""
         found = codes_from_sums(encoder, self._told, self.alpha, moments)
         self._keep(encoder, found, moments.f_sum, moments.weight, per_row)
@@ -183,28 +175,6 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
 
-    @available_if(_can_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Add rows; the result equals one fit on all rows seen.
-
-        The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and
-        change its labels. Needs a flat encoder, a given number of components and the default regressor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows.
-        y : array-like or sparse matrix
-            Their labels.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, classes, None)
-
     @property
     def _keeps_ff(self) -> bool:  # type: ignore[override]
         return getattr(self._encoder(), "_needs_pairs", False)
@@ -223,7 +193,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             return "Choosing n_components needs all rows at once: give the number."
         return None
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowSums:
         refuse_large(X.shape[1], Y.shape[1], self._keeps_ff)
         return super()._sum_rows(X, Y, sample_weight)
 
@@ -238,7 +208,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: Any, alphas: Sequence[float]
+        self, moments: RowSums, X: Any, Y: Any, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path = RidgePath(moments)

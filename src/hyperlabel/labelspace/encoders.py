@@ -41,7 +41,7 @@ from hyperlabel.solvers.label_svd import (
     principal_directions,
     shifted_gram,
 )
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import choose_route, solve_ridge
 
 COMPONENTS = whole(1) | NONE
@@ -152,12 +152,12 @@ class FlatEncoder(Encoder):
     _needs_pairs: ClassVar[bool] = True  # whether `fit_sums` reads label co-occurrence, moments.ff
 
     @abstractmethod
-    def fit_sums(self, moments: Moments) -> Any:
+    def fit_sums(self, moments: RowSums) -> Any:
         """Choose the flat from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY.
 
         Parameters
         ----------
-        moments : Moments
+        moments : RowSums
             Of the rows and their labels.
 
         Returns
@@ -167,7 +167,7 @@ class FlatEncoder(Encoder):
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         nothing = sparse.csr_array((Y.shape[0], 0))
-        self.fit_sums(Moments.from_rows(nothing, Y, with_ff=self._needs_pairs))
+        self.fit_sums(RowSums.from_rows(nothing, Y, with_ff=self._needs_pairs))
 
     def transform(self, y: Any) -> Any:
         """Encode label sets.
@@ -216,7 +216,7 @@ class IdentityEncoder(FlatEncoder):
 
     _needs_pairs = False
 
-    def fit_sums(self, moments: Moments) -> Any:
+    def fit_sums(self, moments: RowSums) -> Any:
         """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         self.offset_ = np.zeros_like(moments.f_sum)
         self.components_ = sparse.eye_array(len(moments.f_sum), format="csr")
@@ -265,7 +265,7 @@ class FrequentLabelsEncoder(FlatEncoder):
         self.n_components = n_components
         self.reference = reference
 
-    def fit_sums(self, moments: Moments) -> Any:
+    def fit_sums(self, moments: RowSums) -> Any:
         """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         K = len(moments.f_sum)
         M = clip_components(self.n_components, K)
@@ -342,7 +342,7 @@ class PrincipalEncoder(FlatEncoder):
         self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
 
-    def fit_sums(self, moments: Moments) -> Any:
+    def fit_sums(self, moments: RowSums) -> Any:
         """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         assert moments.ff is not None
         self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
@@ -408,7 +408,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
         X = canonical_rows(X) if sparse.issparse(X) else X
         if choose_route(X) == "gram" and self.alpha > 0:
-            self.fit_sums(Moments.from_rows(X, Y))
+            self.fit_sums(RowSums.from_rows(X, Y))
         else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
@@ -416,7 +416,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
             self.components_, self.eigenvalues_ = found.components, found.singular_values**2
             self.residual_ = found.residual
 
-    def fit_sums(self, moments: Moments) -> Any:
+    def fit_sums(self, moments: RowSums) -> Any:
         """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
         self.offset_ = moments.f_sum / moments.weight
         found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)

@@ -54,19 +54,6 @@ class ChainEnsemble(MultiLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> ChainEnsemble:
-        """Fit the chains.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Labels.
-
-        Returns
-        -------
-        self : ChainEnsemble
-        """
         X, Y = self._check_fit(X, y)
         self._varying = np.flatnonzero(self._constant == 0)
         base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
@@ -79,17 +66,7 @@ class ChainEnsemble(MultiLabelClassifier):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each label, averaged over chains.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-        """
+        """Probability of each label, n×k, averaged over chains."""
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._positive(X))
 

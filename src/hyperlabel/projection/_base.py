@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import NONE, Rule, number, one_of, whole
@@ -24,8 +24,8 @@ from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.decided import ALPHA, Auto
-from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.moments.model import ScanningModel
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
 
 
@@ -80,11 +80,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.eigenvalues_, self.mean_, self.n_components_ = values, mean, W.shape[1]
 
 
-def _streams(self: Any) -> bool:
-    return not self._scans() and not self._refuses_blocks()
-
-
-class LabelProjection(MomentsModel, Projection):
+class LabelProjection(ScanningModel, Projection):
     """Base of the supervised projections; see the module docstring."""
 
     label_names_: np.ndarray
@@ -99,6 +95,7 @@ class LabelProjection(MomentsModel, Projection):
         "max_iter": whole(1),
     }
     _keeps_ff = True
+    _starts_anew = False
     _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
     _edges_: Edges  # of the last factor
 
@@ -176,27 +173,6 @@ class LabelProjection(MomentsModel, Projection):
         summed = self._ridge() is not None and self.solver_ == "gram"
         return _cross_project(self, X, Y, Folds(X, Y, folds, groups=groups, summed=summed))
 
-    @available_if(_streams)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Add rows; the result equals one `fit` on all rows seen so far.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows; give large blocks, since every call solves anew.
-        y : array-like or sparse matrix
-            Their labels: the same columns in every call.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-
-        Returns
-        -------
-        self : object
-        """
-        if hasattr(self, "components_"):
-            self._check_moments()
-        return self._partial_fit(X, y, classes, None)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -219,7 +195,7 @@ class LabelProjection(MomentsModel, Projection):
         X: Any,
         Y: sparse.csr_array,
         *,
-        known: Moments | None = None,
+        known: RowSums | None = None,
         alphas: tuple[float, ...] = (),
         keep: bool = False,
     ) -> Posed:
@@ -279,14 +255,18 @@ class LabelProjection(MomentsModel, Projection):
         sums = EdgeSums.from_arrays(total, shift=self._block_shift)
         self._edges_ = self._label_factor().edges(sums, self._layout.label_names)
 
+    def _refuses_rows(self) -> str | None:
+        if not self._scans():
+            return self._refuses_blocks()
+        return (
+            "This factor depends on the label sizes of all rows, "
+            "so that rows cannot be added or taken out: fit anew."
+        )
+
     def _check_moments(self) -> None:
-        """Refuse to merge or forget where the sums do not allow it."""
         check_is_fitted(self)
         if self._scans():
-            raise ValueError(
-                "This factor depends on the label sizes of all rows, "
-                "so that rows cannot be added or taken out: fit anew."
-            )
+            raise ValueError(self._refuses_rows())
         if not hasattr(self, "moments_"):
             raise ValueError(
                 f"This model keeps no sums (it has more than {KEEP_SUMS} features, or was not fitted by the "

@@ -28,7 +28,7 @@ from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
 from hyperlabel.solvers.arrays import rank_floor
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 
 
 class ProjectionClassifier(MultiLabelClassifier):
@@ -105,7 +105,7 @@ class ProjectionClassifier(MultiLabelClassifier):
             raise ValueError(
                 "A projection through a kernel is not linear: follow it by BinaryRelevance in a pipeline."
             )
-        Z = Moments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
+        Z = RowSums.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
         self.readout_, self._mean_ = read_out(Z.xx, Z.xf, self.readout_alpha), Z.f_mean
         found = self._linear_map()
         self.coef_, self.intercept_ = np.ascontiguousarray(found.coef), found.intercept
@@ -138,7 +138,7 @@ class ProjectionClassifier(MultiLabelClassifier):
         return template._refuses_blocks()
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
+        self, moments: RowSums, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map of any setting on a training fold, from its rows and their sums over Y.
 
