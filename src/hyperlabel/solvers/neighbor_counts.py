@@ -57,8 +57,8 @@ def _evidence(
 ) -> np.ndarray:
     """Return log P(H)P(E_j|H) but for the factor 1/(2s + n), which H₁ and H₀ share."""
     total = (counts.sum(axis=1) if total is None else np.maximum(total, 0))[:, None]
-    likely = np.log(smoothing + counts - left_out) - np.log(smoothing * counts.shape[1] + total)
-    return np.log(smoothing + total) + likely
+    prior, every = np.log(smoothing + total), np.log(smoothing * counts.shape[1] + total)
+    return prior + np.log(smoothing + counts - left_out) - every
 
 
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
