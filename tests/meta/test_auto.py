@@ -282,3 +282,11 @@ def test_each_candidate_is_told_as_soon_as_it_is_judged(data, capsys):
     assert lines[0].split()[:2] == ["ridge", f"{told[0]['score']:.4f}"]
     with pytest.raises(ValueError, match="on_candidate must be a function or None"):
         AutoMultiLabel(on_candidate=3).fit(X, Y)
+
+
+def test_large_tables_get_one_ridge_at_the_evidence(data, monkeypatch):
+    X, Y = data
+    monkeypatch.setattr(Task, "large", True)
+    model = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
+    expected = BinaryRelevance(alpha="auto").fit(model.preparation_.transform(X), Y).alpha_
+    assert model.leaderboard_[0]["params"] == [{"alpha": expected}]
