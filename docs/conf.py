@@ -53,7 +53,7 @@ def _scikit_learn_names() -> Path:
     for room in rooms:
         module = importlib.import_module(f"sklearn.{room}")
         for name in getattr(module, "__all__", ()):
-            kind = "class" if inspect.isclass(getattr(module, name, None)) else "function"
+            kind = "class" if inspect.isclass(vars(module).get(name)) else "function"
             page = f"modules/generated/sklearn.{room}.{name}.html"
             lines.append(f"sklearn.{room}.{name} py:{kind} 1 {page} -\n")
     head = b"# Sphinx inventory version 2\n# Project: scikit-learn\n# Version: stable\n"
