@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Where each public name lives; one line per room of the house (docs/architecture.md).
 _ROOMS: dict[str, tuple[str, ...]] = {
@@ -42,7 +42,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "MLSI",
         "LPP",
     ),
-    "neighbors": ("MLkNN",),
+    "neighbors": ("MLkNN", "LabelForest", "Landmarks"),
     "meta": (
         "ThresholdTuner",
         "MultiLabelCalibrator",

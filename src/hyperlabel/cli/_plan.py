@@ -15,6 +15,7 @@ from hyperlabel.cli._words import plural
 _SAMPLE = 2000  # texts turned into words to see how many there are
 _BASE = 290 << 20  # bytes of Python with the libraries loaded
 _LANCZOS = 6.0  # fits by conjugate gradients in the time of a fold, which goes through a basis of its own
+_UNEVEN = 50.0  # and where rows are not of one length, as those of texts are
 _CUTS = 4e-8  # seconds for each entry of Y and doubling of the rows: cuts are found by sorting
 
 
@@ -29,7 +30,8 @@ def plan(table: Any, columns: Any, method: str, choices: Any, reading_seconds: f
     one = _one(n, d, k, nonzeros, sums)
     share = 1 / folds if one.route == "gram" else 1 - 1 / folds  # sums of a fold are subtracted from all
     part = _one(max(1, int(share * n)), d, k, nonzeros and int(share * nonzeros), sums)
-    each = part.seconds * (_LANCZOS if one.route == "krylov" else 1.0)
+    slower = (_LANCZOS if columns.text else _UNEVEN) if one.route == "krylov" else 1.0
+    each = part.seconds * slower
     cuts = n * k * math.log2(n + 1) * _CUTS
     seconds = {
         "reading": reading_seconds,

@@ -15,6 +15,7 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,9 +49,10 @@ from hyperlabel.moments.cross_validate import (
     free_cross_validation,
 )
 from hyperlabel.moments.decided import CUT, Auto, cut_beside, decide_alpha, decide_cut, is_auto
-from hyperlabel.moments.linear_map import LinearMap
+from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
+from hyperlabel.solvers.followed import TOLERANCE, can_follow, learn_rows
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
@@ -62,6 +64,7 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
@@ -171,30 +174,17 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        alpha: float | Sequence[float] | Auto = 1.0,
-        cut: float | Auto | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        solver: Solver = "auto",
-        max_weights: int | None = None,
-        memory_limit: float | None = None,
-        tol: float = SETTLED,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.alpha = alpha
-        self.cut = cut
-        self.cv = cv
-        self.scoring = scoring
-        self.solver = solver
-        self.max_weights = max_weights
-        self.memory_limit = memory_limit
-        self.tol = tol
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    alpha: float | Sequence[float] | Auto = 1.0
+    cut: float | Auto | None = None
+    cv: Any = None
+    scoring: Any = None
+    solver: Solver = "auto"
+    max_weights: int | None = None
+    memory_limit: float | None = None
+    tol: float = SETTLED
+    n_jobs: int | None = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
@@ -381,6 +371,25 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         self.cut_ = decide_cut(cut, self._layout.kind, means, found_squares, counts, weight)
         self.intercept_ = np.concatenate(intercept) - self.cut_
         self.solver_ = solver
+
+    def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
+        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.followed`)."""
+        # λ and the cut are those of the last solve, and no row can change them
+        fixed = cut_beside(self.cut, self.alpha) == self.cut_ and (
+            np.ndim(self.alpha) or self.alpha == self.alpha_
+        )
+        if not fixed or self.max_weights is not None or not can_follow(self.moments_, X, self.alpha_):
+            return False
+        self.coef_ = self.coef_.copy()  # whoever holds the old weights keeps them
+        residual = learn_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
+        if not residual <= TOLERANCE:
+            self._solve()
+            return True
+        sums = self.moments_
+        self.residual_, self._constant = residual, constant_labels(sums.f_sum, sums.weight)
+        centre = sums.shift + sums.x_sum / sums.weight
+        self.intercept_ = signed(sums.f_sum / sums.weight) - self.coef_ @ centre - self.cut_
+        return True
 
     def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
         """Return the map of a solution; few weights per label if asked, exact at the centre of the rows."""
