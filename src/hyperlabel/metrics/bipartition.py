@@ -127,7 +127,8 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
     Parameters
     ----------
     y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such entries count nowhere).
+        True indicator of 0 and 1; NaN where unknown (such entries count nowhere). Or the names of the
+        labels of each row, y_pred too (in ranking measures the scores are then a frame with these names).
     y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
         Predicted indicator.
     average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
