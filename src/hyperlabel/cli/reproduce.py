@@ -188,19 +188,10 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
     made = f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}"
     for paper, title in PAPERS.items():
         mine = [r for r in results if r.id.startswith(f"{paper}-")]
-        there = [r for r in mine if r.numbers or r.curves]
-        waiting = ", ".join(f"`{r.id}`" for r in mine if r not in there)
-        earlier = f"{paper}-earlier.md"
-        parts = [
-            f"# {title}{kind}",
-            f"{made}. {versions}; one BLAS thread per fit.",
-            "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
-            f"**Not run with this code:** {waiting}." if waiting else "",
-            f"[The earlier full run, of older code]({earlier})." if (folder / earlier).is_file() else "",
-            *(r.markdown() for r in there),
-        ]
+        head = [f"# {title}{kind}", f"{made}. {versions}; one BLAS thread per fit."]
         if mine:
-            write_text(folder / f"{paper}{end}.md", "\n\n".join(part for part in parts if part))
+            page = _paper_page(mine, head, folder, f"{paper}-earlier.md")
+            write_text(folder / f"{paper}{end}.md", page)
     told = [
         f"# What holds of the papers' claims{kind}",
         f"{made}, from the numbers on the pages of this section (`results{end}.json` names the cells behind "
@@ -210,6 +201,19 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
     write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
     found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
     write_text(folder / f"results{end}.json", f"[{found}]\n")
+
+
+def _paper_page(results: list[Any], head: list[str], folder: Path, earlier: str) -> str:
+    there = [r for r in results if r.numbers or r.curves]
+    waiting = ", ".join(f"`{r.id}`" for r in results if r not in there)
+    parts = [
+        *head,
+        "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
+        f"**Not run with this code:** {waiting}." if waiting else "",
+        f"[The earlier full run, of older code]({earlier})." if (folder / earlier).is_file() else "",
+        *(r.markdown() for r in there),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _print(result: Any) -> None:

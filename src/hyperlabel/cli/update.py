@@ -50,10 +50,9 @@ def update(
     """
     need_model(model)
     need_data(new, *leaving)
-    from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
+    from hyperlabel.cli._model import ModelFile, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
-    from hyperlabel.meta.updating import can_be_updated
 
     renames = _renames(renamed)
     if add_all and new is None:
@@ -64,14 +63,8 @@ def update(
     # others must not update the file until the command ends: their change would be lost
     click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
-        file = open_model(model)
-    if file.columns.method == "ridge" and not can_be_updated(file.model):
-        raise ValueError(
-            f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
-            f"with --words {SUMS} and without --slim."
-        )
-    names = [renames.get(name, name) for name in file.columns.label_names]
-    names = [name for name in names if name not in dropped] + list(added)
+        file = _opened(model)
+    names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in _once(leaving)])
@@ -85,7 +78,7 @@ def update(
             drop_labels=dropped,
             rename_labels=renames,
         )
-    merged, taken = (0 if rows is None else rows[1].shape[0] for rows in (entering, forgotten))
+    merged, taken = _count(entering), _count(forgotten)
     updated = with_columns(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
@@ -112,6 +105,29 @@ def update(
             f"{plural(updated.columns.rows, 'row')} and {plural(len(names), 'label')}; cuts of known labels "
             "and the words are those of the first fit."
         )
+
+
+def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
+    """Names of the labels after renaming, dropping and adding."""
+    names = [renames.get(name, name) for name in names]
+    return [name for name in names if name not in dropped] + list(added)
+
+
+def _count(rows: tuple[Any, Any] | None) -> int:
+    return 0 if rows is None else rows[1].shape[0]
+
+
+def _opened(model: str) -> Any:
+    from hyperlabel.cli._model import open_model
+    from hyperlabel.meta.updating import can_be_updated
+
+    file = open_model(model)
+    if file.columns.method == "ridge" and not can_be_updated(file.model):
+        raise ValueError(
+            f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+            f"with --words {SUMS} and without --slim."
+        )
+    return file
 
 
 def _renames(renamed: tuple[str, ...]) -> dict[str, str]:

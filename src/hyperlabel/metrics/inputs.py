@@ -60,9 +60,7 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
     Sets know only the labels they name: those of `others`, which are compared with them, belong to them too.
     """
     if (sets := label_sets(y_true)) is not None:
-        named = [name for other in others for row in label_sets(other) or () for name in row]
-        named += [name for other in others for name in _given_names(other) or ()]
-        known = sorted({*named, *(name for row in sets for name in row)})
+        known = sorted({*_named(y_true), *(name for other in others for name in _named(other))})
         return Truth(indicator_from_sets(sets, known)[0], None, known)
     if sparse.issparse(y_true):
         Y = sparse.csr_array(y_true, copy=True)
@@ -80,6 +78,11 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
         gaps = np.isnan(values)
         return Truth(_indicator(np.where(gaps, 0.0, values), "y_true"), sparse.csr_array(gaps), names)
     return Truth(_indicator(values, "y_true"), None, names)
+
+
+def _named(y: Any) -> list[str]:
+    """Labels that sets name, or the columns of a frame."""
+    return [name for row in label_sets(y) or () for name in row] or _given_names(y) or []
 
 
 def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
