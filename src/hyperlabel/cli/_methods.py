@@ -18,9 +18,9 @@ WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 # What --method takes, so that a wrong name is refused before the methods are loaded; a test compares them.
 METHODS = (
-    *("auto", "ridge", "kernel-ridge", "plst", "cplst", "spectral", "hopls-mlknn", "mlknn", "rank-svm"),
-    *("hypergraph-rank-svm", "calibrated-ranking", "powerset", "logistic", "linear-svm", "chain-ensemble"),
-    "prior",
+    *("auto", "ridge", "kernel-ridge", "forest", "plst", "cplst", "spectral", "hopls-mlknn", "mlknn"),
+    *("rank-svm", "hypergraph-rank-svm", "calibrated-ranking", "powerset", "logistic", "linear-svm"),
+    *("chain-ensemble", "prior"),
 )
 
 CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")

@@ -97,9 +97,10 @@ def _features(table: Any, columns: Any, choices: Any) -> tuple[int, int | None, 
     seconds = 0.0
     for texts in columns.cells(table)[: len(columns.text)]:
         sample = texts[:: max(1, n // _SAMPLE)][:_SAMPLE]
+        step = vectorizer(texts, None, choices.ngrams)
         start = time.process_time()
-        few, _ = _counted(vectorizer(texts, None, choices.ngrams), sample[::2])
-        all_, stored = _counted(vectorizer(texts, None, choices.ngrams), sample)
+        few, _ = _counted(step, sample[::2])
+        all_, stored = _counted(step, sample)
         seconds += (time.process_time() - start) / 1.5 * n / len(sample)
         growth = min(1.0, max(0.0, math.log2(max(all_, 1) / max(few, 1))))
         found = int(all_ * (n / len(sample)) ** growth)
