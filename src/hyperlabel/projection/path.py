@@ -92,16 +92,17 @@ class _SharedPath:
         return self.path.combine(alpha, whole)
 
 
-class _Columns:
+class _Columns(Path):
     """The part of a shared path that belongs to one base, as a path of its own."""
 
     def __init__(self, shared: _SharedPath, columns: slice) -> None:
         self._shared, self._columns = shared, columns
-        self.solver, self.n_iter = shared.path.solver, shared.path.n_iter
+        self.solver = shared.path.solver
         self.x_mean, self.f_mean = shared.path.x_mean, shared.path.f_mean[columns]
 
-    def solve(self, alpha: float) -> Any:
-        raise AttributeError("Only projections are read off a shared path.")
+    @property
+    def n_iter(self) -> int:
+        return self._shared.path.n_iter
 
     def reduced(self, alpha: float) -> np.ndarray:
         return self._shared.reduced(alpha)[self._columns, self._columns]

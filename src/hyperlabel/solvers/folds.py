@@ -20,29 +20,7 @@ MEMORY_LIMIT = 2 * 2**30
 
 
 class FoldMoments:
-    """Moments of all rows and of each training fold.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    F : ndarray or csr_array of shape (n, m)
-        The label factor; it must not depend on the fold.
-    trains : sequence of index arrays
-        Training rows of each fold.
-    sample_weight : ndarray of shape (n,), default=None
-    with_ff : bool, default=False
-        Keep FᵀF as well.
-    memory_limit : int, default=2 GiB
-        Bytes the atoms may take together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, F = np.arange(8.0).reshape(4, 2), np.eye(4)[:, :2]
-    >>> folds = FoldMoments(X, F, [np.array([0, 1]), np.array([2, 3])])
-    >>> folds.training(0).n, folds.total.n
-    (2, 4)
-    """
+    """Moments of all rows and of each training fold; the factor F must not depend on the fold."""
 
     def __init__(
         self,

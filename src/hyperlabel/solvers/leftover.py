@@ -24,14 +24,7 @@ _EXPLAINED = 1e-6  # share of a label's count by which features may explain too 
 def contradiction(left: RowSums, before: RowSums, labels: Sequence[str], *, zero_one: bool) -> str | None:
     """Say why `left`, what remains of `before`, cannot be sums over rows, or return None.
 
-    Parameters
-    ----------
-    left, before : RowSums
-        The sums without and with the rows taken out.
-    labels : sequence of str
-        Names of the columns of F.
-    zero_one : bool
-        Whether F holds zeros and ones only.
+    `zero_one` says that F holds zeros and ones only.
     """
     room = _COUNT * max(left.weight, 1.0)
     if left.f_sum.min() < -room:

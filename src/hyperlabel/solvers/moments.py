@@ -49,18 +49,7 @@ SINGLE_DIGITS = 5.5  # of sums with float32 products
 
 @dataclass
 class RowSums:
-    """Mergeable, subtractable sums over rows; see the module docstring for the symbols.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.arange(12.0).reshape(6, 2); Y = np.eye(6)[:, :3]
-    >>> both = RowSums.from_rows(X[:4], Y[:4]) + RowSums.from_rows(X[4:], Y[4:])
-    >>> np.allclose(both.centered().xx, np.cov(X.T, bias=True) * 6)
-    True
-    >>> (both - RowSums.from_rows(X[4:], Y[4:])).n
-    4
-    """
+    """Mergeable, subtractable sums over rows; see the module docstring for the symbols."""
 
     n: int
     weight: float

@@ -37,31 +37,7 @@ def label_pairs(k: int) -> np.ndarray:
 def solve_pairwise_ridge(
     X: Any, Y: sparse.csr_array, *, alpha: float = 1.0, sample_weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients (pairs×d) and intercepts of the ridge of every pair of labels.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    Y : csr_array of shape (n, k)
-    alpha : float
-        The ridge λ of every pair.
-    sample_weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    coef, intercept : ndarray
-        In the order of `label_pairs`; 0 for pairs that no row tells apart.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = np.array([[0.0], [1.0], [2.0], [9.0]])
-    >>> Y = sparse.csr_array(np.array([[1.0, 0], [0, 1], [0, 1], [1, 1]]))
-    >>> coef, intercept = solve_pairwise_ridge(X, Y, alpha=0.0)
-    >>> coef.round(6).tolist(), intercept.round(6).tolist()
-    ([[-1.0]], [0.666667])
-    """
+    """Return coefficients (pairs×d) and intercepts of every pair's ridge; 0 where no row tells them apart."""
     d, k = X.shape[1], Y.shape[1]
     coef, intercept = np.zeros((k * (k - 1) // 2, d)), np.zeros(k * (k - 1) // 2)
     grams = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES else None

@@ -43,18 +43,7 @@ KEEP_SUMS = 2000
 
 @dataclass(eq=False)
 class Posed:
-    """A ridge path of the base, from which every form and λ is read.
-
-    Attributes
-    ----------
-    path : Path
-    right, gram : ndarray
-        See the module docstring.
-    moments : RowSums or None
-        Sums over all rows, where they were taken to be kept.
-    nu : float
-        Degrees of freedom of the evidence.
-    """
+    """A ridge path of the base, from which every form and λ is read; sums over all rows if they were kept."""
 
     path: Path
     right: np.ndarray
@@ -100,26 +89,12 @@ def pose(
     keep: Any = None,
     **options: Any,
 ) -> Posed:
-    """Pose the problem on rows.
+    """Pose the problem on rows (with ``solver="kernel"`` on their kernel matrix).
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        The rows; with ``solver="kernel"`` their kernel matrix.
-    base, right, gram
-        The factor; see the module docstring.
-    alphas : sequence of float or None
-        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve; none at all
-        (an empty sequence) for that of the largest evidence, `Posed.alpha`.
-    solver : str, default="auto"
-        A route of `solve_ridge`, "factored" for any that does not iterate, or "kernel".
-    known : RowSums, default=None
-        Sums of these rows over any factor: XᵀX is then not formed again.
-    keep : csr_array, default=None
-        The base, with other columns behind it if need be: its sums are kept where they are what the
-        problem is solved from.
-    **options
-        Of `solve_ridge`.
+    `alphas` are the λ that will be asked for; None means the constraint WᵀW = I, which needs no solve, an
+    empty sequence for the λ of the largest evidence. `solver` is a route of `solve_ridge`, "factored" for any
+    that does not iterate, or "kernel". Sums `known` over any factor spare forming XᵀX again; `keep`, the base
+    with other columns behind it, asks for its sums where the problem is solved from them.
     """
     nu = degrees(X.shape[0], X.shape[0])
     if solver == "kernel":
