@@ -178,22 +178,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
     ) -> BinaryRelevance:
-        """Fit all labels.
+        """Fit all labels; a 2-D y may hold NaN where a label is unknown.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator (NaN where unknown), or classes.
-        sample_weight, groups : array-like of shape (n_samples,), default=None
-            Weight of each row, and its group for `cv`.
-        **fit_params : dict
-            Further metadata for `estimator`, when metadata routing is enabled.
-
-        Returns
-        -------
-        self : BinaryRelevance
+        `sample_weight` weighs the rows, `groups` keep them together in the folds of `cv`; further metadata
+        goes to `estimator`, when metadata routing is enabled.
         """
         y, unknown = split_unknown(y)
         self._drop_curves()
