@@ -72,6 +72,15 @@ class EdgeSums:
             norms = np.einsum("ij,ij->i", X, X)
         return cls(Y.shape[0], sizes, shift, dense(Y.T @ X), Y.T @ norms)
 
+    def add(self, other: EdgeSums) -> EdgeSums:
+        """Add another block of rows (summed around the same point)."""
+        self.n += other.n
+        self.sizes = self.sizes + other.sizes
+        if self.x_sums is not None and self.squares is not None:
+            self.x_sums = self.x_sums + other.x_sums
+            self.squares = self.squares + other.squares
+        return self
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the sums as plain arrays that add; the point they are taken around is left out."""
         arrays = {"n": np.asarray(self.n), "sizes": self.sizes}
