@@ -37,7 +37,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "MLSI",
         "LPP",
     ),
-    "neighbors": ("MLkNN",),
+    "neighbors": ("MLkNN", "LabelForest", "Landmarks"),
     "meta": ("ThresholdTuner", "MultiLabelCalibrator", "AutoMultiLabel", "FreeSearchCV", "update", "explain"),
     "persistence": ("save", "load", "export_onnx"),
 }
