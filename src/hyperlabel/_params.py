@@ -71,6 +71,11 @@ def one_of(*words: str) -> Rule:
     return Rule(lambda value: isinstance(value, str) and value in words, listed)
 
 
+def callable_() -> Rule:
+    """A function."""
+    return Rule(callable, "a function")
+
+
 NONE = Rule(lambda value: value is None, "None")
 FLAG = Rule(lambda value: isinstance(value, (bool, np.bool_)), "True or False")
 
