@@ -1,6 +1,6 @@
 """Wide text beside omikuji's trees: Debian package descriptions with all tags, and synthetic rows.
 
-Run: python -m benchmarks.bench_text [python with omikuji [name of a data set …]]
+Run: python -m benchmarks.bench_text [python with omikuji [name of a data set …]], or … bench_text tolerances
 apt must know Debian bookworm (see tools/build_debtags.py). One thread, CPU seconds of the fit, each fit in
 its own process. "converged" is the same ridge to 1e-7 in double precision: it tells what the default
 tolerance changes. omikuji runs with its defaults (Parabel) and with wide, shallow, unbalanced trees (Bonsai);
@@ -128,6 +128,28 @@ def omikuji_trees(settings: dict[str, Any], X: Any, Y: Any, X_test: Any) -> tupl
     return seconds, best
 
 
+def tolerances() -> None:
+    """Precision that each tolerance changes, on held-out training rows: test rows choose nothing."""
+    from benchmarks._data import real
+    from hyperlabel import BinaryRelevance
+    from hyperlabel.datasets import load_debtags
+
+    sets = {"debtags": load_debtags(), **{name: real(name, "train") for name in ("medical", "corel5k")}}
+    rows = {name: (data.X, sparse.csr_array(data.Y)) for name, data in sets.items()}
+    rows["synthetic"] = make(12_000, 10_000, 200, seed=5)
+    for name, (X, Y) in rows.items():
+        order = np.random.default_rng(0).permutation(X.shape[0])
+        inner, held = np.split(order[: 3 * len(order) // 4], [9 * len(order) // 16])
+        X = sparse.csr_array(X, dtype=np.float32)
+        found = {}
+        for tol in (1e-7, 4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4):
+            model = BinaryRelevance(solver="krylov", tol=tol).fit(X[inner], Y[inner])
+            hit = np.take_along_axis(Y[held].toarray(), model.predict_topk(X[held], k=5)[0], axis=1)
+            found[tol] = np.array([hit[:, :k].mean() for k in (1, 3, 5)])
+        for tol, precision in list(found.items())[1:]:
+            print(f"{name:<12}{tol:8.1e}  P@1/3/5 off by", np.round(precision - found[1e-7], 4), flush=True)
+
+
 def main(python: str | None = None, *names: str) -> None:
     data = {
         "Debian, words": lambda: debian(bigrams=False),
@@ -153,7 +175,9 @@ def main(python: str | None = None, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] in {*OURS, *TREES}:
+    if sys.argv[1:] == ["tolerances"]:
+        tolerances()
+    elif len(sys.argv) == 3 and sys.argv[1] in {*OURS, *TREES}:
         one(*sys.argv[1:])
     else:
         main(*sys.argv[1:])

@@ -67,7 +67,8 @@ class _Walk:
         rows = fit.X[train][:, train] if fit.model.kernel == "precomputed" else fit.X[train]
         weights = None if fit.weights is None else fit.weights[train]
         model = copy.copy(fit.model)
-        model.tol, model.max_iter = max(model.tol, ROUGH), min(model.max_iter or EPOCHS, EPOCHS)
+        most = EPOCHS if model.solver == "dcd" else 20 * EPOCHS
+        model.tol, model.max_iter = max(model.tol, ROUGH), min(model.max_iter or most, most)
         self.fit = RankFit(model, rows, fit.Y[train], weights)
         self.rows = fit.X[held][:, train] if fit.model.kernel == "precomputed" else fit.X[held]
         self.labels, self.weights = fit.labels[held], None if fit.weights is None else fit.weights[held]

@@ -207,6 +207,8 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
         advice = "reduce the features first, set hypergraph_weight=0"
     else:
         advice = "use solver_options={'dual_dtype': 'float32'} or solver='frank-wolfe' (which keeps no duals)"
+    if model.C == "auto":
+        advice = f"set C, whose choice takes half of it, {advice}"
     raise ValueError(
         f"{type(model).__name__} would need about {need / 2**30:.2f} GiB for {X.shape[0]} rows, "
         f"{X.shape[1]} features and {Y.shape[1]} labels, more than memory_limit allows "

@@ -88,7 +88,7 @@ class RankSVM(MultiLabelClassifier):
     memory_limit : int, default=4 GiB
         Refuse, before allocating, a fit that `estimate_memory` puts above this many bytes.
     random_state : int, RandomState or None, default=None
-        For the order in which rows are visited.
+        For the order in which rows are visited, and for those held out to choose C.
 
     Attributes
     ----------
