@@ -42,7 +42,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "MLSI",
         "LPP",
     ),
-    "neighbors": ("MLkNN",),
+    "neighbors": ("MLkNN", "LabelForest", "Landmarks"),
     "meta": (
         "ThresholdTuner",
         "MultiLabelCalibrator",

@@ -11,13 +11,14 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import gen_batches
+from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hyperlabel._topk import top_k
@@ -28,7 +29,7 @@ SCORE_BLOCK_BYTES = 64 * 2**20
 EPS = float(np.finfo(np.float64).eps)
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the library's classifiers; see the module docstring for the contract."""
 
     classes_: np.ndarray
@@ -55,11 +56,27 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.label_names_ = layout.label_names
         self._constant = constant_labels(counts, n_rows)
 
+    @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of validated rows, n×k; positive means predicted."""
-        raise AttributeError(f"{type(self).__name__} defines no scores.")
 
     # -- for users ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn to predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; sparse ones are not densified.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, label sets, or classes.
+
+        Returns
+        -------
+        self : object
+        """
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each label.
@@ -141,7 +158,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             y = encode_like(y, self._layout, n_rows=_num_samples(X))
         return float(super().score(X, y, sample_weight))
 
-    def predict_topk(self, X: Any, k: int = 5, *, names: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def predict_topk(
+        self, X: Any, k: int = 5, *, names: bool = False, propensity: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row, best first.
 
         Parameters
@@ -152,6 +171,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             How many labels; at most the number of labels.
         names : bool, default=False
             Return the names of the labels in place of their column indices.
+        propensity : array-like of shape (n_labels,), default=None
+            How likely a relevant label was marked in training (`hyperlabel.metrics.propensities`): labels
+            are ranked by the chance of being marked divided by it, so that rare ones come up. Under squared
+            loss that is the fit on labels so weighted (the unbiased one); others need `predict_proba`.
 
         Returns
         -------
@@ -160,7 +183,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             index.
         """
         X = self._check_predict(X)
-        best = [top_k(block, k) for _, block in self._score_blocks(X)]
+        if propensity is None:
+            best = [top_k(block, k) for _, block in self._score_blocks(X)]
+        else:
+            p = self._check_propensity(propensity)
+            best = [top_k(block / p, k) for block in self._marked_blocks(X)]
         indices, scores = (np.vstack(part) for part in zip(*best, strict=True))
         return (np.asarray(self.label_names_, dtype=object)[indices] if names else indices), scores
 
@@ -180,6 +207,27 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return check_features(self, X)
 
+    def _check_propensity(self, propensity: Any) -> np.ndarray:
+        p = np.asarray(propensity, dtype=np.float64)
+        if self._layout.kind != "multilabel" or p.shape != (self._layout.n_columns,):
+            raise ValueError(f"propensity must have one number for each of {self._layout.n_columns} labels.")
+        if not ((p > 0) & (p <= 1)).all():
+            raise ValueError("propensity must lie in (0, 1]: get it from hyperlabel.metrics.propensities.")
+        return p
+
+    def _marked_blocks(self, X: Any) -> Iterator[np.ndarray]:
+        """Estimates of the chance that a label is marked: targets of 0 and 1 where they were ±1."""
+        if hasattr(self, "cut_"):
+            yield from ((block + self.cut_ + 1.0) / 2.0 for _, block in self._score_blocks(X))
+        elif hasattr(self, "predict_proba"):
+            for batch in score_batches(_num_samples(X), self._layout.n_columns):
+                yield self.predict_proba(_safe_indexing(X, batch))
+        else:
+            raise ValueError(
+                f"{type(self).__name__} has no probabilities to divide by propensity: wrap it in "
+                "MultiLabelCalibrator."
+            )
+
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of validated rows, a bounded block at a time, constant labels in their place."""
         for batch in score_batches(X.shape[0], self._layout.n_columns):
@@ -188,24 +236,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
 
 class KnownScores(ClassifierMixin, BaseEstimator):
-    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-    layout : TargetLayout
-        How y looked; predictions have that form.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.metrics import get_scorer
-    >>> from hyperlabel._validation import check_targets
-    >>> y = np.array([[1, 0], [1, 1]])
-    >>> model = KnownScores(np.array([[2.0, -1.0], [1.0, -1.0]]), check_targets(y)[1])
-    >>> get_scorer("accuracy")(model, None, y)
-    0.5
-    """
+    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them."""
 
     def __init__(self, scores: np.ndarray, layout: TargetLayout) -> None:
         self.scores = scores
@@ -226,14 +257,6 @@ def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np
 
     `decision_function`, or `predict_proba` where there is none. A label or class that the estimator has
     not seen ranks last. Without `layout`, y was an indicator and its columns are taken as they come.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.dummy import DummyClassifier
-    >>> X, y = np.zeros((2, 1)), np.array([[1, 0], [0, 0]])
-    >>> score_rows(DummyClassifier(strategy="prior").fit(X, y), X[:1]).round(3) + 0.0
-    array([[0.5, 0. ]])
     """
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
@@ -306,7 +329,7 @@ def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.nd
     return np.asarray(weights @ Y), float(weights.sum())
 
 
-def constant_labels(counts: np.ndarray, n_rows: float) -> np.ndarray:
+def constant_labels(counts: np.ndarray, n_rows: Any) -> np.ndarray:
     """Mark labels without positives (-1) and labels that are always on (+1)."""
     counts = np.asarray(counts).ravel()
     slack = 1e-12 * n_rows  # weighted counts are sums of floats

@@ -28,18 +28,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     The permissions are those of the file replaced, or the ones the umask leaves a new file. What a
     killed writer of the same file left behind is removed. A device or pipe is written to as it is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder, "notes.txt")
-    ...     with replacing(target) as file:
-    ...         _ = file.write(b"done")
-    ...         print(target.exists())
-    ...     target.read_text()
-    False
-    'done'
     """
     target = Path(os.path.realpath(path))  # through links, which stay
     if not target.parent.is_dir():

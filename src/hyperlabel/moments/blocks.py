@@ -3,7 +3,7 @@
 A model on moments (`MomentsModel`) is fitted in blocks as ::
 
     open_fit(model, X₁, y₁)                       # the gate, on the first block: features and labels
-    use_scan(model, Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
+    model._use_scan(Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
     close_fit(model, Σ sum_block(model, Xᵢ, yᵢ))  # moments, then the model's own solve
 
 Every Σ may be taken in any order and anywhere. What a model needs before it can form its factor
@@ -83,11 +83,6 @@ def scan_block(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Scan:
 def add_scans(total: Scan, other: Scan) -> Scan:
     """Add two scans, name by name."""
     return {name: total[name] + other[name] for name in total}
-
-
-def use_scan(model: Any, total: Scan) -> None:
-    """Tell the model the sum of all scans."""
-    model._use_scan(total)
 
 
 def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowSums:

@@ -5,7 +5,7 @@ The format is written down in docs/model-files.md.
 
 from typing import TYPE_CHECKING, Any
 
-from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._container import ModelFileError
 from hyperlabel.persistence._files import describe, load, save
 from hyperlabel.persistence._registry import register
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -24,6 +24,12 @@ class Number:
         """Ours minus the paper's."""
         return math.nan if self.paper is None else self.ours - self.paper
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        found = {**asdict(self), "splits": self.n, "difference": self.difference}
+        del found["n"]
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in found.items()}
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -42,26 +48,9 @@ class Curve:
 class Result:
     """A reproduced table or figure.
 
-    Parameters
-    ----------
-    id : str
-        As given to ``hyperlabel reproduce``.
-    title : str
-        What it shows.
-    numbers : list of Number
-        Table entries.
-    curves : list of Curve
-        Panels.
-    notes : list of str
-        Every deviation in data or protocol, and what it means.
-    missing : list of str
-        Parts without data: named, never invented.
-    digits : int
-        Decimals to print.
-    quick : bool
-        Whether fewer repeats were run.
-    scores : bool
-        Whether the numbers are scores, whose distance to the paper's says something (times do not).
+    `notes` name every deviation in data or protocol, `missing` the parts without data, which are never
+    invented; `scores` says whether the distance to the paper's numbers means something (of times it does
+    not).
     """
 
     id: str
@@ -94,19 +83,9 @@ class Result:
             "id": self.id,
             "title": self.title,
             "quick": self.quick,
-            "numbers": [
-                {
-                    "row": n.row,
-                    "column": n.column,
-                    "ours": _plain(n.ours),
-                    "spread": _plain(n.spread),
-                    "splits": n.n,
-                    "paper": n.paper,
-                    "difference": _plain(n.difference),
-                    "cells": list(n.cells),
-                }
-                for n in self.numbers
-            ],
+            "digits": self.digits,
+            "scores": self.scores,
+            "numbers": [n.as_dict() for n in self.numbers],
             "notes": self.notes,
             "missing": self.missing,
             "failures": self.failures,
@@ -118,10 +97,17 @@ class Result:
         if self.quick:
             lines += ["**Quick run: fewer repeats and smaller grids than the paper's protocol.**", ""]
         if self.numbers:
-            heads = [f"{c}: paper | ours | spread | difference" for c in self.columns()]
-            lines += ["| | " + " | ".join(heads) + " |", "|---" + "|---:" * (4 * len(heads)) + "|"]
+            printed = {
+                c: any(n.paper is not None for n in self.numbers if n.column == c) for c in self.columns()
+            }
+            heads = [f"{c}: paper | ours | spread | difference" if p else f"{c} | spread"
+                     for c, p in printed.items()]  # fmt: skip
+            lines += [
+                "| | " + " | ".join(heads) + " |",
+                "|---" + "|---:" * " | ".join(heads).count("|") + "|---:|",
+            ]
             for row in self.rows():
-                entries = [self._entry(row, column) for column in self.columns()]
+                entries = [self._entry(row, column, p) for column, p in printed.items()]
                 lines.append(f"| {row} | " + " | ".join(entries) + " |")
             lines.append("")
         for curve in self.curves:
@@ -131,13 +117,11 @@ class Result:
         lines += [f"- Failed: {text}" for text in self.failures]
         return "\n".join(lines) + "\n"
 
-    def _entry(self, row: str, column: str) -> str:
-        n = self.at(row, column)
-        if n is None:
-            return "– | – | – | –"
-        values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
-        shown = [show(v, self.digits) for v in values]
-        return " | ".join([*shown, show(n.difference, self.digits, "+")])
+    def _entry(self, row: str, column: str, printed: bool) -> str:
+        n = self.at(row, column) or Number(row, column, math.nan)
+        paper = [math.nan if n.paper is None else n.paper] if printed else []
+        shown = [show(value, self.digits) for value in (*paper, n.ours, n.spread)]
+        return " | ".join([*shown, show(n.difference, self.digits, "+")] if printed else shown)
 
     def _curve(self, curve: Curve) -> list[str]:
         lines = [f"{curve.title} ({curve.ylabel}; mean over splits)", ""]
@@ -152,10 +136,6 @@ class Result:
                 cells.append(show(sum(known) / len(known) if known else math.nan, self.digits))
             lines.append(f"| {x:g} | " + " | ".join(cells) + " |")
         return [*lines, ""]
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def show(value: float, digits: int, sign: str = "") -> str:

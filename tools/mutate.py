@@ -1,0 +1,287 @@
+"""Mutation testing: change one operator, number or condition of the source at a time; some test must fail.
+
+`python tools/mutate.py run --count 300` draws mutants of the numerical rooms and runs, for each, the tests
+nearest to the changed file (of its room those that name what the file defines, the rest of the room, others
+that name it) in a forked process and a copy of the repository, for a minute of processor time. Outcomes are
+appended to a file of JSON lines, so that a stopped run goes on. `python tools/mutate.py show` lists what
+survived; `verify` runs the tests that caught something on the source as it is: all must pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", "projection", "linear")
+SECONDS = 60.0  # of processor time after which no further test of a mutant is started
+HANG = 180  # more: when a mutant counts as caught because a test does not end
+MEMORY = 6 << 30
+BATTERY = "tests/test_multilabel_battery.py"
+SLOW = ("attack", "benchmarks", "cli", "experiments", "report", "serve", "distributed")
+
+_COMPARE = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
+    **{ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In},
+}
+_ARITHMETIC = {
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult},
+    **{ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd},
+}
+
+
+# -- mutants ----------------------------------------------------------------------------------------------
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what may stand in the place of a node."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARE:
+        yield ast.Compare(node.left, [_COMPARE[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        yield ast.BinOp(node.left, _ARITHMETIC[type(node.op)](), node.right)
+    elif isinstance(node, ast.BoolOp):
+        yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub, ast.Invert)):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and type(node.value) is int:
+        yield ast.Constant(node.value + 1)
+    elif isinstance(node, ast.Constant) and type(node.value) is float:
+        yield ast.Constant(2.0 * node.value if node.value else 1.0)
+    elif isinstance(node, (ast.If, ast.While)):
+        yield type(node)(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.IfExp):
+        yield ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.Return) and node.value is not None:
+        yield ast.Return(ast.Constant(None))
+    elif isinstance(node, ast.AugAssign) and type(node.op) in _ARITHMETIC:
+        yield ast.AugAssign(node.target, _ARITHMETIC[type(node.op)](), node.value)
+
+
+def sites(tree: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str, int, str]]:
+    """Yield parent, field, place in the field and function of every node that may change.
+
+    Left out are annotations, decorators, sentences of errors and what only type checkers read.
+    """
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for i, child in enumerate(value if isinstance(value, list) else [value]):
+            if not isinstance(child, ast.AST) or isinstance(child, (ast.Raise, ast.JoinedStr, ast.Assert)):
+                continue
+            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+                continue
+            if isinstance(child, ast.Call) and getattr(child.func, "attr", "") == "warn":
+                continue
+            if any(True for _ in changes(child)):
+                yield tree, name, i if isinstance(value, list) else -1, function
+            inside = child.name if isinstance(child, (ast.FunctionDef, ast.ClassDef)) else ""
+            yield from sites(child, f"{function}.{inside}".strip(".") if inside else function)
+
+
+def mutant(source: str, number: int) -> tuple[str, str, str, int]:
+    """Return the changed source, its function, what changed, and the line."""
+    tree = ast.parse(source)
+    parent, field, i, function = list(sites(tree))[number]
+    value = getattr(parent, field)
+    old = value if i < 0 else value[i]
+    new = ast.copy_location(next(changes(old)), old)
+    before, after = ast.unparse(copy.deepcopy(old)).split("\n")[0], ast.unparse(new).split("\n")[0]
+    if i < 0:
+        setattr(parent, field, new)
+    else:
+        value[i] = new
+    return ast.unparse(ast.fix_missing_locations(tree)), function, f"{before} → {after}", old.lineno
+
+
+def draw(root: Path, count: int, seed: int) -> list[tuple[str, int]]:
+    """Draw mutants evenly over all places of the numerical rooms."""
+    found = []
+    for room in ROOMS:
+        for path in sorted((root / "src" / "hyperlabel" / room).rglob("*.py")):
+            number = sum(1 for _ in sites(ast.parse(path.read_text(encoding="utf-8"))))
+            found += [(str(path.relative_to(root / "src")), i) for i in range(number)]
+    return random.Random(seed).sample(found, count)
+
+
+# -- tests ------------------------------------------------------------------------------------------------
+
+
+def near_tests(root: Path, file: str) -> list[Path]:
+    """Return test files, the nearest first: by how many of the file's own names they use, for their length.
+
+    What a private file defines is often reached through its room only, so the whole room stays in.
+    """
+    room, stem = file.split("/")[1], Path(file).stem.strip("_")
+    tree = ast.parse((root / "src" / file).read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    names = {stem} | {node.name for node in ast.walk(tree) if isinstance(node, kinds) and len(node.name) > 4}
+    words = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+
+    def nearness(path: Path) -> tuple[bool, float]:
+        text = path.read_text(encoding="utf-8")
+        return stem not in path.stem, -len(set(words.findall(text))) / len(text) ** 0.5
+
+    own = sorted((root / "tests" / room).glob("test_*.py"), key=nearness)
+    others = [path for path in (root / "tests").rglob("test_*.py") if path.parent.name != room]
+    told = sorted((path for path in others if words.search(path.read_text(encoding="utf-8"))), key=nearness)
+    return own + [path for path in told if path.parent.name not in SLOW] + [root / BATTERY]
+
+
+class Watch:
+    """A pytest plugin: notes the first test that fails, and starts none when time is up."""
+
+    def __init__(self, told: Path, seconds: float) -> None:
+        self.told, self.seconds = told, seconds
+
+    def pytest_runtest_setup(self) -> None:
+        if time.process_time() > self.seconds:
+            import pytest
+
+            pytest.skip("the time of this mutant is up")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.told.write_text(report.nodeid)
+
+
+def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[bool, str]:
+    """Run pytest in a child, file by file; return whether all went well, and the first test that failed."""
+    child, told = os.fork(), root / "failed"
+    if not child:
+        os.setpgid(0, 0)
+        limit = int(seconds) + HANG
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        os.chdir(root)
+        sys.path[:0] = [str(root / "src"), str(root)]
+        os.environ |= {"PYTHONPATH": str(root / "src"), "NUMBA_CACHE_DIR": str(cache)}
+        import numba
+        import pytest
+
+        numba.config.reload_config()
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1), os.dup2(silent, 2)
+        code = 3
+        options = ["-x", "-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        try:
+            for test in tests:  # a file is collected only when the ones before it passed
+                if time.process_time() < seconds:
+                    watch = Watch(told, seconds)
+                    code = int(pytest.main([*options, "--rootdir", str(root), test], plugins=[watch]))
+                if code not in (0, 5):
+                    break
+                code = 0
+        finally:
+            os._exit(code)
+    done = os.waitpid(child, 0)[1]
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what the tests started
+    failed = told.read_text() if told.exists() else "a signal" if os.WIFSIGNALED(done) else "collection"
+    told.unlink(missing_ok=True)
+    return done == 0, "" if done == 0 else failed
+
+
+# -- commands ---------------------------------------------------------------------------------------------
+
+
+def run(root: Path, out: Path, count: int, seed: int, seconds: float) -> None:
+    done = {(one["file"], one["number"]) for one in _lines(out)}
+    import numba  # noqa: F401  # before the forks, which then start at once
+    import pandas  # noqa: F401
+    import pytest  # noqa: F401
+    import sklearn.utils.estimator_checks  # noqa: F401
+
+    with tempfile.TemporaryDirectory() as folder:
+        copied, cache = Path(folder, "repo"), Path(folder, "numba")
+        shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
+        cache.mkdir()
+        whole, by = in_fork(
+            copied, [str(copied / "tests" / "geometry" / "test_hypercube.py")], cache, seconds
+        )
+        if not whole:
+            raise SystemExit(f"The tests fail on the source as it is: {by}.")
+        for file, number in draw(root, count, seed):
+            if (file, number) in done:
+                continue
+            path = copied / "src" / file
+            source = path.read_text(encoding="utf-8")
+            changed, function, what, line = mutant(source, number)
+            own = cache
+            if "compiled" in source:  # what calls a changed function is compiled anew too
+                own = Path(tempfile.mkdtemp(dir=folder))
+            path.write_text(changed, encoding="utf-8")
+            start = time.monotonic()
+            tests = [str(copied / test.relative_to(root)) for test in near_tests(root, file)]
+            survived, by = in_fork(copied, tests, own, seconds)
+            path.write_text(source, encoding="utf-8")
+            if own != cache:
+                shutil.rmtree(own)
+            told = {"file": file, "number": number, "line": line, "function": function, "what": what}
+            told |= {"survived": survived, "by": by, "seconds": round(time.monotonic() - start, 1)}
+            with out.open("a") as stream:
+                stream.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+
+def show(out: Path) -> None:
+    lines = _lines(out)
+    left = [one for one in lines if one["survived"]]
+    for one in sorted(left, key=lambda one: (one["file"], one["line"])):
+        print(f"{one['file']}:{one['line']} {one['function']}: {one['what']}")
+    caught = len(lines) - len(left)
+    print(f"{caught} of {len(lines)} mutants caught ({100 * caught / max(len(lines), 1):.1f} %)")
+
+
+def verify(root: Path, out: Path) -> int:
+    import pytest
+
+    tests = sorted({one["by"] for one in _lines(out) if "::" in one["by"]})
+    os.chdir(root)
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *tests]))
+
+
+def _lines(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("run", "show", "verify"))
+    parser.add_argument("--root", type=Path, default=ROOT, help="the repository to change (a copy of it)")
+    parser.add_argument("--out", type=Path, default=Path("out/mutants.jsonl"))
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time for one mutant")
+    options = parser.parse_args()
+    root, out = options.root.resolve(), options.out.resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sys.dont_write_bytecode = True  # a change within a second keeps the time of a file
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if options.command == "run":
+        run(root, out, options.count, options.seed, options.seconds)
+    elif options.command == "verify":
+        sys.exit(verify(root, out))
+    else:
+        show(out)
+
+
+if __name__ == "__main__":
+    main()
