@@ -44,15 +44,9 @@ FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (fi
 def choose_dimension(
     model: Any, encoder: Any, X: Any, Y: sparse.csr_array, groups: Any
 ) -> tuple[dict[str, Any], RowSums | None]:
-    """Held-out score of every candidate M of a label-space classifier; see `PLST` for its parameters.
+    """Held-out score of every candidate M of a label-space classifier: its `dimension_path_` (see `PLST`).
 
-    Returns
-    -------
-    path : dict
-        ``n_components`` (the candidates), ``mean`` and ``spread`` (standard deviation over the
-        folds), ``fold_scores`` (folds × candidates), ``chosen``.
-    total : RowSums or None
-        Sums over all rows, where the folds were summed.
+    Also return the sums over all rows, where the folds were summed.
     """
     grid, scorer = check_candidates(model.candidates, Y.shape), check_scoring(model.scoring)
     scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 
 
+@dataclass(eq=False, repr=False)
 class LabelTopicModel(MultiLabelClassifier):
     r"""Latent topics of label sets, predicted by a probabilistic classifier.
 
@@ -25,7 +27,8 @@ class LabelTopicModel(MultiLabelClassifier):
     where:
 
     - :math:`z` is the topic; :math:`h_{im} = P(z = m \mid y_i)` comes from latent Dirichlet
-      allocation, each label set being a document of label names ("no label" is a word as well);
+      allocation, each label set being a document of label names ("no label" is a word as well),
+      or from another `clustering` of the label sets;
     - :math:`p_m = \sum_i h_{im} y_i / \sum_i h_{im}` is the centre of topic m, inside the cube;
     - :math:`r_m(x)` is multinomial logistic regression (maximum entropy) on the soft targets h.
 
@@ -39,17 +42,21 @@ class LabelTopicModel(MultiLabelClassifier):
     classifier : classifier, default=None
         A probabilistic classifier that takes sample_weight, trained on every row once per topic
         with weight h; None is logistic regression on the soft targets themselves.
+    clustering : clusterer, mixture or decomposition, default=None
+        Another way to find the topics, with ``n_components`` or ``n_clusters`` (set to `n_topics`):
+        memberships are its `predict_proba`, its clusters as 0 and 1, or its non-negative
+        `transform` with rows of sum 1; None is latent Dirichlet allocation.
     alpha : float, default=1.0
         The penalty (λ/2)‖W‖² of the default classifier, on columns of unit variance.
     n_init : int, default=3
-        Random starts of the topic model; the one of lowest perplexity is kept.
+        Random starts of latent Dirichlet allocation; the one of lowest perplexity is kept.
     random_state : int, default=None
         First start of the topic model; None is 0.
 
     Attributes
     ----------
-    topics_ : LatentDirichletAllocation
-        The fitted topic model.
+    topics_ : LatentDirichletAllocation, or the fitted clustering
+        The topic model.
     components_ : ndarray of shape (n_topics, n_labels)
         p, the centres.
     coef_, intercept_ : ndarray
@@ -75,35 +82,15 @@ class LabelTopicModel(MultiLabelClassifier):
     _rules: ClassVar = {"n_topics": whole(1), "alpha": number(0), "n_init": whole(1)}
     _inner = "classifier"
 
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        classifier: Any = None,
-        alpha: float = 1.0,
-        n_init: int = 3,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.classifier = classifier
-        self.alpha = alpha
-        self.n_init = n_init
-        self.random_state = random_state
+    n_topics: int = 10
+    _: KW_ONLY
+    classifier: Any = None
+    clustering: Any = None
+    alpha: float = 1.0
+    n_init: int = 3
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any) -> LabelTopicModel:
-        """Find the topics of the label sets and learn to predict them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : LabelTopicModel
-        """
         X, Y = self._check_fit(X, y)
         # "no label" is a word too, or rows without labels would belong to every topic alike
         empty = sparse.csr_array((np.diff(Y.indptr) == 0).astype(np.float64)[:, None])
@@ -119,6 +106,8 @@ class LabelTopicModel(MultiLabelClassifier):
 
     def _find_topics(self, documents: sparse.csr_array) -> np.ndarray:
         """Topic distribution of each label set, from the best of several starts."""
+        if self.clustering is not None:
+            return self._cluster(documents.toarray())
         found = []
         for start in range(int(self.n_init)):
             # label sets are short documents: a small prior lets each belong to few topics
@@ -132,6 +121,23 @@ class LabelTopicModel(MultiLabelClassifier):
             found.append((model.bound_, start, model, H))
         _, _, self.topics_, H = min(found, key=lambda entry: entry[:2])  # bound_ is the perplexity
         return H
+
+    def _cluster(self, documents: np.ndarray) -> np.ndarray:
+        model = clone(self.clustering)
+        size = next((p for p in ("n_components", "n_clusters") if p in model.get_params()), None)
+        if size is None:
+            raise ValueError(
+                f"clustering must have n_components or n_clusters, not so {type(model).__name__}."
+            )
+        self.topics_ = model.set_params(**{size: int(self.n_topics)}).fit(documents)
+        if hasattr(model, "predict_proba"):
+            return model.predict_proba(documents)
+        if hasattr(model, "labels_"):
+            return np.eye(int(self.n_topics))[model.labels_]
+        H = model.transform(documents)
+        if (H < 0).any():
+            raise ValueError(f"Memberships must not be negative, as those of {type(model).__name__} are.")
+        return H / np.maximum(H.sum(axis=1, keepdims=True), 1e-12)
 
     def _fit_topics(self, X: Any, H: np.ndarray) -> None:
         if self.classifier is None:
@@ -157,16 +163,6 @@ class LabelTopicModel(MultiLabelClassifier):
         return signed(self._topic_probabilities(X) @ self.components_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each label, Σ r_m(x) p_m.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-        """
+        """Probability of each label, Σ r_m(x) p_m, n×k."""
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)

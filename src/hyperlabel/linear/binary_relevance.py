@@ -15,6 +15,7 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +63,7 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
@@ -171,30 +173,17 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        alpha: float | Sequence[float] | Auto = 1.0,
-        cut: float | Auto | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        solver: Solver = "auto",
-        max_weights: int | None = None,
-        memory_limit: float | None = None,
-        tol: float = SETTLED,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.alpha = alpha
-        self.cut = cut
-        self.cv = cv
-        self.scoring = scoring
-        self.solver = solver
-        self.max_weights = max_weights
-        self.memory_limit = memory_limit
-        self.tol = tol
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    alpha: float | Sequence[float] | Auto = 1.0
+    cut: float | Auto | None = None
+    cv: Any = None
+    scoring: Any = None
+    solver: Solver = "auto"
+    max_weights: int | None = None
+    memory_limit: float | None = None
+    tol: float = SETTLED
+    n_jobs: int | None = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.multioutput import ClassifierChain
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
 
 
+@dataclass(eq=False, repr=False)
 class ChainEnsemble(MultiLabelClassifier):
     """Average of scikit-learn's `ClassifierChain` over random label orders.
 
@@ -48,10 +50,10 @@ class ChainEnsemble(MultiLabelClassifier):
     (60, 5)
     """
 
-    def __init__(self, estimator: Any = None, *, n_chains: int = 5, random_state: int | None = None) -> None:
-        self.estimator = estimator
-        self.n_chains = n_chains
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    n_chains: int = 5
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any) -> ChainEnsemble:
         X, Y = self._check_fit(X, y)

@@ -9,6 +9,7 @@ applied to the n×c result, so that sparse rows stay sparse.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
-from hyperlabel.geometry.edges import Edges, EdgeSums
+from hyperlabel.geometry.edges import EdgeSums
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
@@ -39,17 +40,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m w", "eigenvalues_": "m", "mean_": "w"}
 
     def transform(self, X: Any) -> np.ndarray:
-        """Project rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-        """
+        """Project rows, n×d, onto the components, n×c."""
         check_is_fitted(self)
         return self._project(check_features(self, X))
 
@@ -80,13 +71,15 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.eigenvalues_, self.mean_, self.n_components_ = values, mean, W.shape[1]
 
 
+@dataclass(eq=False, repr=False)
 class LabelProjection(ScanningModel, Projection):
     """Base of the supervised projections; see the module docstring."""
 
-    label_names_: np.ndarray
-    n_components: int | None
-    alpha: float | Auto
-    alpha_: float
+    n_components: int | None = None
+    _: KW_ONLY
+    alpha: float | Auto = field(init=False)  # of those that have one
+    solver: str = "auto"
+    cross_fit: Any = False
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": whole(1) | NONE,
         "alpha": ALPHA,
@@ -96,8 +89,7 @@ class LabelProjection(ScanningModel, Projection):
     }
     _keeps_ff = True
     _starts_anew = False
-    _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
-    _edges_: Edges  # of the last factor
+    _dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
 
     # -- what a method says -------------------------------------------------------------------------
 
@@ -124,7 +116,7 @@ class LabelProjection(ScanningModel, Projection):
 
     def _route(self) -> str:
         """Return how the problem is solved: see `solvers.projection.pose`."""
-        return getattr(self, "solver", "auto")
+        return self.solver
 
     # -- for users ----------------------------------------------------------------------------------
 
@@ -147,31 +139,18 @@ class LabelProjection(ScanningModel, Projection):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
-        """Fit, and project the training rows; with `cross_fit` out of fold.
+        """Fit, and project the training rows.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix
-            Their labels.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each row, for the folds of `cross_fit`.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            With `cross_fit` each row is projected by a fit that did not see it, turned to agree with
-            the projection `transform` uses; so it differs from ``fit(X, y).transform(X)``.
+        With `cross_fit` each row is projected by a fit that did not see it (its `groups` stay in one fold),
+        turned to agree with the projection `transform` uses; so it differs from ``fit(X, y).transform(X)``.
         """
         self.fit(X, y)
-        folds = getattr(self, "cross_fit", False)
-        if folds is False:
+        if self.cross_fit is False:
             return self.transform(X)
         X = check_features(self, X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
         summed = self._ridge() is not None and self.solver_ == "gram"
-        return _cross_project(self, X, Y, Folds(X, Y, folds, groups=groups, summed=summed))
+        return _cross_project(self, X, Y, Folds(X, Y, self.cross_fit, groups=groups, summed=summed))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,19 +25,7 @@ from hyperlabel.solvers.ridge import Path, Solver, solve_ridge
 
 @dataclass(frozen=True, eq=False)
 class ProjectionModel:
-    """One model of a path.
-
-    Attributes
-    ----------
-    name : hashable
-        Which method, as named in the path.
-    alpha : float
-        Which λ.
-    components : ndarray of shape (n_components, d)
-        Wᵀ.
-    eigenvalues : ndarray of shape (n_components,)
-    mean : ndarray of shape (d,)
-    """
+    """One model of a path: the method `name` at λ = `alpha`; `components` are Wᵀ."""
 
     name: Any
     alpha: float
@@ -51,17 +39,10 @@ class ProjectionModel:
 
 
 class ProjectionPath:
-    """The models of a path, formed on demand; iterate λ by λ, or call `model`.
+    """The models of a path, formed on demand; iterate λ by λ, or call `model`, which takes any λ.
 
-    Attributes
-    ----------
-    alphas : tuple of float
-        The λ it was made for; `model` takes any, above the smallest at full accuracy.
-    names : tuple
-        The methods.
-    path : RidgePath, SamplePath or KrylovPath
-        The one ridge path: ``path.solver`` names the route, ``path.n_iter`` counts block products with X,
-        ``path.residual(alpha)`` is the certificate.
+    `path` is the one ridge path: ``path.solver`` names the route, ``path.n_iter`` counts block products with
+    X, ``path.residual(alpha)`` is the certificate.
     """
 
     def __init__(self, shared: _SharedPath, methods: dict[Any, tuple[LabelProjection, Posed]]) -> None:

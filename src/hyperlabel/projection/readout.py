@@ -16,6 +16,7 @@ XcᵀXc and XcᵀYc are all the read-out needs, so cross-validating it costs no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from hyperlabel.solvers.arrays import rank_floor
 from hyperlabel.solvers.moments import CenteredMoments, RowSums
 
 
+@dataclass(eq=False, repr=False)
 class ProjectionClassifier(MultiLabelClassifier):
     r"""A supervised projection followed by one linear read-out for all labels.
 
@@ -74,24 +76,11 @@ class ProjectionClassifier(MultiLabelClassifier):
 
     _rules: ClassVar[dict[str, Rule]] = {"readout_alpha": number(0)}
 
-    def __init__(self, projection: Any = None, *, readout_alpha: float = 1e-6) -> None:
-        self.projection = projection
-        self.readout_alpha = readout_alpha
+    projection: Any = None
+    _: KW_ONLY
+    readout_alpha: float = 1e-6
 
     def fit(self, X: Any, y: Any) -> ProjectionClassifier:
-        """Fit the projection, then the read-out on the projected rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : ProjectionClassifier
-        """
         X, Y = self._check_fit(X, y, min_samples=2)
         self.projection_ = clone(self._template())
         if not isinstance(self.projection_, Projection):

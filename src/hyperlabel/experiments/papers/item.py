@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -17,6 +18,8 @@ from hyperlabel.experiments.papers import data
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.experiments.protocol import fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
+
+PRINTED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,13 @@ class Item:
     data: tuple[str, ...]
     cells: Callable[[Plan], list[Cell]]
     collect: Callable[[Plan, Runs], Result]
+
+    def result(self, plan: Plan, runs: Runs) -> Result:
+        """Collect, and say what is to be said of the item whatever the run was."""
+        found = self.collect(plan, runs)
+        texts = [PRINTED["notes"].get(text, text) for text in PRINTED["about"].get(self.id, [])]
+        found.notes = [*texts, *found.notes]
+        return found
 
 
 class Scores(list[float]):
@@ -217,14 +227,9 @@ def statistics(data: Dataset, split: int) -> Outcome:
     return Outcome([Value(name, "statistic", float(v)) for name, v in zip(STATISTICS, found, strict=True)])
 
 
-def statistics_item(
-    id: str,
-    columns: Sequence[str],
-    printed: Mapping[str, tuple[float, ...]],
-    notes: Sequence[str] = (),
-) -> Item:
+def statistics_item(id: str, columns: Sequence[str]) -> Item:
     """Return the item of a table of data statistics."""
-    title = "Statistics of the data"
+    title, printed = "Statistics of the data", PRINTED["tables"][id]
 
     def collect(plan: Plan, runs: Runs) -> Result:
         numbers = runs.numbers(
@@ -233,7 +238,7 @@ def statistics_item(
             for column, paper in zip(columns, row, strict=True)
         )
         said = ["hypercube: distinct label sets over 2^labels."] if "hypercube" in columns else []
-        return Result(id, title, numbers, notes=[*notes, *said], digits=3, scores=False)
+        return Result(id, title, numbers, notes=said, digits=3, scores=False)
 
     work = partial(cells, names=tuple(printed), what="statistics", work=statistics, splits=1)
     return Item(id, title, tuple(printed), work, collect)
