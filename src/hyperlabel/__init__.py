@@ -26,12 +26,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "LabelTopicModel",
         "KernelDependencyEstimation",
     ),
-    "ranking": (
-        "RankSVM",
-        "HypergraphRankSVM",
-        "CalibratedLabelRanking",
-        "rank_svm_path",
-    ),
+    "ranking": ("RankSVM", "HypergraphRankSVM", "CalibratedLabelRanking", "rank_svm_path"),
     "projection": (
         "HypergraphSpectral",
         "ProjectionClassifier",
@@ -43,14 +38,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "LPP",
     ),
     "neighbors": ("MLkNN", "LabelForest", "Landmarks"),
-    "meta": (
-        "ThresholdTuner",
-        "MultiLabelCalibrator",
-        "AutoMultiLabel",
-        "FreeSearchCV",
-        "update",
-        "explain",
-    ),
+    "meta": ("ThresholdTuner", "MultiLabelCalibrator", "AutoMultiLabel", "FreeSearchCV", "update", "explain"),
     "persistence": ("save", "load", "export_onnx"),
 }
 _MODULES = (

@@ -77,15 +77,11 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     - :math:`x_i` is a row of X, :math:`y_{ij} \in \{0, 1\}` says whether it carries label j;
     - :math:`\alpha` is the ridge λ (the intercept :math:`b_j` is not penalised).
 
-    All labels share XᵀX, so the fit is one pass over the rows and one d×d factorisation
-    however many labels there are; sparse X is never densified. The sums (`moments_`) are kept,
-    so that rows can be added (`partial_fit`), other models merged in (`merge`), rows forgotten
-    (`forget`, `slide`) and labels added, dropped and renamed, all without the old rows and
-    equal to a fit from scratch.
-
-    With ``cv=`` the fit also gives exact out-of-fold scores (`oof_scores_`), at little more than
-    the price of the fit itself: the moments of each training fold follow by subtraction. Several
-    `alpha` are then compared on `scoring` from the same pass.
+    All labels share XᵀX, so the fit is one pass over the rows and one d×d factorisation however many labels
+    there are; sparse X is never densified. The sums (`moments_`) are kept, so that rows and labels can come
+    and go without the old rows, equal to a fit from scratch. With ``cv=`` the moments of each training fold
+    follow by subtraction: exact out-of-fold scores (`oof_scores_`), and a choice among several `alpha`, at
+    little more than the price of one fit.
 
     A 2-D y may hold NaN where nobody knows whether a row carries a label: each label is then
     fitted on the rows where it is known.
@@ -129,19 +125,15 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
     Attributes
     ----------
-    coef_ : ndarray (csr_array with `max_weights`) of shape (n_labels, n_features)
-        Weights of the shared ridge (absent when `estimator` is given).
-    intercept_ : ndarray of shape (n_labels,)
-        Intercepts of the shared ridge.
-    alpha_ : float
-        The λ used.
-    cut_ : float
-        The cut used; `intercept_` holds it already.
+    coef_, intercept_ : ndarray of shape (n_labels, n_features), and of shape (n_labels,)
+        The shared ridge (absent when `estimator` is given); weights are a csr_array with `max_weights`.
+    alpha_, cut_ : float
+        The λ and the cut used; `intercept_` holds the cut already.
     residual_ : float
         Certificate: relative residual of the equations solved.
     solver_ : str
         The route taken.
-    moments_ : RowSums
+    moments_ : object
         The sums the shared ridge was solved from (route "gram").
     oof_scores_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold scores at `alpha_` when `cv` is given; NaN for rows in no test fold.
@@ -149,10 +141,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Score of each `alpha` on each fold, in scikit-learn's form (when scores were asked for).
     estimators_ : list
         One fitted clone per label, None for labels that are constant in training.
-    classes_ : ndarray
-        ``arange(n_labels)``, or the classes of a 1-D y.
-    label_names_ : ndarray of str
-        Column names of a DataFrame y.
+    classes_, label_names_ : ndarray
+        ``arange(n_labels)``, or the classes of a 1-D y; column names of a DataFrame y.
 
     Examples
     --------
@@ -189,22 +179,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
     ) -> BinaryRelevance:
-        """Fit all labels.
+        """Fit all labels; a 2-D y may hold NaN where a label is unknown.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator (NaN where unknown), or classes.
-        sample_weight, groups : array-like of shape (n_samples,), default=None
-            Weight of each row, and its group for `cv`.
-        **fit_params : dict
-            Further metadata for `estimator`, when metadata routing is enabled.
-
-        Returns
-        -------
-        self : BinaryRelevance
+        `sample_weight` weighs the rows, `groups` keep them together in the folds of `cv`; further metadata
+        goes to `estimator`, when metadata routing is enabled.
         """
         y, unknown = split_unknown(y)
         self._drop_curves()

@@ -98,18 +98,9 @@ class MomentsModel(ABC):
     def from_moments(cls, moments: Moments, **params: Any) -> Self:
         """Fit from sums over rows, equal to `fit` on the rows themselves.
 
-        Parameters
-        ----------
-        moments : Moments
-            Sums of the labels, or of this model's own label factor where it has one
-            (``Moments.from_rows(X, y, factor=model)``). They are copied, not kept.
-        **params : dict
-            Parameters of the constructor.
-
-        Returns
-        -------
-        model : object
-            Fitted; more rows can be added and others forgotten as after `partial_fit`.
+        `moments` are sums of the labels, or of this model's own label factor where it has one
+        (``Moments.from_rows(X, y, factor=model)``); they are copied. `params` go to the constructor. More
+        rows can be added and others forgotten as after `partial_fit`.
         """
         model = cls(**params)
         check_params(model)
