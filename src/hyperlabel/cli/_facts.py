@@ -17,6 +17,7 @@ def column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
         "missing": len(cells) - len(filled),
         "distinct": len(set(filled)),
         "words_per_cell": words,
+        "example": filled[0][:400] if filled else "",
     }
 
 

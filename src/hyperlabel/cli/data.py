@@ -96,13 +96,12 @@ def report(file: str, out: str, **options: str | None) -> None:
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
     from hyperlabel.cli._progress import step
-    from hyperlabel.datasets import data_format
-    from hyperlabel.report.data_page import data_report, table_columns
+    from hyperlabel.report.data_page import column_use, data_report
 
     with step(f"reading {file}"):
         found, settled = read_file(file, options)
-        is_table = Path(file).exists() and data_format(file) == "table"
-        columns = table_columns(file, settled) if is_table else []
+        cells = whole_table(file).columns if is_table(file) else {}
+        columns = [column_facts(name, c) | {"use": column_use(name, settled)} for name, c in cells.items()]
     with step("drawing"):
         html = data_report(found, Path(file).name, columns)
     write_text(Path(out), html)

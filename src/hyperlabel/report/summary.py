@@ -27,14 +27,7 @@ def answers(c: Comparison) -> list[Answer]:
 
 
 def known_title(name: str) -> str:
-    """Return the name people know a method of the catalogue by.
-
-    Examples
-    --------
-    >>> from hyperlabel.report.summary import known_title
-    >>> known_title("linear-svm"), known_title("my own")
-    ('LinearSVC per label (scikit-learn)', 'my own')
-    """
+    """Return the name people know a method of the catalogue by."""
     return next((known.title for known in CATALOGUE if known.name == name), name)
 
 
@@ -44,14 +37,7 @@ def _named(name: str) -> str:
 
 
 def without_folders(command: str | None) -> str:
-    """Return a command with files by name: where they lie on one machine says nothing on another.
-
-    Examples
-    --------
-    >>> from hyperlabel.report.summary import without_folders
-    >>> without_folders("hyperlabel compare '/home/me/my file.arff' --out=/tmp/x.html -k 3")
-    "hyperlabel compare 'my file.arff' --out=x.html -k 3"
-    """
+    """Return a command with files by name: where they lie on one machine says nothing on another."""
     return re.sub(r"(?<=[\s='\"])/(?:[^/\s'\"]+/)+", "", command or "")
 
 
