@@ -228,6 +228,8 @@ def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
             if "vocabulary" in str(error) or "no terms remain" in str(error):
                 raise ValueError("The texts hold no words to learn from: is --text right?") from error
             raise
+        if columns.text_only:  # numpy's whole numbers would be written one by one
+            features.vocabulary_ = {word: int(j) for word, j in features.vocabulary_.items()}
         partial = table.unknown is not None and table.unknown.nnz > 0
         classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
         if partial and options["precision"] is not None:

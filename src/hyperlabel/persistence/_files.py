@@ -147,38 +147,6 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     return model
 
 
-def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model file says about itself, without building the model.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file written by `save`.
-
-    Returns
-    -------
-    description : dict
-        ``model_type``, ``format_version``, ``versions`` (of the libraries that wrote it) and
-        ``metadata``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import hyperlabel
-    >>> from hyperlabel.persistence import describe
-    >>> model = hyperlabel.BinaryRelevance().fit(np.eye(4), np.eye(4, 2, dtype=int))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hyperlabel.save(model, Path(folder, "model.hyper"), metadata={"trained": "2026-11-15"})
-    ...     describe(Path(folder, "model.hyper"))["metadata"]
-    {'trained': '2026-11-15'}
-    """
-    with Reader(Path(path)) as reader:
-        keys = ("model_type", "format_version", "versions", "metadata")
-        return {key: reader.manifest.get(key) for key in keys}
-
-
 def versions() -> dict[str, str]:
     """Versions of what takes part in a prediction."""
     return {
