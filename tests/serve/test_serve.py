@@ -126,7 +126,7 @@ def test_a_first_answer_needs_no_scikit_learn(made):
 
 
 def test_models_that_numpy_cannot_read_are_loaded_whole(made, tmp_path):
-    from hyperlabel.persistence._plain import read_plain
+    from hyperlabel.persistence.plain import read_plain
 
     for method, probabilities in (("mlknn", True), ("plst", False)):
         path = tmp_path / f"{method}.hyper"
@@ -143,11 +143,11 @@ def test_models_that_numpy_cannot_read_are_loaded_whole(made, tmp_path):
 
 
 def test_a_file_that_does_not_repeat_its_answers_is_not_trusted(made, monkeypatch):
-    from hyperlabel.persistence import _plain
+    from hyperlabel.persistence import plain
 
-    assert _plain.read_plain(str(made["model"])) is not None
-    monkeypatch.setattr(_plain, "_EDGE", 0.4)
-    assert _plain.read_plain(str(made["model"])) is None
+    assert plain.read_plain(str(made["model"])) is not None
+    monkeypatch.setattr(plain, "_EDGE", 0.4)
+    assert plain.read_plain(str(made["model"])) is None
 
 
 def test_words_behind_a_score_add_up(ask):

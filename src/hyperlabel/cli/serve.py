@@ -67,7 +67,7 @@ def _token(token_file: str | None, host: str) -> str | None:
 def open_project(path: str, *, learns: bool) -> Any:
     """Read what answers need of a model; the first text is scored on the way."""
     from hyperlabel.cli._model import read_columns
-    from hyperlabel.persistence._plain import read_plain
+    from hyperlabel.persistence.plain import read_plain
     from hyperlabel.serve import Project
 
     columns = read_columns(path)
@@ -147,7 +147,7 @@ class ServedModel:
         from hyperlabel.cli._model import aligned_labels, open_model, save_model, with_columns
         from hyperlabel.datasets import Dataset
         from hyperlabel.meta import update
-        from hyperlabel.persistence._plain import read_plain
+        from hyperlabel.persistence.plain import read_plain
 
         with locked(self.path, lambda: None):
             file = open_model(self.path)  # another process may have changed it meanwhile

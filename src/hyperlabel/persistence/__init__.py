@@ -4,7 +4,6 @@ The format is written down in docs/model-files.md. What needs scikit-learn is lo
 be looked into, and a text model served from it, without waiting for that.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from hyperlabel.persistence._container import describe
@@ -17,10 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["save", "load", "describe", "register", "export_onnx", "ModelFileError"]
 
-_HOME = {"save": "_files", "load": "_files", "export_onnx": "_onnx", "register": "_registry"}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"hyperlabel.persistence.{_HOME[name]}"), name)
+    if name in ("save", "load"):
+        from hyperlabel.persistence import _files
+
+        return getattr(_files, name)
+    if name in ("export_onnx", "register"):
+        from hyperlabel.persistence import _onnx, _registry
+
+        return getattr(_onnx if name == "export_onnx" else _registry, name)
     raise AttributeError(f"module 'hyperlabel.persistence' has no attribute {name!r}")
