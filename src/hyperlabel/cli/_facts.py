@@ -9,7 +9,10 @@ def column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
     """Say what a column holds: its kind, missing cells, distinct values and words of a cell."""
     from hyperlabel.cli._columns import kind_of
 
-    filled = [str(cell).strip() for cell in cells if cell is not None and str(cell).strip()]
+    written = [
+        "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip() for c in cells if c is not None
+    ]
+    filled = [text for text in written if text]
     words = sum(len(text.split()) for text in filled) / max(len(filled), 1)
     return {
         "column": name,

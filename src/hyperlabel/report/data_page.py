@@ -71,7 +71,9 @@ def _hero(data: Dataset, facts: dict[str, Any], counts: np.ndarray) -> Hero:
     bars = [
         Bar(names[j], str(int(counts[j])), counts[j] / most, 0.0, 0.0, names[j]) for j in order if counts[j]
     ]
-    text = f"{facts['rows']} rows, {facts['labels']} labels, {facts['features']} columns of numbers"
+    parts = [f"{facts['rows']} rows", f"{facts['labels']} labels"]
+    parts += [f"{facts['features']} columns of numbers"] if facts["features"] else []
+    text = ", ".join(parts + ["texts"] * (data.text is not None))
     note = "The most frequent labels, by rows."
     return Hero(f"{facts['cardinality']:.2f}", "labels per row", text, bars, note)
 

@@ -77,7 +77,8 @@ export class MapView {
     if (!this.waiting) this.waiting = requestAnimationFrame(() => { this.waiting = null; this.write(); });
   }
 
-  // Names where there is room, the largest labels first: none is written over another.
+  // Names where there is room, inside large circles and below small ones, the largest labels first: none is
+  // written over another.
   write() {
     const shown = this.svg.getBoundingClientRect();
     const scale = Math.max(this.box.w / (shown.width || 1000), this.box.h / (shown.height || 600)), size = FONT * scale;
@@ -88,12 +89,12 @@ export class MapView {
       const cx = x[j] * SPAN, cy = y[j] * SPAN;
       if (cx < this.box.x || cx > this.box.x + this.box.w || cy < this.box.y || cy > this.box.y + this.box.h) continue;
       const name = this.data.labels[j].length > 34 ? `${this.data.labels[j].slice(0, 33)}…` : this.data.labels[j];
-      const w = name.length * size * 0.56;
+      const w = name.length * size * 0.56, radius = r[j] * SPAN, middle = w < 2.6 * radius ? cy : cy + radius + size * 0.65;
       const left = Math.max(this.box.x + 2 * scale, Math.min(cx - w / 2, this.box.x + this.box.w - w - 2 * scale));
-      const spot = [left, cy - size * 0.6, left + w, cy + size * 0.6];
+      const spot = [left, middle - size * 0.6, left + w, middle + size * 0.6];
       if (taken.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3])) continue;
       taken.push(spot);
-      written.push(s("text", { x: left + w / 2, y: cy, "font-size": size, "stroke-width": 3 * scale }, name));
+      written.push(s("text", { x: left + w / 2, y: middle, "font-size": size, "stroke-width": 3 * scale }, name));
     }
     this.names.replaceChildren(...written);
     this.written = written.length;
