@@ -132,7 +132,7 @@ def test_a_name_that_a_figure_cuts_is_told_whole():
     from hyperlabel.report.page import draw
 
     long, other = "a <very> long & winding name of a label, " + "x" * 40, "short"
-    twin = long.replace("winding", "straight")  # looks the same once it is cut
+    twin = long.replace("name", "path")  # looks the same once it is cut
     shown = draw(LabelScoresDisplay([long, other, twin], [0.5, 0.7, 0.1], [3, 4, 5]).plot, "F1", key="f")
     titles = [html_text.unescape(t) for t in re.findall(r"<text[^>]*><title>(.*?)</title>", shown.svg)]
     assert titles == [f"{long}; {twin}"] * 2
