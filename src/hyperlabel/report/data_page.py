@@ -17,7 +17,6 @@ from hyperlabel.report.page import (
     Figures,
     Hero,
     Page,
-    Pair,
     Section,
     Table,
     count,
@@ -136,7 +135,9 @@ def _labels_section(data: Dataset, counts: np.ndarray) -> Section:
         for j in np.argsort(-counts, kind="stable")
     ]
     chart = draw(lambda ax: _sizes(ax, sizes), "How many labels rows carry.", key="sizes")
-    return Section("labels", "Labels", blocks=[Pair(chart, Table("Every label", rows))] if rows else [])
+    return Section(
+        "labels", "Labels", blocks=[Figures([chart], table=Table("Every label", rows))] if rows else []
+    )
 
 
 def _sizes(ax: Any, sizes: np.ndarray) -> None:

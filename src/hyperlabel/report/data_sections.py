@@ -6,7 +6,7 @@ from typing import Any
 
 from hyperlabel.experiments.comparison import Comparison, LabelScore
 from hyperlabel.report import curve_displays, label_displays
-from hyperlabel.report.page import Figures, Pair, Section, Table, Text, count, draw, number, words
+from hyperlabel.report.page import Figures, Section, Table, Text, count, draw, number, words
 from hyperlabel.report.summary import FAILING, join, known_title, recommended, splits_text, without_folders
 
 
@@ -31,7 +31,7 @@ def labels_section(c: Comparison) -> Section:
         title = known_title(method)
         chart = draw(display.plot, f"{data}: F1 of each label under {title}{part}.", key=f"labels-{n}")
         caption = f"{data}: every label under {title}, worst first"
-        section.blocks.append(Pair(chart, _labels_table(caption, labels), data=data))
+        section.blocks.append(Figures([chart], table=_labels_table(caption, labels), data=data))
     return section
 
 

@@ -45,22 +45,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures side by side where there is room."""
+    """Figures side by side, or one beside the table of its numbers, where there is room."""
 
     figures: Sequence[Figure]
     folded: str = ""
     data: str = ""
+    table: Table | None = None
     kind: str = "figures"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A figure and the table of its numbers, side by side where there is room."""
-
-    figure: Figure
-    table: Table
-    data: str = ""
-    kind: str = "pair"
 
 
 @dataclass(frozen=True)

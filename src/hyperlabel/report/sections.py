@@ -11,7 +11,7 @@ from hyperlabel.experiments.protocol import LOWER_IS_BETTER
 from hyperlabel.report import displays
 from hyperlabel.report.page import (
     Entry,
-    Pair,
+    Figures,
     Section,
     Table,
     Text,
@@ -110,7 +110,7 @@ def differences_section(c: Comparison) -> Section:
             f"{_left_out(c, data)}",
             key=f"difference-{n}",
         )
-        section.blocks.append(Pair(chart, found, data=data))
+        section.blocks.append(Figures([chart], table=found, data=data))
     return section
 
 
@@ -144,7 +144,9 @@ def across_section(c: Comparison) -> Section:
         | {d: number(c.mean(d, name), mark=c.best(d) == name) for d in c.datasets}
         for rank, name in sorted(zip(f.ranks.tolist(), a.methods, strict=True), key=lambda pair: pair[0])
     ]
-    section.blocks.append(Pair(chart, Table(f"Mean {c.scoring} on each data set, and average rank", rows)))
+    section.blocks.append(
+        Figures([chart], table=Table(f"Mean {c.scoring} on each data set, and average rank", rows))
+    )
     return section
 
 
@@ -179,5 +181,5 @@ def costs_section(c: Comparison) -> Section:
             f"better.{_left_out(c, data)}",
             key=f"cost-{n}",
         )
-        section.blocks.append(Pair(chart, Table(f"{data}: cost of each method", rows), data=data))
+        section.blocks.append(Figures([chart], table=Table(f"{data}: cost of each method", rows), data=data))
     return section
