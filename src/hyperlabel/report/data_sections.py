@@ -7,7 +7,14 @@ from typing import Any
 from hyperlabel.experiments.comparison import Comparison, LabelScore
 from hyperlabel.report import curve_displays, label_displays
 from hyperlabel.report.page import Figures, Section, Table, Text, count, draw, number, words
-from hyperlabel.report.summary import FAILING, join, known_title, recommended, splits_text, without_folders
+from hyperlabel.report.summary import (
+    FAILING,
+    join_titles,
+    recommended,
+    short_title,
+    splits_text,
+    without_folders,
+)
 
 
 def labels_section(c: Comparison) -> Section:
@@ -28,7 +35,7 @@ def labels_section(c: Comparison) -> Section:
         )
         half = display.most // 2
         part = f" (the {half} best and the {half} worst of {len(labels)})" if len(labels) > 2 * half else ""
-        title = known_title(method)
+        title = short_title(method)
         chart = draw(display.plot, f"{data}: F1 of each label under {title}{part}.", key=f"labels-{n}")
         caption = f"{data}: every label under {title}, worst first"
         section.blocks.append(Figures([chart], table=_labels_table(caption, labels), data=data))
@@ -145,12 +152,9 @@ def repeat_section(record: dict[str, Any], c: Comparison | None = None) -> Secti
     section.blocks.append(Text(without_folders(record["command"]) or "(not recorded)", kind="code"))
     if c is not None:
         spec = record["spec"]
-        tuned = [known_title(m["name"]) for m in spec["methods"] if m["grid"]]
-        how = (
-            f"Tuned by {spec['inner_cv']}-fold cross-validation inside each training part: {join(tuned, 12)}."
-            if tuned
-            else "No method was tuned."
-        )
+        tuned = [m["name"] for m in spec["methods"] if m["grid"]]
+        by = f"Tuned by {spec['inner_cv']}-fold cross-validation inside each training part"
+        how = f"{by}: {join_titles(tuned, 12)}." if tuned else "No method was tuned."
         section.texts.append(
             f"{splits_text(c)}, seed {spec['seed']}. {how} "
             "The run resumes where it stopped and skips what is finished."

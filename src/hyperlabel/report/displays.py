@@ -9,6 +9,7 @@ import numpy as np
 
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.metrics import statistics
+from hyperlabel.report.summary import short_title
 from hyperlabel.report.svg import MISSING
 
 
@@ -160,11 +161,11 @@ class DifferenceDisplay(Display):
         far = comparison.far_behind(dataset)
         rows = [v for v in comparison.versus_best(dataset) if v.method not in far]
         return cls(
-            [v.method for v in rows],
+            [short_title(v.method) for v in rows],
             [v.difference for v in rows],
             [v.low for v in rows],
             [v.high for v in rows],
-            best=comparison.best(dataset),
+            best=short_title(comparison.best(dataset)),
             scoring=comparison.scoring,
             rope=comparison.rope,
         ).plot(ax)
@@ -221,7 +222,7 @@ class CostDisplay(Display):
         costs = {m: comparison.cost(dataset, m) for m in comparison.ranking(dataset) if m not in far}
         known = {m: cost for m, cost in costs.items() if cost is not None}
         return cls(
-            list(known),
+            [short_title(method) for method in known],
             [comparison.mean(dataset, m) for m in known],
             [cost.fit_seconds for cost in known.values()],
             scoring=comparison.scoring,

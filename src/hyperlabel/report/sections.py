@@ -21,7 +21,7 @@ from hyperlabel.report.page import (
     number,
     words,
 )
-from hyperlabel.report.summary import join, known_title
+from hyperlabel.report.summary import join_titles, known_title, short_title
 
 _SHORT = {"label_ranking_average_precision": "LRAP"}
 
@@ -64,9 +64,9 @@ def _score(c: Comparison, data: str, method: str, metric: str, best: float | Non
 
 
 def _method(name: str) -> Entry:
-    """Name a method as people know it; the name to type stands in its title."""
+    """Name a method as people know it; all of its name and what to type stand in the title."""
     title = known_title(name)
-    return words(title, title="" if title == name else f"--methods {name}")
+    return words(short_title(name), title="" if title == name else f"{title}: --methods {name}")
 
 
 def differences_section(c: Comparison) -> Section:
@@ -88,8 +88,8 @@ def differences_section(c: Comparison) -> Section:
         rows = [
             {
                 "method": _method(v.method),
-                "behind by": number(v.difference, text=f"{v.difference:+.4f}"),
-                "95 % interval": number(v.low, text=f"{v.low:+.4f} … {v.high:+.4f}"),
+                "behind by": number(v.difference, text=f"{v.difference:+.3f}"),
+                "95 % interval": number(v.low, text=f"{v.low:+.3f} … {v.high:+.3f}"),
                 "p-value": number(v.p_value, text="< 0.001" if v.p_value < 0.001 else None),
                 "better": _percent(v.best_better),
                 "equal": _percent(v.equivalent),
@@ -101,7 +101,7 @@ def differences_section(c: Comparison) -> Section:
             note = f"{data}: fewer than two methods or splits to compare."
             section.blocks.append(Text(note, "note", data=data))
             continue
-        best = known_title(c.best(data))
+        best = short_title(c.best(data))
         found = Table(f"{data}: {c.scoring} of {best} against the others", rows, help=help)
         chart = draw(
             partial(displays.DifferenceDisplay.from_comparison, c, data),
@@ -135,7 +135,7 @@ def across_section(c: Comparison) -> Section:
         )
         section.blocks.append(Text(warning, "warning"))
     chart = draw(
-        displays.CriticalDifferenceDisplay(f.ranks, a.groups, a.methods).plot,
+        displays.CriticalDifferenceDisplay(f.ranks, a.groups, list(map(short_title, a.methods))).plot,
         "Critical-difference diagram: average ranks; a bar joins methods that no pairwise test tells apart.",
         key="ranks",
     )
@@ -152,7 +152,7 @@ def across_section(c: Comparison) -> Section:
 
 def _left_out(c: Comparison, data: str) -> str:
     far = c.far_behind(data)
-    return f" Left out, far behind: {join(far)}." if far else ""
+    return f" Left out, far behind: {join_titles(far)}." if far else ""
 
 
 def costs_section(c: Comparison) -> Section:
