@@ -118,7 +118,7 @@ CLASSIFIERS: list[Any] = [
     KernelDependencyEstimation(),
     KernelDependencyEstimation(label_kernel="linear", decoder="round", kernel="rbf"),
     MLkNN(),
-    but(ThresholdTuner(BinaryRelevance()), sign_of_score=TUNED_CUTS),
+    but(ThresholdTuner(), sign_of_score=TUNED_CUTS),
     but(
         ThresholdTuner(
             BinaryRelevance(LogisticRegression()), strategy="precision_at_least", precision=0.5, cv=2
@@ -126,7 +126,7 @@ CLASSIFIERS: list[Any] = [
         sign_of_score=TUNED_CUTS,
         row_order=DEALT_BY_ROW,
     ),
-    but(MultiLabelCalibrator(BinaryRelevance()), row_order=DEALT_BY_ROW, label_order=DEALT_BY_LABEL),
+    but(MultiLabelCalibrator(), row_order=DEALT_BY_ROW, label_order=DEALT_BY_LABEL),
     but(
         MultiLabelCalibrator(BinaryRelevance(), method="isotonic", cv=3),
         row_order=DEALT_BY_ROW,

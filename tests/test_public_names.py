@@ -33,6 +33,19 @@ def test_a_public_name_has_an_example_and_a_place_in_the_reference(home, name):
     assert f"   {name}\n" in page.read_text(encoding="utf-8")
 
 
+def test_every_public_method_says_what_it_does():
+    """An overriding method inherits the sentence of the method it overrides."""
+    silent = {
+        f"{thing.__name__}.{name}"
+        for home, public in NAMES
+        if isinstance(thing := getattr(home, public), type) and thing.__module__.startswith("hyperlabel")
+        for name, value in vars(thing).items()
+        if not name.startswith("_") and inspect.isroutine(value)
+        if not any(getattr(vars(kind).get(name), "__doc__", None) for kind in thing.__mro__)
+    }
+    assert silent == set()
+
+
 def test_import_stays_light():
     code = (
         "import sys, hyperlabel; "

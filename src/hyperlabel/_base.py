@@ -11,6 +11,7 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ SCORE_BLOCK_BYTES = 64 * 2**20
 EPS = float(np.finfo(np.float64).eps)
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the library's classifiers; see the module docstring for the contract."""
 
     classes_: np.ndarray
@@ -55,11 +56,27 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.label_names_ = layout.label_names
         self._constant = constant_labels(counts, n_rows)
 
+    @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of validated rows, n×k; positive means predicted."""
-        raise AttributeError(f"{type(self).__name__} defines no scores.")
 
     # -- for users ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn to predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; sparse ones are not densified.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Label indicator, label sets, or classes.
+
+        Returns
+        -------
+        self : object
+        """
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each label.
@@ -188,24 +205,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
 
 class KnownScores(ClassifierMixin, BaseEstimator):
-    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-    layout : TargetLayout
-        How y looked; predictions have that form.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.metrics import get_scorer
-    >>> from hyperlabel._validation import check_targets
-    >>> y = np.array([[1, 0], [1, 1]])
-    >>> model = KnownScores(np.array([[2.0, -1.0], [1.0, -1.0]]), check_targets(y)[1])
-    >>> get_scorer("accuracy")(model, None, y)
-    0.5
-    """
+    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them."""
 
     def __init__(self, scores: np.ndarray, layout: TargetLayout) -> None:
         self.scores = scores
@@ -226,14 +226,6 @@ def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np
 
     `decision_function`, or `predict_proba` where there is none. A label or class that the estimator has
     not seen ranks last. Without `layout`, y was an indicator and its columns are taken as they come.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.dummy import DummyClassifier
-    >>> X, y = np.zeros((2, 1)), np.array([[1, 0], [0, 0]])
-    >>> score_rows(DummyClassifier(strategy="prior").fit(X, y), X[:1]).round(3) + 0.0
-    array([[0.5, 0. ]])
     """
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
@@ -306,7 +298,7 @@ def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.nd
     return np.asarray(weights @ Y), float(weights.sum())
 
 
-def constant_labels(counts: np.ndarray, n_rows: float) -> np.ndarray:
+def constant_labels(counts: np.ndarray, n_rows: Any) -> np.ndarray:
     """Mark labels without positives (-1) and labels that are always on (+1)."""
     counts = np.asarray(counts).ravel()
     slack = 1e-12 * n_rows  # weighted counts are sums of floats

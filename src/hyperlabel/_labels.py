@@ -39,16 +39,7 @@ class NamedColumns:
 
 
 def plain_targets(y: Any) -> Any:
-    """Return y as `NamedColumns` where it names its labels; other forms as they are.
-
-    Examples
-    --------
-    >>> named = plain_targets([["red", "round"], set(), ("red",)])
-    >>> named.columns, named.values.toarray().tolist()
-    (['red', 'round'], [[1, 1], [0, 0], [1, 0]])
-    >>> plain_targets([[1, 0], [0, 1]])
-    [[1, 0], [0, 1]]
-    """
+    """Return y as `NamedColumns` where it names its labels; other forms as they are."""
     if y is None or sparse.issparse(y) or isinstance(y, NamedColumns):
         return y
     sets = label_sets(y)

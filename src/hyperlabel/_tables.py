@@ -11,17 +11,7 @@ _MOST_ROWS = 60  # shown
 
 
 class Table(list[Any]):
-    """A list of rows (dicts, or objects with ``as_row()``) that shows itself as a table.
-
-    Examples
-    --------
-    >>> Table([{"label": "red", "f1": 0.5}, {"label": "blue", "f1": 1.0, "note": "rare"}])
-    label     f1  note
-    red    0.500
-    blue   1.000  rare
-    >>> Table([{"f1": 0.5}])[0]["f1"]
-    0.5
-    """
+    """A list of rows (dicts, or objects with ``as_row()``) that shows itself as a table."""
 
     def __repr__(self) -> str:
         head, body = _cells(self)
@@ -43,14 +33,7 @@ class Table(list[Any]):
 
 
 class Results(dict[str, Any]):
-    """scikit-learn's ``cv_results_``: a dict of columns, which a notebook shows as a table.
-
-    Examples
-    --------
-    >>> found = Results(params=[{"alpha": 1.0}], mean_test_score=[0.5])
-    >>> "<td>0.500</td>" in found._repr_html_()
-    True
-    """
+    """scikit-learn's ``cv_results_``: a dict of columns, which a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
         names = list(self)

@@ -9,12 +9,6 @@ def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return indices and scores of the k largest entries of each row, best first.
 
     Ties go to the lowest column index, at the cut as well as inside the list.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> top_k(np.array([[0.5, 2.0, 2.0, 1.0]]), 2)[0]
-    array([[1, 2]])
     """
     n, n_columns = scores.shape
     if not 1 <= k <= n_columns:

@@ -34,18 +34,8 @@ SMALLEST, LARGEST = 1e-100, 1e100  # of the largest feature: its square stays fa
 class TargetLayout:
     """How the user's y looked: what `predict` needs to answer in the same form.
 
-    Parameters
-    ----------
-    kind : {"multilabel", "binary", "multiclass"}
-        2-D indicator, or 1-D y with two or another number of classes.
-    classes : ndarray
-        ``arange(k)`` for an indicator, the sorted distinct values of a 1-D y.
-    label_names : ndarray of str
-        Column names of a DataFrame, otherwise made up from ``classes``.
-    dtype : dtype
-        The dtype of y, given back by `predict`.
-    is_sparse : bool
-        Whether y was sparse.
+    `classes` are ``arange(k)`` for an indicator, the sorted distinct values of a 1-D y; `label_names` the
+    column names of a frame, otherwise made up from them.
     """
 
     kind: Literal["multilabel", "binary", "multiclass"]
@@ -109,14 +99,6 @@ def canonical_rows(A: Any) -> sparse.csr_array:
     """CSR with sorted indices, every entry stored once, no zeros, 32-bit indices where they fit.
 
     The compiled loops rely on it. Nothing is copied that is so already; the user's matrix stays as it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> twice = sparse.csr_array((np.array([1.0, 0.0, 2.0]), np.array([1, 0, 1]), np.array([0, 3])))
-    >>> rows = canonical_rows(twice)
-    >>> rows.indices, rows.data, twice.nnz
-    (array([1], dtype=int32), array([3.]), 3)
     """
     A = sparse.csr_array(A)
     parts = (A.data, A.indices, A.indptr)

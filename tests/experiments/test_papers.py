@@ -172,9 +172,9 @@ def test_spectral_forms_agree_and_regularisation_helps(load_real):
     """One partition of scene at few λ: the numbers of METHODS §5 within the spread of one partition."""
     from hyperlabel.experiments.papers import kdd08
 
-    data = kdd08._prepare(load_real("scene"))
+    data = kdd08.prepare(load_real("scene"))
     values = {
-        (v.series, v.metric, v.x): v.value for v in kdd08._spectral(data, 900, 0, (100.0,), True, 0).values
+        (v.series, v.metric, v.x): v.value for v in kdd08._spectral(data, 0, 900, (100.0,), True, 0).values
     }
     for expansion in ("c", "*", "z", "cca"):
         assert values[f"HG_{expansion}", "roc_auc", 0.0] == pytest.approx(0.861, abs=0.03)
@@ -288,7 +288,7 @@ def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
     from sklearn.datasets import make_multilabel_classification
 
     import hyperlabel as hl
-    from hyperlabel.experiments.papers.kdd08 import distance_bound
+    from hyperlabel.experiments.papers.kdd08_forms import distance_bound
 
     X, Y = make_multilabel_classification(200, 15, n_classes=5, random_state=0)
     forms = [

@@ -76,7 +76,7 @@ def test_a_tuner_uses_the_grouped_scores_of_whoever_brings_them(data, model):
     tuned = ThresholdTuner(model).fit(X, Y, groups=groups)
     np.testing.assert_allclose(tuned.estimator_.oof_scores_, alone.oof_scores_, atol=1e-12)
     leaking = ThresholdTuner(model).fit(X, Y)
-    assert leaking.tuned_score_ > tuned.tuned_score_ + 0.05
+    assert leaking.cv_score_ > tuned.cv_score_ + 0.05
 
 
 class SeesGroups(ClassifierMixin, BaseEstimator):

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
@@ -27,7 +28,7 @@ from hyperlabel import (
 from hyperlabel.decision import LabelSetSize, global_cut, per_label_cuts, promise_precision
 from hyperlabel.meta.threshold import PROMISES, STRATEGIES
 from hyperlabel.meta.wrapping import held_out_rows
-from hyperlabel.model_selection import TimeOrderedSplit, out_of_fold_scores
+from hyperlabel.model_selection import IterativeStratifiedKFold, TimeOrderedSplit, out_of_fold_scores
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,10 @@ def test_every_strategy_keeps_the_scores_and_gives_label_sets(data, strategy):
     np.testing.assert_array_equal(tuned.predict_topk(X_new, 2)[0], plain.predict_topk(X_new, 2)[0])
     found = tuned.predict(X_new)
     assert sparse.issparse(found)
+    assert hasattr(tuned, "cv_score_") == (strategy not in PROMISES)
     if strategy not in PROMISES:
+        held_out = metrics.f1_score(Y_new, found, average="macro")
+        assert abs(tuned.cv_score_ - held_out) < 3 * tuned.cv_score_std_
         before = metrics.f1_score(Y_new, plain.predict(X_new), average="micro")
         assert metrics.f1_score(Y_new, found, average="micro") > before - 0.03
     if hasattr(tuned, "thresholds_"):
@@ -59,11 +63,64 @@ def test_free_scores_are_taken_and_equal_a_cross_validation(data):
     free = ThresholdTuner(BinaryRelevance(), cv=KFold(4)).fit(X, Y)
     slow = per_label_cuts(out_of_fold_scores(BinaryRelevance(), X, Y, cv=KFold(4)), sparse.csr_array(Y * 1.0))
     np.testing.assert_allclose(free.thresholds_, slow.cuts, rtol=1e-6)
-    assert free.tuned_score_ == pytest.approx(slow.value)
     assert not hasattr(free.estimator_, "oof_scores_")  # asked for by the tuner: not kept
     own = ThresholdTuner(BinaryRelevance(cv=KFold(4))).fit(X, Y)
     np.testing.assert_allclose(own.thresholds_, slow.cuts, rtol=1e-6)
     assert own.estimator_.oof_scores_.shape == Y.shape  # asked for by the user: kept
+
+
+def test_without_an_estimator_the_shared_ridge_is_wrapped(data):
+    X, Y, X_new, _ = data
+    bare, named = ThresholdTuner().fit(X, Y), ThresholdTuner(BinaryRelevance()).fit(X, Y)
+    assert bare.get_params()["estimator"] is None
+    np.testing.assert_array_equal(bare.predict(X_new), named.predict(X_new))
+    np.testing.assert_array_equal(
+        MultiLabelCalibrator().fit(X, Y).predict_proba(X_new),
+        MultiLabelCalibrator(BinaryRelevance()).fit(X, Y).predict_proba(X_new),
+    )
+    with pytest.raises(NotFittedError, match="BinaryRelevance instance is not fitted yet"):
+        ThresholdTuner(cv="prefit").fit(X, Y)
+
+
+@pytest.mark.parametrize(("strategy", "scoring"), [("per_label", "f1_macro"), ("global", "hamming_loss")])
+def test_the_score_is_that_of_cuts_from_the_other_folds(data, strategy, scoring):
+    X, Y, _, _ = data
+    tuned = ThresholdTuner(strategy=strategy, scoring=scoring).fit(X, Y)
+    scores, truth = out_of_fold_scores(BinaryRelevance(), X, Y), sparse.csr_array(Y * 1.0)
+    rule = per_label_cuts if strategy == "per_label" else global_cut
+    sets, by_fold = np.zeros(Y.shape, dtype=int), []
+
+    def value(rows):
+        if scoring == "hamming_loss":
+            return -metrics.hamming_loss(Y[rows], sets[rows])
+        return metrics.f1_score(Y[rows], sets[rows], average="macro")
+
+    for train, test in IterativeStratifiedKFold(5).split(X, Y):
+        sets[test] = scores[test] > rule(scores[train], truth[train], scoring=scoring).cuts
+        by_fold.append(value(test))
+    assert tuned.cv_score_ == pytest.approx(value(slice(None)))
+    assert tuned.cv_score_std_ == pytest.approx(np.std(by_fold, ddof=1))
+
+
+def test_the_score_of_rare_labels_without_signal_is_honest():
+    """Cuts fitted to noise look far better on the scores they were fitted on than on new rows."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(1200, 5)), (rng.random((1200, 40)) < 0.02).astype(int)
+    tuned = ThresholdTuner(shrinkage=0.0).fit(X[:600], Y[:600])
+    held_out = metrics.f1_score(Y[600:], tuned.predict(X[600:]))
+    scores = out_of_fold_scores(BinaryRelevance(), X[:600], Y[:600])
+    chosen_on = metrics.f1_score(Y[:600], (scores > tuned.thresholds_).astype(int))
+    assert chosen_on > 1.3 * held_out
+    assert abs(tuned.cv_score_ - held_out) < 2 * tuned.cv_score_std_
+
+
+def test_the_score_keeps_groups_together_and_needs_two(data):
+    X, Y, _, _ = data
+    pairs = ThresholdTuner(BinaryRelevance(), cv="prefit")
+    pairs.set_params(estimator=BinaryRelevance().fit(X, Y))
+    few = pairs.fit(X, Y, groups=np.arange(200) % 2)
+    assert 0 < few.cv_score_ < 1
+    assert np.isnan(pairs.fit(X, Y, groups=np.zeros(200)).cv_score_)
 
 
 def test_other_scores_come_from_cross_validation(data):

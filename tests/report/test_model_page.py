@@ -48,7 +48,7 @@ def test_the_same_rows_give_the_same_page(made, tmp_path):
 
 
 def test_out_of_fold_scores_are_those_the_cuts_were_tuned_on(made):
-    """The counts at the model's cut give the score the fit printed."""
+    """The counts at the model's cut give the score the fit printed: labels this clear are cut alike."""
     from hyperlabel import load
 
     found, raw = content(made["html"])
@@ -63,7 +63,7 @@ def test_out_of_fold_scores_are_those_the_cuts_were_tuned_on(made):
         carried, lacking = arrays["withLabel"][first:last], arrays["without"][first:last]
         hits, claimed = carried[t + 1 :].sum(), carried[t + 1 :].sum() + lacking[t + 1 :].sum()
         f1.append(2 * hits / (claimed + carried.sum()))
-    assert np.mean(f1) == pytest.approx(load(made["model"])[-1].tuned_score_, abs=1e-9)
+    assert np.mean(f1) == pytest.approx(load(made["model"])[-1].cv_score_, abs=1e-9)
     assert found["worth"]["crossFitted"]
 
 

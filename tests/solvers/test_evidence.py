@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.linalg import helmert
 from scipy.stats import multivariate_normal, norm
 
-from hyperlabel.solvers.evidence import alpha_grid, krylov_alpha, spread_of_targets
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.evidence import alpha_grid, krylov_alpha, spread
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_auto, solve_ridge
 from hyperlabel.solvers.shared_cut import shared_cut
 
@@ -96,15 +96,15 @@ def test_an_exact_fit_takes_the_smallest_lambda_of_the_grid(solver):
 def test_sums_added_up_differently_choose_the_same_number():
     X, Y = rows(300, 20)
     X += 1e4
-    whole = RidgePath(Moments.from_rows(X, Y)).choose(spread_of_targets(Y, None), 299.0)
+    whole = RidgePath(RowSums.from_rows(X, Y)).choose(spread(Y, None), 299.0)
     rng = np.random.default_rng(2)
     for _ in range(5):
         order = rng.permutation(300)
-        parts = [Moments.from_rows(X[part], Y[part]) for part in np.array_split(order, 7)]
+        parts = [RowSums.from_rows(X[part], Y[part]) for part in np.array_split(order, 7)]
         total = parts[0]
         for part in parts[1:]:
             total = total + part
-        assert RidgePath(total).choose(spread_of_targets(Y, None), 299.0) == whole
+        assert RidgePath(total).choose(spread(Y, None), 299.0) == whole
 
 
 def test_random_columns_choose_as_the_whole_spectrum_does_for_many_sparse_labels():
@@ -114,7 +114,7 @@ def test_random_columns_choose_as_the_whole_spectrum_does_for_many_sparse_labels
     scores = X @ W
     Y = sparse.csr_array((scores > np.quantile(scores, 0.95, axis=0)).astype(float))
     path = SamplePath.from_rows(X, Y)
-    exact = path.choose(spread_of_targets(Y, None), 399.0)
+    exact = path.choose(spread(Y, None), 399.0)
     assert abs(np.log10(krylov_alpha(X, Y) / exact)) <= 0.2500001  # at most the next grid point
 
 

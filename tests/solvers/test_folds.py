@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit
 
 from hyperlabel.solvers.folds import FoldMoments
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_training_moments_equal_direct_sums(splitter, container, memory_limit):
     folds = FoldMoments(container(X), F, trains, sample_weight=w, with_ff=True, memory_limit=memory_limit)
     for fold, train in enumerate(trains):
         got = folds.training(fold).centered()
-        want = Moments.from_rows(X[train], F[train], sample_weight=w[train], with_ff=True).centered()
+        want = RowSums.from_rows(X[train], F[train], sample_weight=w[train], with_ff=True).centered()
         for name in ("weight", "x_mean", "f_mean", "xx", "xf", "ff"):
             assert_allclose(getattr(got, name), getattr(want, name), atol=1e-10, err_msg=name)
     assert folds.total.n == 90

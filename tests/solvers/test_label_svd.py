@@ -7,7 +7,7 @@ from scipy import linalg, sparse
 
 from hyperlabel.solvers import label_svd
 from hyperlabel.solvers.label_svd import predictable_directions, principal_directions
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 
 def _labels(seed=0, n=120, K=40):
@@ -60,7 +60,7 @@ def test_too_many_directions_for_the_iterative_route_are_refused(monkeypatch):
 def test_predictable_directions_equal_the_textbook(d):
     Y = _labels(3, n=150, K=12)
     X = np.random.default_rng(0).normal(size=(150, d)) @ np.diag(np.linspace(0.1, 3, d))
-    found = predictable_directions(Moments.from_rows(X, Y).centered(), 0.7, 3)
+    found = predictable_directions(RowSums.from_rows(X, Y).centered(), 0.7, 3)
     Xc, Yc = X - X.mean(axis=0), Y.toarray() - Y.toarray().mean(axis=0)
     A = Yc.T @ Xc @ np.linalg.solve(Xc.T @ Xc + 0.7 * np.eye(d), Xc.T @ Yc)
     values, vectors = np.linalg.eigh(A)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from hyperlabel import PLST, BinaryRelevance
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 NAMES = ["a", "b", "c"]
 
@@ -20,8 +20,8 @@ def wide(n=30, d=80, seed=0):
 
 
 def why(X, Y, X_out, Y_out):
-    before = Moments.from_rows(X, Y)
-    return contradiction(before - Moments.from_rows(X_out, Y_out), before, NAMES, zero_one=True)
+    before = RowSums.from_rows(X, Y)
+    return contradiction(before - RowSums.from_rows(X_out, Y_out), before, NAMES, zero_one=True)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
@@ -46,10 +46,10 @@ def test_rows_that_were_summed_can_be_taken_out(kind, scale):
 
 def test_taking_out_row_by_row_is_never_refused():
     X, Y = wide()
-    left = Moments.from_rows(X, Y)
+    left = RowSums.from_rows(X, Y)
     for i in range(25):
         before = left.copy()
-        left.subtract(Moments.from_rows(X[[i]], Y[[i]]))
+        left.subtract(RowSums.from_rows(X[[i]], Y[[i]]))
         assert contradiction(left, before, NAMES, zero_one=True) is None
 
 

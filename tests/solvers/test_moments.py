@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath
 
 
@@ -31,7 +31,7 @@ def _assert_same(a, b, rtol=1e-9):
 def test_centred_sums_equal_the_textbook(seed, offset, weighted):
     X, F, w = _rows(seed, offset=offset)
     w = w if weighted else np.ones(len(X))
-    got = Moments.from_rows(X, F, sample_weight=w if weighted else None, with_ff=True).centered()
+    got = RowSums.from_rows(X, F, sample_weight=w if weighted else None, with_ff=True).centered()
     x_mean, f_mean = np.average(X, axis=0, weights=w), np.average(F, axis=0, weights=w)
     Xc, Fc = X - x_mean, F - f_mean
     assert_allclose(got.x_mean, x_mean, rtol=1e-12)
@@ -45,8 +45,8 @@ def test_centred_sums_equal_the_textbook(seed, offset, weighted):
 def test_any_chunking_gives_the_same_sums(seed, cuts):
     X, F, _ = _rows(seed, offset=100.0)
     parts = np.split(np.arange(len(X)), sorted(cuts))
-    whole = Moments.from_rows(X, F, with_ff=True)
-    separate = [Moments.from_rows(X[p], F[p], with_ff=True) for p in parts]  # each with its own shift
+    whole = RowSums.from_rows(X, F, with_ff=True)
+    separate = [RowSums.from_rows(X[p], F[p], with_ff=True) for p in parts]  # each with its own shift
     total = separate[0]
     for part in separate[1:]:
         total = total + part
@@ -57,35 +57,35 @@ def test_sparse_rows_give_the_dense_sums_and_stay_sparse():
     X, F, w = _rows(3)
     for weights in (None, w):
         A, B = sparse.csr_array(X), sparse.csr_array(F)
-        sums = Moments.from_rows(A, B, sample_weight=weights, with_ff=True)
-        _assert_same(sums, Moments.from_rows(X, F, sample_weight=weights, with_ff=True))
+        sums = RowSums.from_rows(A, B, sample_weight=weights, with_ff=True)
+        _assert_same(sums, RowSums.from_rows(X, F, sample_weight=weights, with_ff=True))
     with pytest.raises(ValueError, match="densifying"):
-        Moments.from_rows(sparse.csr_array(X), F, shift=np.ones(5))
+        RowSums.from_rows(sparse.csr_array(X), F, shift=np.ones(5))
 
 
 def test_float32_rows_are_summed_in_double():
     X, F, _ = _rows(4, n=2000, offset=50.0)
     single = X.astype(np.float32)
-    _assert_same(Moments.from_rows(single, F), Moments.from_rows(single.astype(np.float64), F), rtol=1e-12)
+    _assert_same(RowSums.from_rows(single, F), RowSums.from_rows(single.astype(np.float64), F), rtol=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_float32_products_keep_five_digits_and_say_so(weighted):
     X, F, w = _rows(4, n=20_000, offset=50.0)
     single, w = X.astype(np.float32), w if weighted else None
-    fast = Moments.from_rows(single, F, sample_weight=w, single=True)
-    _assert_same(fast, Moments.from_rows(single.astype(np.float64), F, sample_weight=w), rtol=3e-6)
-    assert fast.digits_kept() < 5.6 < Moments.from_rows(single, F).digits_kept()
-    assert (Moments.from_rows(X, F) + fast).digits == fast.digits
-    assert Moments.from_rows(X, F, single=True).digits > 15  # float64 rows are never rounded
+    fast = RowSums.from_rows(single, F, sample_weight=w, single=True)
+    _assert_same(fast, RowSums.from_rows(single.astype(np.float64), F, sample_weight=w), rtol=3e-6)
+    assert fast.digits_kept() < 5.6 < RowSums.from_rows(single, F).digits_kept()
+    assert (RowSums.from_rows(X, F) + fast).digits == fast.digits
+    assert RowSums.from_rows(X, F, single=True).digits > 15  # float64 rows are never rounded
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 def test_subtracting_a_fold_equals_never_having_seen_it(offset):
     X, F, _ = _rows(5, n=400, offset=offset)
     out, kept = slice(0, 80), slice(80, 400)
-    left = Moments.from_rows(X, F) - Moments.from_rows(X[out], F[out])
-    _assert_same(left, Moments.from_rows(X[kept], F[kept]), rtol=1e-12)
+    left = RowSums.from_rows(X, F) - RowSums.from_rows(X[out], F[out])
+    _assert_same(left, RowSums.from_rows(X[kept], F[kept]), rtol=1e-12)
     assert left.n == 320
     assert left.digits_kept() > 14
 
@@ -94,8 +94,8 @@ def test_digits_kept_tells_when_too_much_was_subtracted():
     rng = np.random.default_rng(6)
     small, large = rng.normal(size=(50, 3)), 1e5 * rng.normal(size=(50, 3))
     F = np.ones((50, 1))
-    left = (Moments.from_rows(small, F) + Moments.from_rows(large, F)) - Moments.from_rows(large, F)
-    truth = Moments.from_rows(small, F).centered().xx
+    left = (RowSums.from_rows(small, F) + RowSums.from_rows(large, F)) - RowSums.from_rows(large, F)
+    truth = RowSums.from_rows(small, F).centered().xx
     lost = np.abs(left.centered().xx - truth).max() / np.abs(truth).max()
     assert 3 < left.digits_kept() < 7  # ten of the digits went with the large rows …
     assert lost < 10 ** -(left.digits_kept() - 1)  # … and the estimate is honest
@@ -104,9 +104,9 @@ def test_digits_kept_tells_when_too_much_was_subtracted():
 def test_moments_that_do_not_fit_are_refused():
     X, F, _ = _rows(7)
     with pytest.raises(ValueError, match="do not fit together"):
-        Moments.from_rows(X, F) + Moments.from_rows(X, F[:, :2])
+        RowSums.from_rows(X, F) + RowSums.from_rows(X, F[:, :2])
     with pytest.raises(ValueError, match="rows out of"):
-        Moments.from_rows(X[:5], F[:5]) - Moments.from_rows(X, F)
+        RowSums.from_rows(X[:5], F[:5]) - RowSums.from_rows(X, F)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])
@@ -114,7 +114,7 @@ def test_moments_that_do_not_fit_are_refused():
 def test_ridge_path_equals_scikit_learn(alpha, weighted):
     X, F, w = _rows(8, n=200, offset=20.0)
     w = w if weighted else None
-    moments = Moments.from_rows(X, F, sample_weight=w)
+    moments = RowSums.from_rows(X, F, sample_weight=w)
     twin = Ridge(alpha=alpha, solver="svd").fit(X, F, sample_weight=w)
     for announced in ((), (alpha,)):  # eigenvectors, Cholesky
         result = RidgePath(moments, alphas=announced).solve(alpha)
@@ -126,7 +126,7 @@ def test_ridge_path_equals_scikit_learn(alpha, weighted):
 def test_lambda_zero_is_the_pseudo_inverse():
     X, F, _ = _rows(9)
     X = np.hstack([X, X[:, :2]])  # rank-deficient
-    result = RidgePath(Moments.from_rows(X, F)).solve(0.0)
+    result = RidgePath(RowSums.from_rows(X, F)).solve(0.0)
     Xc, Fc = X - X.mean(axis=0), F - F.mean(axis=0)
     assert_allclose(result.coef, np.linalg.pinv(Xc) @ Fc, atol=1e-9)
     assert result.residual < 1e-10

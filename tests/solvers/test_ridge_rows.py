@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from hyperlabel import CPLST, OPLS, PLST, BinaryRelevance, HypergraphSpectral
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_ridge
 
 SCALES = np.logspace(0, -8.6, 12)  # condition number 4e8
@@ -95,10 +95,10 @@ def test_classifiers_do_not_change_when_columns_are_scaled(model):
 def test_sums_name_the_condition_number():
     _, X, Y = problem()
     with pytest.raises(ValueError, match=r"condition number of the rows is about \de\+0\d"):
-        RidgePath(Moments.from_rows(X, Y), alphas=(0.0,)).solve(0.0)
+        RidgePath(RowSums.from_rows(X, Y), alphas=(0.0,)).solve(0.0)
     with pytest.raises(ValueError, match="condition number"):
         SamplePath.from_rows(X, Y, alphas=(0.0,)).solve(0.0)
     for model in (BinaryRelevance(alpha=0.0), OPLS(2, alpha=0.0), CPLST(2, alpha=0.0)):
         with pytest.raises(ValueError, match="condition number"):
             model.partial_fit(X, Y)
-    assert RidgePath(Moments.from_rows(X, Y)).solve(1e-9).residual < 1e-6
+    assert RidgePath(RowSums.from_rows(X, Y)).solve(1e-9).residual < 1e-6

@@ -293,14 +293,15 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
     from hyperlabel.meta.updating import can_be_updated
 
     last = model[-1]
-    tuned = getattr(last, "tuned_score_", None)
+    score, spread = (getattr(last, name, None) for name in ("cv_score_", "cv_score_std_"))
     found = {
         "model": output,
         "method": columns.method,
         "rows": columns.rows,
         "labels": len(columns.label_names),
         "features": int(getattr(last, "n_features_in_", 0)),
-        "score": None if tuned is None else float(tuned),
+        "score": score,
+        "score_std": spread,
         "scoring": getattr(last, "scoring", None),
         "summary": getattr(last, "summary_", None),
         "can_be_updated": can_be_updated(model),
@@ -312,11 +313,10 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
         return
     if found["summary"]:
         click.echo(found["summary"])
-    if tuned is not None:
+    if score is not None:
         click.echo(
-            f"{found['scoring']} {abs(tuned):.3f} out of fold, where the cuts were tuned: new rows will "
-            f"score lower, much lower if most labels are rare. Judge by hyperlabel evaluate {output} "
-            "HELD-OUT."
+            f"{found['scoring']} {abs(score):.3f} ± {spread:.3f} by cross-fitting: on rows that neither the "
+            "model nor the cuts had seen."
         )
     if promise := summary(last):
         click.echo(promise)

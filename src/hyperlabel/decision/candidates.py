@@ -26,7 +26,6 @@ from scipy import sparse
 
 from hyperlabel.solvers.arrays import row_blocks
 
-# Columns are sorted in blocks of about this many entries.
 SORTED_BYTES = 32  # of a score while its column is sorted: value, order, tail, count
 
 
@@ -49,15 +48,9 @@ class Candidates:
     grid_found: np.ndarray
 
     def best(self, value: np.ndarray, *, none: float) -> tuple[np.ndarray, np.ndarray]:
-        """Pick the candidate of greatest value of each label.
+        """Return the place and the cut of the candidate of greatest value of each label.
 
-        Of equals the highest; none of them (cut `above`) where `none` is worth as much.
-
-        Returns
-        -------
-        index : ndarray of shape (n_labels,)
-            Into the candidates, -1 for none.
-        cut : ndarray of shape (n_labels,)
+        Of equals the highest; none of them (-1, cut `above`) where `none` is worth as much.
         """
         index = np.full(len(self.positives), -1)
         if len(value) == 0:
@@ -82,29 +75,7 @@ def find_candidates(
 ) -> Candidates:
     """Collect the candidates of every label.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-        Finite scores.
-    Y : csr_array of shape (n, k)
-        True labels as ones.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
-    n_grid : int, default=0
-        Number of shared cuts to count as well: quantiles of the positive scores of all labels.
-
-    Returns
-    -------
-    candidates : Candidates
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from hyperlabel.decision.candidates import find_candidates
-    >>> c = find_candidates(np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[1.0], [0.0], [1.0]]))
-    >>> c.right, c.found
-    (array([1., 2.]), array([1., 3.]))
+    `n_grid` shared cuts are counted as well: quantiles of the positive scores of all labels.
     """
     n, k = scores.shape
     columns = Y.tocsc()
@@ -169,13 +140,8 @@ def sort_columns(
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Sort each column upwards (given back as rows).
 
-    Returns
-    -------
-    ranked : ndarray of shape (k, n)
-    tail : ndarray of shape (k, n) or None
-        Weight from each position to the end; None without weights (then it is a count).
-    spread : ndarray of shape (k,)
-        Mean distance of neighbours, 1 where all scores are equal.
+    With it come the weight from each position to the end (None without weights: it is a count), and the mean
+    distance of neighbours, 1 where all scores are equal.
     """
     ranked, tail = np.ascontiguousarray(scores.T), None
     if sample_weight is None:

@@ -40,24 +40,12 @@ LEAST = {"sigmoid": 0, "beta": 50, "isotonic": 200}  # positives a curve needs t
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Fitted curves of all labels.
-
-    Parameters
-    ----------
-    sigmoid : Sigmoid
-        Of every label.
-    kind : ndarray of str of shape (n_labels,)
-        ``"sigmoid"``, ``"beta"`` or ``"isotonic"``.
-    weights : ndarray of shape (n_labels, 3)
-        Of the beta curves.
-    steps : Isotonic
-        Of the step curves, on logits; labels with another curve have none.
-    """
+    """Fitted curves of all labels."""
 
     sigmoid: Sigmoid
-    kind: np.ndarray
-    weights: np.ndarray
-    steps: Isotonic
+    kind: np.ndarray  # "sigmoid", "beta" or "isotonic"
+    weights: np.ndarray  # of the beta curves, k×3
+    steps: Isotonic  # on logits; labels with another curve have none
 
     @classmethod
     def fit(

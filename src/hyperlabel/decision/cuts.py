@@ -141,14 +141,10 @@ def global_cut(
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
-        Finite scores.
-    Y : csr_array of shape (n, k)
-        True labels.
+    scores, Y, sample_weight
+        As in :func:`per_label_cuts`.
     scoring : {"f1_micro", "f1_macro", "f1_samples", "hamming_loss"}, default="f1_micro"
         What the cut maximises.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -183,12 +179,8 @@ def proportional_cuts(
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
-        Finite scores.
-    Y : csr_array of shape (n, k)
-        True labels.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
+    scores, Y, sample_weight
+        As in :func:`per_label_cuts`.
 
     Returns
     -------
@@ -230,16 +222,10 @@ def best_k(
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
-        Finite scores.
-    Y : csr_array of shape (n, k)
-        True labels.
-    scoring : {"f1_micro", "f1_macro", "f1_samples", "hamming_loss"}, default="f1_micro"
-        What is maximised.
+    scores, Y, scoring, sample_weight
+        As in :func:`global_cut`.
     max_k : int, default=None
         The most that is tried; None: the largest label set in Y.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------

@@ -1,13 +1,9 @@
 """Label-set size: a threshold h(x) learned from the rows themselves (CVPR'09 §3.4).
 
-A ranker orders labels; how many of them a row carries is a question of its own. For a training
-row the threshold half way between its worst relevant and its best irrelevant label::
-
-    h(xᵢ) = ½ (min_{j∈yᵢ} f_j(xᵢ) + max_{j∉yᵢ} f_j(xᵢ))
-
-would give the right set; it is regressed on x by a linear support vector machine. A label is
-predicted where f_j(x) > h(x), strictly. Rows without labels ask for h = max f + ½ and rows with
-all labels for h = min f − ½: the margin of 1 that a ranker asks for, with one side missing.
+A ranker orders labels; how many of them a row carries is a question of its own. The threshold half way
+between the worst relevant and the best irrelevant label of a training row would give its set; it is regressed
+on x. Rows without labels ask for h = max f + ½, rows with all labels for h = min f − ½: the margin of 1 that
+a ranker asks for, with one side missing.
 """
 
 from __future__ import annotations
@@ -50,8 +46,6 @@ class LabelSetSize(BaseEstimator):
 
     - :math:`f_j(x_i)` is the ranker's score of label j, :math:`y_i` the label set of row i;
     - h is regressed on x; label j is predicted where :math:`f_j(x) > h(x)`.
-
-    Rows without labels aim at :math:`\max f + ½`, rows with all labels at :math:`\min f - ½`.
 
     Parameters
     ----------

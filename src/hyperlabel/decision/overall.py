@@ -20,7 +20,14 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.decision.calibration import Sigmoid
-from hyperlabel.decision.promise import CHOOSING_SHARE, Promises, check_promise, divide_units, rows_needed
+from hyperlabel.decision.promise import (
+    CHOOSING_SHARE,
+    Promises,
+    check_promise,
+    choosing_and_testing,
+    divide_units,
+    strictest_cut,
+)
 from hyperlabel.solvers.arrays import row_blocks
 
 N_CUTS = 120
@@ -64,30 +71,10 @@ def promise_overall_precision(
 ) -> Promises:
     """Fit the loosest label sets of the family whose overall precision can be promised.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-        Finite scores of rows the model has not seen.
-    Y : csr_array of shape (n, k)
-        True labels.
-    precision, confidence : float
-        In (0, 1).
-    groups : ndarray of shape (n,), default=None
-        Each group counts once, by the mean of its rows.
-
-    Returns
-    -------
-    promises : Promises
-        With one line for all labels.
+    One line for all labels; each group counts once, by the mean of its rows.
     """
     check_promise(precision, confidence)
-    choosing, testing = divide_units(len(scores), groups, CHOOSING_SHARE, one_each=False)
-    least = rows_needed(precision, confidence)
-    if len(testing) < least:
-        raise ValueError(
-            f"A precision of {precision:g} with confidence {confidence:g} needs at least {least} rows to "
-            f"test; {len(testing)} of {len(scores)} are left beside those that choose the cuts."
-        )
+    choosing, testing = choosing_and_testing(len(scores), groups, precision, confidence, one_each=False)
     sigmoid = Sigmoid.fit(scores[choosing], Y[choosing])
     first = _entries(scores, Y, choosing, groups, sigmoid, LEAST_LOGIT)
     # beyond positives/p entries nothing can be precise enough; some room for luck
@@ -195,22 +182,11 @@ def _overall(
     )
 
 
-def _line(
-    kind: str,
-    target: float,
-    confidence: float | None,
-    cuts: np.ndarray,
-    bound: float,
-    found: float,
-    right: float,
-    positives: float,
-    more: float,
-) -> Promises:
-    """Return promises of one line, for all labels."""
-    one = [np.array([value], dtype=np.float64) for value in (bound, found, right, positives, more)]
-    return Promises(
-        kind, target, confidence, "overall", cuts, one[0], one[1], one[2], one[3], one[4], ["all labels"]
-    )
+def _line(kind: str, target: float, confidence: float | None, cuts: np.ndarray, *values: float) -> Promises:
+    """Return promises of one line, for all labels: bound, found, right, positives, more."""
+    bound, found, right, positives, more = (np.array([value], dtype=np.float64) for value in values)
+    named = ["all labels"]
+    return Promises(kind, target, confidence, "overall", cuts, bound, found, right, positives, more, named)
 
 
 def overall_cuts(sigmoid: Sigmoid, cut: float) -> np.ndarray:
@@ -224,21 +200,7 @@ def promise_overall_recall(
 ) -> Promises:
     """Fit the strictest label sets of the family that miss at most 1 − recall of a row's labels on average.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-        Finite scores of rows the model has not seen.
-    Y : csr_array of shape (n, k)
-        True labels; a row without labels misses none.
-    recall : float
-        In (0, 1); in expectation, by conformal risk control.
-    groups : ndarray of shape (n,), default=None
-        Each group counts once, by the mean of its rows.
-
-    Returns
-    -------
-    promises : Promises
-        With one line for all labels.
+    In expectation, by conformal risk control; a row without labels misses none, and each group counts once.
     """
     check_promise(recall, None, "recall")
     choosing, testing = divide_units(len(scores), groups, CHOOSING_SHARE, one_each=False)
@@ -246,19 +208,14 @@ def promise_overall_recall(
     fitted = Sigmoid.fit(scores[choosing], Y[choosing])
     sigmoid = Sigmoid(np.where(fitted.slope > 0, fitted.slope, 1e-6), fitted.intercept)
     logit, missed, n = _missed(scores, Y, testing, groups, sigmoid)
-    allowed = (1 - recall) * (n + 1) - 1
-    if allowed < 0:
-        more = float(np.ceil(1 / (1 - recall) - 1 - n))
-        return _line("recall", recall, None, np.full(Y.shape[1], np.inf), np.nan, 0, 0, len(logit), more)
-    stop = int(np.searchsorted(missed, allowed, side="right"))
-    below = logit[:stop] if stop == len(logit) else logit[:stop][logit[:stop] < logit[stop]]
-    lost = missed[len(below) - 1] if len(below) else 0.0
-    cuts = overall_cuts(sigmoid, float(np.nextafter(logit[stop], -np.inf)) if stop < len(logit) else np.inf)
+    cut, n_lost, bound, more = strictest_cut(logit, missed, n, recall)
+    cuts = overall_cuts(sigmoid, cut)
+    if more:
+        return _line("recall", recall, None, cuts, bound, 0, 0, len(logit), more)
     found = sum(
         int((scores[testing[block]] > cuts).sum()) for block in row_blocks(len(testing), 8 * len(cuts))
     )
-    right = len(logit) - len(below)
-    return _line("recall", recall, None, cuts, 1 - (lost + 1) / (n + 1), found, right, len(logit), 0.0)
+    return _line("recall", recall, None, cuts, bound, found, len(logit) - n_lost, len(logit), 0.0)
 
 
 def _missed(

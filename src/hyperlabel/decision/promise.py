@@ -127,71 +127,45 @@ class Promises:
         return np.divide(self.right, self.positives, out=shape, where=self.positives > 0)
 
     def widened(self, constant: np.ndarray, n: int, names: list[str]) -> Promises:
-        """Return the promises of all labels, given those of the labels that vary.
+        """Return the promises of all labels, given those of the labels that vary in n rows.
 
-        Parameters
-        ----------
-        constant : ndarray of shape (n_labels,)
-            -1 never on in training, +1 always on, 0 varies.
-        n : int
-            Rows they were on, or off.
-        names : list of str
-            Of all labels.
-
-        Returns
-        -------
-        promises : Promises
+        `constant` is -1 for a label never on, +1 for one always on.
         """
         always, varies = constant > 0, constant == 0
-
-        def wide(values: np.ndarray, off: float, on: float) -> np.ndarray:
-            whole = np.where(always, on, off)
-            whole[varies] = values
-            return whole
-
-        cuts = wide(self.cuts, np.inf, -np.inf)
-        if self.control == "overall":
-            slope = None if self.slope is None else wide(self.slope, 0.0, np.inf)
-            return replace(self, cuts=cuts, slope=slope)
         sure = n / (n + 1) if self.confidence is None else (1 - self.confidence) ** (1 / n)
-        least = (
-            1 / (1 - self.target) - 1
-            if self.confidence is None
-            else rows_needed(self.target, self.confidence)
-        )
-        return replace(
-            self,
-            cuts=cuts,
-            bound=wide(self.bound, np.nan, sure),
-            found=wide(self.found, 0, n),
-            right=wide(self.right, 0, n),
-            positives=wide(self.positives, 0, n),
-            more=wide(self.more, float(np.ceil(least)), 0),
-            names=names,
+        count = np.where(always, n, 0)
+        return self._placed(
+            np.where(varies, np.cumsum(varies) - 1, -1),
+            names,
+            cuts=np.where(always, -np.inf, np.inf),
+            slope=np.where(always, np.inf, 0.0),
+            bound=np.where(always, sure, np.nan),
+            **dict.fromkeys(("found", "right", "positives"), count),
+            more=np.where(always, 0, self._least()),
         )
 
     def relabelled(self, before: list[str], after: list[str]) -> Promises:
         """Return the promises of other labels: those of a label that stays, none for a new one."""
         place = {name: j for j, name in enumerate(before)}
         old = np.array([place.get(name, -1) for name in after], dtype=np.int64)
+        none = dict.fromkeys(("slope", "found", "right", "positives"), 0.0)
+        return self._placed(old, after, cuts=np.inf, bound=np.nan, more=self._least(), **none)
 
-        def take(values: np.ndarray, new: float) -> np.ndarray:
-            return np.where(old >= 0, values[old], new) if len(values) else np.full(len(old), new)
+    def _least(self) -> float:
+        """Return how many rows, all of them right, it takes for a promise."""
+        if self.confidence is None:
+            return float(np.ceil(1 / (1 - self.target) - 1 - 1e-9))
+        return rows_needed(self.target, self.confidence)
 
-        cuts = take(self.cuts, np.inf)
-        if self.control == "overall":
-            return replace(self, cuts=cuts, slope=None if self.slope is None else take(self.slope, 0.0))
-        more = rows_needed(self.target, self.confidence or self.target)
-        return replace(
-            self,
-            cuts=cuts,
-            bound=take(self.bound, np.nan),
-            found=take(self.found, 0.0),
-            right=take(self.right, 0.0),
-            positives=take(self.positives, 0.0),
-            more=take(self.more, more),
-            names=after,
-        )
+    def _placed(self, old: np.ndarray, names: list[str], **new: Any) -> Promises:
+        """Return the promises of labels that had the numbers `old`; those of -1 get what is `new`."""
+        if self.control == "overall":  # one line, whatever the labels
+            new, names = {name: new[name] for name in ("cuts", "slope")}, self.names
+        parts = {name: getattr(self, name) for name in new if getattr(self, name) is not None}
+        for name, values in parts.items():
+            kept = values[old] if len(values) else np.zeros(len(old))
+            parts[name] = np.where(old >= 0, kept, new[name])
+        return replace(self, names=names, **parts)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Return which labels the promise predicts, n×k."""
@@ -254,6 +228,20 @@ def divide_units(
     return rows[drawn[unit[rows]]], rows[~drawn[unit[rows]]]
 
 
+def choosing_and_testing(
+    n: int, groups: np.ndarray | None, precision: float, confidence: float, *, one_each: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that choose the cuts and those that test them, if there are enough."""
+    choosing, testing = divide_units(n, groups, CHOOSING_SHARE, one_each=one_each)
+    least = rows_needed(precision, confidence)
+    if len(testing) < least:
+        raise ValueError(
+            f"A precision of {precision:g} with confidence {confidence:g} needs at least {least} rows to "
+            f"test (groups count once); {len(testing)} of {n} are left beside those that choose the cuts."
+        )
+    return choosing, testing
+
+
 def promise_precision(
     scores: np.ndarray,
     Y: sparse.csr_array,
@@ -303,13 +291,7 @@ def promise_precision(
     """
     check_promise(precision, confidence)
     n, k = scores.shape
-    choosing, testing = divide_units(n, groups, CHOOSING_SHARE, one_each=True)
-    least = rows_needed(precision, confidence)
-    if len(testing) < least:
-        raise ValueError(
-            f"A precision of {precision:g} with confidence {confidence:g} needs at least {least} rows to "
-            f"test (groups count once); {len(testing)} of {n} are left beside those that choose the cuts."
-        )
+    choosing, testing = choosing_and_testing(n, groups, precision, confidence, one_each=True)
     level = 1 - confidence
     if control == "share":  # what each of the k labels has if all of them pass
         level /= _harmonic(k)
@@ -451,16 +433,12 @@ def promise_recall(
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
-        Finite scores of rows the model has not seen.
-    Y : csr_array of shape (n, k)
-        True labels.
+    scores, Y, names
+        As in :func:`promise_precision`.
     recall : float
         In (0, 1).
     groups : ndarray of shape (n,), default=None
         Each group counts once: a positive row weighs one over the positive rows of its group.
-    names : list of str, default=None
-        Of the labels.
 
     Returns
     -------
@@ -487,19 +465,32 @@ def promise_recall(
         if unit is not None and len(rows):
             weight = 1 / np.bincount(unit[rows])[unit[rows]]
         positives[j] = size = weight.sum()
-        allowed = (1 - recall) * (size + 1) - 1
-        if allowed < -1e-9:  # (0 + 1)/(n + 1) is too much already
-            more[j] = np.ceil(1 / (1 - recall) - 1 - size - 1e-9)
-            continue
         order = np.argsort(scores[rows, j], kind="stable")
-        ranked, missed = scores[rows, j][order], np.cumsum(weight[order])
-        stop = int(np.searchsorted(missed, allowed + 1e-9, side="right"))  # the first row that must be found
-        below = ranked[:stop][ranked[:stop] < ranked[stop]]  # ties are found together
-        lower = below[-1] if len(below) else ranked[stop] - 1.0
-        cuts[j] = (lower + ranked[stop]) / 2
-        cuts[j] = cuts[j] if cuts[j] < ranked[stop] else lower
-        lost = missed[len(below) - 1] if len(below) else 0.0
-        found[j], right[j] = (scores[:, j] > cuts[j]).sum(), size - lost
-        bound[j] = 1 - (lost + 1) / (size + 1)
+        missed = np.cumsum(weight[order])
+        cuts[j], n_lost, bound[j], more[j] = strictest_cut(scores[rows, j][order], missed, size, recall)
+        if more[j] == 0:
+            found[j] = (scores[:, j] > cuts[j]).sum()
+            right[j] = size - (missed[n_lost - 1] if n_lost else 0.0)
     named = [str(j) for j in range(k)] if names is None else list(names)
     return Promises("recall", recall, None, "label", cuts, bound, found, right, positives, more, named)
+
+
+def strictest_cut(
+    ranked: np.ndarray, missed: np.ndarray, n: float, recall: float
+) -> tuple[float, int, float, float]:
+    """Return the highest cut with (missed + 1)/(n + 1) ≤ 1 − recall: conformal risk control.
+
+    `ranked` are the positive scores, lowest first, and `missed` what n units lose with each. Beside the cut
+    come the positives below it, the recall it bears out, and the units wanting where there is no such cut.
+    """
+    allowed = (1 - recall) * (n + 1) - 1
+    if allowed < -1e-9:  # (0 + 1)/(n + 1) is too much already
+        return np.inf, 0, np.nan, float(np.ceil(1 / (1 - recall) - 1 - n - 1e-9))
+    stop = int(np.searchsorted(missed, allowed + 1e-9, side="right"))  # the first that must be found
+    cut, n_lost = np.inf, len(ranked)
+    if stop < len(ranked):
+        n_lost = int(np.searchsorted(ranked, ranked[stop]))  # ties are found together
+        lower = ranked[n_lost - 1] if n_lost else ranked[stop] - 1.0
+        middle = (lower + ranked[stop]) / 2
+        cut = middle if middle < ranked[stop] else lower
+    return cut, n_lost, 1 - ((missed[n_lost - 1] if n_lost else 0.0) + 1) / (n + 1), 0.0

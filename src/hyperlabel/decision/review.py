@@ -19,29 +19,8 @@ def review_gains(
 
     where:
 
-    - p is the calibrated probability that the row has the label;
+    - p is the calibrated probability that the row has the label, and `sets` what the model predicts;
     - entries that are `sure` (promised, say) gain nothing.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n, k)
-        Calibrated probabilities.
-    sets : ndarray of bool of shape (n, k)
-        What the model predicts.
-    sure : ndarray of bool of shape (n, k), default=None
-        Entries not worth a look.
-    budget : int, default=0
-        How many entries will be checked: the more, the higher F and the more a wrong label weighs.
-
-    Returns
-    -------
-    gains : ndarray of shape (n, k)
-
-    Examples
-    --------
-    >>> p, sets = np.array([[0.9, 0.5, 0.1]]), np.array([[True, True, False]])
-    >>> review_gains(p, sets).argmax(axis=1)
-    array([1])
     """
     asked = np.ones(p.shape, dtype=bool) if sure is None else ~sure
     right, size = float(p[sets].sum()), float(sets.sum() + p.sum())
@@ -60,24 +39,6 @@ def review_order(gains: np.ndarray, groups: np.ndarray | None = None, limit: int
     """Return the entries (row·k + label) in the order in which to show them.
 
     Rows of a group follow each other, at the place of the group's best entry.
-
-    Parameters
-    ----------
-    gains : ndarray of shape (n, k)
-        See :func:`review_gains`.
-    groups : ndarray of shape (n,), default=None
-        Of the rows.
-    limit : int, default=None
-        How many entries.
-
-    Returns
-    -------
-    entries : ndarray of int
-
-    Examples
-    --------
-    >>> review_order(np.array([[0.1, 0.3], [0.2, 0.0]]), limit=2)
-    array([1, 2])
     """
     n, k = gains.shape
     size = n * k if limit is None else min(limit, n * k)

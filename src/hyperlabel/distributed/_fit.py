@@ -8,6 +8,7 @@ additions is fixed, the result is the same.
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import dask
@@ -20,15 +21,8 @@ from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import align, join_columns, join_rows, row_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.moments.blocks import (
-    add_scans,
-    close_fit,
-    open_fit,
-    scan_block,
-    sum_block,
-    use_scan,
-)
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
+from hyperlabel.solvers.moments import RowSums
 
 
 def fit(
@@ -91,10 +85,8 @@ def fit(
         classes = np.unique(np.concatenate(found))
     opened = blocks.open(estimator, classes, memory_limit)
     if opened._scans():
-        parts = blocks.map(_scan, opened)
-        use_scan(opened, blocks.compute(tree_reduce(parts, _add_scans)))
-    parts = blocks.map(_sums, opened)
-    total = blocks.compute(tree_reduce(parts, _add_sums))
+        opened._use_scan(blocks.total(scan_block, opened, add_scans))
+    total = blocks.total(sum_block, opened, RowSums.add)
     return close_fit(_take_over(estimator, opened), total)
 
 
@@ -122,11 +114,12 @@ class _Blocks:
     def compute(self, values: Any) -> Any:
         return dask.compute(values, **self._how)[0]
 
-    def map(self, function: Any, model: Any) -> list[Any]:
+    def total(self, step: Any, model: Any, add: Any) -> Any:
+        """Sum what a step makes of every block."""
         shared = delayed(model, pure=False)
-        task = delayed(function, pure=False)
-        parts = zip(self.X, self.y, self.weights, strict=True)
-        return [task(shared, pieces, labels, weights) for pieces, labels, weights in parts]
+        task = delayed(partial(_of_block, step), pure=False)
+        parts = [task(shared, *block) for block in zip(self.X, self.y, self.weights, strict=True)]
+        return self.compute(tree_reduce(parts, partial(_total, add)))
 
     def open(self, estimator: Any, classes: Any, memory_limit: float | None) -> Any:
         """Let the first block that has rows through the gate, on a worker."""
@@ -147,33 +140,19 @@ def _open(model: Any, pieces: list[Any], labels: Any, classes: Any, memory_limit
     return opened
 
 
-def _scan(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Any:
+def _of_block(step: Any, model: Any, pieces: list[Any], labels: Any, weights: Any) -> Any:
+    """`scan_block` or `sum_block` of a block, None of an empty one."""
     X = join_columns(pieces)
     if not X.shape[0]:
         return None
-    return scan_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
+    return step(model, X, join_rows(labels), None if weights is None else join_rows(weights))
 
 
-def _sums(model: Any, pieces: list[Any], labels: Any, weights: Any) -> Moments | None:
-    X = join_columns(pieces)
-    if not X.shape[0]:
-        return None
-    return sum_block(model, X, join_rows(labels), None if weights is None else join_rows(weights))
-
-
-def _add_sums(parts: list[Moments | None]) -> Moments | None:
-    total: Moments | None = None
-    for part in parts:
-        if part is not None:  # inputs of a task are never changed: Dask may need them again
-            total = part.copy() if total is None else total.add(part)
-    return total
-
-
-def _add_scans(parts: list[Any]) -> Any:
+def _total(add: Any, parts: list[Any]) -> Any:
     total = None
     for part in parts:
-        if part is not None:
-            total = part if total is None else add_scans(total, part)
+        if part is not None:  # inputs of a task are never changed: Dask may need them again
+            total = part.copy() if total is None else add(total, part)
     return total
 
 

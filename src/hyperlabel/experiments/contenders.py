@@ -33,24 +33,10 @@ def build(
     thresholds: str | None = None,
     scoring: str = "f1_macro",
 ) -> list[Method]:
-    """Return the named methods (all defaults when None) for a data set.
+    """Return the named methods (all defaults when None) for a data set, which decides scaling and grids.
 
-    Parameters
-    ----------
-    names : sequence of str or None
-        Names from the catalogue.
-    data : Dataset
-        What they will learn from: decides scaling and grids, not the names.
-    tune : bool, default=True
-        Keep the grids.
-    thresholds : str, default=None
-        Strategy of a `ThresholdTuner` around every method with scores; None leaves decisions alone.
-    scoring : str, default="f1_macro"
-        What the cuts are tuned for.
-
-    Returns
-    -------
-    methods : list of Method
+    `thresholds` is the strategy of a `ThresholdTuner` around every method with scores; None leaves
+    decisions alone.
     """
     rows = Rows.of(data.X)
     if names is None:
@@ -70,24 +56,7 @@ def build(
 
 
 def curves(data: Dataset, methods: Sequence[Method], scoring: str, *, seed: int = 0) -> list[dict[str, Any]]:
-    """Return learning curves of the methods and the λ-path of the shared ridge, for a report.
-
-    Parameters
-    ----------
-    data : Dataset
-        The data.
-    methods : sequence of Method
-        Methods to draw learning curves of (their grids are not searched).
-    scoring : str
-        The measure.
-    seed : int, default=0
-        Seed of the splits.
-
-    Returns
-    -------
-    curves : list of dict
-        As the report's curve section takes them.
-    """
+    """Return learning curves of the methods (grids not searched) and paths of λ and M, for a report."""
     from hyperlabel.experiments.protocol import LOWER_IS_BETTER, Splits, seeded
     from hyperlabel.model_selection import cross_val_scores
 

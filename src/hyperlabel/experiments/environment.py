@@ -16,14 +16,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 @lru_cache(maxsize=1)
 def describe() -> dict[str, str]:
-    """Return the environment as a flat dict; the same process always gives the same answer.
-
-    Examples
-    --------
-    >>> from hyperlabel.experiments.environment import describe
-    >>> sorted(describe())[:3]
-    ['code', 'cpu', 'hyperlabel']
-    """
+    """Return the environment as a flat dict; the same process always gives the same answer."""
     return {
         "python": platform.python_version(),
         **versions(),

@@ -15,27 +15,7 @@ EXPANSIONS = ("clique", "star", "zhou")
 
 
 def portrait(data: Dataset, *, seed: int = 0) -> dict[str, Any]:
-    """Describe a data set: sizes, label counts, co-occurrence, hypergraph spectrum, an embedding.
-
-    Parameters
-    ----------
-    data : Dataset
-        The data.
-    seed : int, default=0
-        Seed of the rows drawn for the embedding.
-
-    Returns
-    -------
-    portrait : dict
-        Plain numbers and lists, ready for JSON.
-
-    Examples
-    --------
-    >>> from hyperlabel.datasets import Dataset
-    >>> from hyperlabel.experiments.portrait import portrait
-    >>> portrait(Dataset([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 0]]))["rows_without_labels"]
-    1
-    """
+    """Describe a data set in plain JSON: sizes, label counts, co-occurrence, spectrum, an embedding."""
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
     sizes = np.asarray(data.Y.sum(axis=1)).ravel()
     return {

@@ -26,15 +26,7 @@ _DENSE_Y = 50_000_000
 
 
 def describe(value: Any) -> Any:
-    """Return a JSON description of a parameter value: the same content, the same description.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from hyperlabel.experiments.protocol import describe
-    >>> describe(Ridge(alpha=2.0))[1]["alpha"]
-    2.0
-    """
+    """Return a JSON description of a parameter value: the same content, the same description."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if hasattr(value, "get_params") and not isinstance(value, type):
@@ -149,17 +141,13 @@ class Splits:
     def _splitter(self, data: Dataset, repeat: int) -> tuple[Any, Any]:
         from hyperlabel import model_selection
 
-        seed = self.seed + repeat
+        dealt: dict[str, Any] = {"shuffle": True, "random_state": self.seed + repeat}
         if self.kind == "folds":
-            return model_selection.IterativeStratifiedKFold(
-                self.n_splits, shuffle=True, random_state=seed
-            ), None
+            return model_selection.IterativeStratifiedKFold(self.n_splits, **dealt), None
         if self.kind == "groups":
             if data.groups is None:
                 raise ValueError(f"{data.name} has no groups: name the column that holds them.")
-            return model_selection.IterativeStratifiedGroupKFold(
-                self.n_splits, shuffle=True, random_state=seed
-            ), data.groups
+            return model_selection.IterativeStratifiedGroupKFold(self.n_splits, **dealt), data.groups
         if self.kind == "time":
             if data.time is None:
                 raise ValueError(f"{data.name} has no time column: name the column that holds it.")
@@ -253,18 +241,8 @@ class Protocol:
                         "groups": None if groups is None else fingerprint(groups),
                         "seed": self.seed + i,
                     }
-                    work = partial(
-                        fit_and_score,
-                        data,
-                        method,
-                        train,
-                        test,
-                        self.scoring,
-                        self.inner_cv,
-                        self.seed + i,
-                        groups=groups,
-                    )
-                    found.append(Cell(spec, work))
+                    how = (self.scoring, self.inner_cv, self.seed + i, groups)
+                    found.append(Cell(spec, partial(fit_and_score, data, method, train, test, *how)))
         return found
 
 

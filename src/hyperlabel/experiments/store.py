@@ -64,14 +64,7 @@ def canonical(value: Any) -> str:
 
 
 def content_id(spec: Mapping[str, Any]) -> str:
-    """Return the id of a cell: a hash of its specification and of the versions it runs with.
-
-    Examples
-    --------
-    >>> from hyperlabel.experiments.store import content_id
-    >>> content_id({"a": 1, "b": 2}) == content_id({"b": 2, "a": 1})
-    True
-    """
+    """Return the id of a cell: a hash of its specification and of the versions it runs with."""
     text = canonical({"spec": spec, "versions": environment.versions()})
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -123,9 +116,8 @@ class Store:
             raise StoreError(
                 f"{self.path} is not a hyperlabel results file but another database: name a new file."
             )
-        told = self._db.execute("PRAGMA quick_check(1)").fetchone()[
-            0
-        ]  # a page may be missing nobody asks for
+        # a page may be missing nobody asks for
+        told = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if told != "ok":
             raise StoreError(f"{self.path} is damaged ({told}): name a new file.")
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -308,16 +300,9 @@ class Store:
         )
         with self._own_errors():
             _check_numbers(number for row in rows for number in row[4:])
+        names = ("position", "cell", "series", "metric", "x", "value")
         return [
-            {
-                "position": p,
-                "cell": c,
-                "series": s,
-                "metric": m,
-                "x": x,
-                "value": math.nan if v is None else v,
-            }
-            for p, c, s, m, x, v in rows
+            dict(zip(names, (*row[:5], math.nan if row[5] is None else row[5]), strict=True)) for row in rows
         ]
 
     def table(self, suite: str) -> str:

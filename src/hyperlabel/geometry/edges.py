@@ -33,17 +33,8 @@ class Edges:
 class EdgeSums:
     """What the hyperedge weights need to know of the rows; sums, so that blocks add.
 
-    Attributes
-    ----------
-    n : int
-    sizes : ndarray of shape (k,)
-        δ, members of each hyperedge.
-    shift : ndarray of shape (d,) or None
-        Point the distances are summed around (they do not depend on it; rounding does).
-    x_sums : ndarray of shape (k, d) or None
-        Σ(x − shift) over the members.
-    squares : ndarray of shape (k,) or None
-        Σ‖x − shift‖² over the members.
+    `sizes` are δ; `x_sums` and `squares` are Σ(x − shift) and Σ‖x − shift‖² over the members of each
+    hyperedge (distances do not depend on the shift; rounding does).
 
     Examples
     --------

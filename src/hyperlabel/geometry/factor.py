@@ -26,7 +26,7 @@ from hyperlabel.geometry.similarity import (
     normalise_rows,
     whitening,
 )
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 
 class LabelFactor(ABC):
@@ -92,7 +92,7 @@ class LabelFactor(ABC):
         base = self.base(Y, edges or unknown)
         return base if self.needs_sizes or base is Y else sparse.hstack([base, Y], format="csr")
 
-    def on_sums(self, moments: Moments, edges: Edges | None, k: int) -> FactorShape:
+    def on_sums(self, moments: RowSums, edges: Edges | None, k: int) -> FactorShape:
         """Return the shape of the factor from sums over `summed`, k the number of labels."""
         if edges is None:
             edges = Edges(moments.f_sum[-k:], np.ones(k))

@@ -23,27 +23,9 @@ from hyperlabel.solvers.scaling import FeatureScaling
 class KernelRows:
     """Turn rows into their kernel with a basis.
 
-    Attributes
-    ----------
-    kernel : str or callable
-        A kernel of `sklearn.metrics.pairwise.pairwise_kernels`; "precomputed" rows are the kernel.
-    params : dict
-        Its parameters.
-    basis : ndarray, csr_array or None
-        The rows compared with; None for a precomputed kernel.
-    lift : ndarray of shape (n_landmarks, r) or None
-        K(B, B)^(−1/2) of landmarks.
-    scale : ndarray of shape (d,) or None
-        Multiplies the columns of new rows first (those of the basis are scaled already).
-    lenient : bool
-        Whether parameters that the kernel does not take are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> KernelRows("rbf", {"gamma": 0.5}, X).rows(X[:1]).round(3)
-    array([[1.   , 0.607, 0.011]])
+    `kernel` is one of scikit-learn's `pairwise_kernels`; "precomputed" rows are the kernel and have no basis.
+    `lift` is K(B, B)^(−1/2) of landmarks. `scale` multiplies the columns of new rows first (those of the
+    basis are scaled already); `lenient` leaves out parameters that the kernel does not take.
     """
 
     kernel: Any

@@ -39,14 +39,7 @@ EXPANSIONS = ("clique", "star", "zhou", "cca")
 class FactorShape:
     """What of a factor F = base·right does not depend on single rows.
 
-    Attributes
-    ----------
-    right : ndarray of shape (q,) or (q, m)
-        The mix; a vector stands for a diagonal matrix.
-    gram : ndarray of shape (q, q)
-        That of the centred base.
-    edges : Edges
-        The hyperedges behind it.
+    `right` is the mix, a vector for a diagonal matrix; `gram` that of the centred base.
     """
 
     right: np.ndarray

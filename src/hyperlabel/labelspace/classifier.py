@@ -14,15 +14,13 @@ points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._params import check_params
@@ -41,8 +39,8 @@ from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alph
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import dense, row_blocks
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult
+from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.ridge import RidgePath
 
 
 @dataclass(frozen=True)
@@ -76,28 +74,18 @@ class ErrorDecomposition:
     hamming_loss: float
 
 
-def _can_stream(self: Any) -> bool:
-    refusal = self._refuses_blocks()
-    if refusal:
-        raise AttributeError(refusal)
-    return True
-
-
+@dataclass(eq=False, repr=False)
 class EncodedClassifier(MultiLabelClassifier, MomentsModel):
-    """Everything a label-space classifier does, for any encoder; subclasses name the encoder.
+    """Everything a label-space classifier does, for any encoder; subclasses name it (`_encodes`).
 
     What it can do beyond `fit` and `predict` is up to the encoder: with a `FlatEncoder` it streams,
     merges, forgets, relabels, fits in blocks, is searched freely and chooses its dimension.
     """
 
-    encoder_: Any
-    residual_: float
-    regressor: Any
-    alpha: float | Auto
-    alpha_: float
+    _: KW_ONLY
+    regressor: Any = None
+    alpha: float | Auto = 1.0
     cut: float | Auto | None = None
-    cut_: float
-    # how the dimension is chosen by classifiers without parameters for it
     scoring: Any = None
     candidates: Any = None
     cv: Any = 3
@@ -105,12 +93,12 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     _inner = "regressor"
     # where the parameters that FreeSearchCV may search live
     _free_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
-    _codes_: RidgeResult
-    _map_: LinearMap
 
-    @abstractmethod
+    _encodes: ClassVar[Any]  # a class of encoders whose parameters are among those of the classifier
+
     def _encoder(self) -> Any:
         """Return the encoder, unfitted."""
+        return self._encodes(**{name: getattr(self, name) for name in self._encodes._get_param_names()})
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Encode the label sets and learn to predict the codes.
@@ -155,7 +143,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         self.encoder_, self.cut_ = encoder, self._plain_cut()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
-    def _fit_sums(self, encoder: FlatEncoder, moments: Moments, per_row: float) -> None:
+    def _fit_sums(self, encoder: FlatEncoder, moments: RowSums, per_row: float) -> None:
         """Fit encoder and ridge from sums over the rows alone."""
         found = codes_from_sums(encoder, self._told, self.alpha, moments)
         self._keep(encoder, found, moments.f_sum, moments.weight, per_row)
@@ -183,28 +171,6 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
 
-    @available_if(_can_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Add rows; the result equals one fit on all rows seen.
-
-        The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and
-        change its labels. Needs a flat encoder, a given number of components and the default regressor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows.
-        y : array-like or sparse matrix
-            Their labels.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, classes, None)
-
     @property
     def _keeps_ff(self) -> bool:  # type: ignore[override]
         return getattr(self._encoder(), "_needs_pairs", False)
@@ -223,7 +189,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             return "Choosing n_components needs all rows at once: give the number."
         return None
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Moments:
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowSums:
         refuse_large(X.shape[1], Y.shape[1], self._keeps_ff)
         return super()._sum_rows(X, Y, sample_weight)
 
@@ -238,7 +204,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: Any, alphas: Sequence[float]
+        self, moments: RowSums, X: Any, Y: Any, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path = RidgePath(moments)
@@ -296,32 +262,13 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         return signed(self.encoder_.inverse_transform(self._codes(X))) - self.cut_
 
     def predict_codes(self, X: Any) -> np.ndarray:
-        """Return r(x), the predicted codes of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-        """
+        """Return r(x), the predicted codes of each row, n×M."""
         return self._codes(self._check_predict(X))
 
     def error_decomposition(self, X: Any, y: Any) -> ErrorDecomposition:
-        """Theorem 1: split the bound on the Hamming loss into prediction and encoding error.
+        """Theorem 1: split the bound on the Hamming loss of (usually held out) rows.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows, usually held out.
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Their labels.
-
-        Returns
-        -------
-        result : ErrorDecomposition
+        Into what the regressor gets wrong and what the encoder cannot say; see `ErrorDecomposition`.
         """
         X = self._check_predict(X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
@@ -373,30 +320,19 @@ class LabelSpaceClassifier(EncodedClassifier):
 
     Attributes
     ----------
-    encoder_ : encoder
-        The fitted encoder.
-    regressor_ : regressor
-        The fitted regressor, if one was given.
+    encoder_, regressor_
+        The fitted encoder, and the fitted regressor if one was given.
     coef_ : ndarray of shape (n_labels, n_features)
         Weights of the scores, with the default ridge and a flat encoder; formed on demand where
         codes are predicted first.
     intercept_ : ndarray of shape (n_labels,)
         Scores of a row of zeros.
-    alpha_ : float
-        The λ of the default ridge.
-    cut_ : float
-        The cut used; `intercept_` holds it already.
+    alpha_, cut_ : float
+        λ of the default ridge and the cut, as in `BinaryRelevance`.
     residual_ : float
         Certificate: relative residual of the normal equations of the default ridge.
     dimension_path_ : dict
         After "auto": see `PLST`.
-    classes_ : ndarray
-        ``arange(n_labels)``, or the classes of a 1-D y.
-
-    References
-    ----------
-    Tai & Lin (2012), Multilabel classification with principal label space transformation,
-    Neural Computation 24(9).
 
     Examples
     --------
@@ -438,21 +374,9 @@ class LabelSpaceClassifier(EncodedClassifier):
 
 
 def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
-    """Scores of the ideal learner: what the decoder makes of perfectly predicted codes.
+    """Scores 2ỹ − 1 of the ideal learner: what a fitted encoder makes of perfectly predicted codes of y.
 
     The only error left is the encoder's, which is what Figures 9 and 10 of the paper show.
-
-    Parameters
-    ----------
-    encoder : fitted encoder
-        For instance the `encoder_` of a classifier.
-    y : array-like or sparse matrix of shape (n_samples, n_labels)
-        True labels, held out.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples, n_labels)
-        2ỹ − 1 with ỹ = D(h); positive means predicted.
 
     Examples
     --------

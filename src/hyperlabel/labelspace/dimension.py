@@ -22,7 +22,7 @@ from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import GRAM_MAX
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.prefix_scores import score_prefixes
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
@@ -43,16 +43,10 @@ FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (fi
 
 def choose_dimension(
     model: Any, encoder: Any, X: Any, Y: sparse.csr_array, groups: Any
-) -> tuple[dict[str, Any], Moments | None]:
-    """Held-out score of every candidate M of a label-space classifier; see `PLST` for its parameters.
+) -> tuple[dict[str, Any], RowSums | None]:
+    """Held-out score of every candidate M of a label-space classifier: its `dimension_path_` (see `PLST`).
 
-    Returns
-    -------
-    path : dict
-        ``n_components`` (the candidates), ``mean`` and ``spread`` (standard deviation over the
-        folds), ``fold_scores`` (folds × candidates), ``chosen``.
-    total : Moments or None
-        Sums over all rows, where the folds were summed.
+    Also return the sums over all rows, where the folds were summed.
     """
     grid, scorer = check_candidates(model.candidates, Y.shape), check_scoring(model.scoring)
     scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare

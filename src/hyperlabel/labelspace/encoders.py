@@ -23,6 +23,7 @@ choose the number of components; tests/labelspace/test_own_encoder.py is one in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -41,7 +42,7 @@ from hyperlabel.solvers.label_svd import (
     principal_directions,
     shifted_gram,
 )
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import choose_route, solve_ridge
 
 COMPONENTS = whole(1) | NONE
@@ -63,19 +64,7 @@ class Encoder(BaseEstimator, ABC):
     components_: Any
 
     def fit(self, y: Any, X: Any = None) -> Any:
-        """Choose the codes.
-
-        Parameters
-        ----------
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Label indicator.
-        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
-            The rows, for encoders that look at them.
-
-        Returns
-        -------
-        self : Encoder
-        """
+        """Choose the codes of label sets; X are the rows, for encoders that look at them."""
         Y, _ = check_targets(y, name=type(self).__name__)
         start_fit(self)
         self._fit(Y, X)
@@ -92,26 +81,14 @@ class Encoder(BaseEstimator, ABC):
 
     @abstractmethod
     def transform(self, y: Any) -> Any:
-        """Encode label sets."""
+        """Encode label sets (an indicator, n×K) into codes, n×M; the identity's stay sparse."""
 
     @abstractmethod
     def inverse_transform(self, H: Any) -> np.ndarray:
-        """Decode codes to points near the cube; above ½ means the label is on."""
+        """Decode codes, n×M, to points near the cube, n×K; above ½ means the label is on."""
 
     def fit_transform(self, y: Any, X: Any = None) -> Any:
-        """Fit, then encode the same label sets.
-
-        Parameters
-        ----------
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Label indicator.
-        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
-            The rows.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_codes)
-        """
+        """Fit, then encode the same label sets."""
         return self.fit(y, X).transform(y)
 
     def _check_labels(self, y: Any) -> sparse.csr_array:
@@ -152,52 +129,20 @@ class FlatEncoder(Encoder):
     _needs_pairs: ClassVar[bool] = True  # whether `fit_sums` reads label co-occurrence, moments.ff
 
     @abstractmethod
-    def fit_sums(self, moments: Moments) -> Any:
-        """Choose the flat from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY.
-
-        Parameters
-        ----------
-        moments : Moments
-            Of the rows and their labels.
-
-        Returns
-        -------
-        self : FlatEncoder
-        """
+    def fit_sums(self, moments: RowSums) -> Any:
+        """Choose the flat from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY."""
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         nothing = sparse.csr_array((Y.shape[0], 0))
-        self.fit_sums(Moments.from_rows(nothing, Y, with_ff=self._needs_pairs))
+        self.fit_sums(RowSums.from_rows(nothing, Y, with_ff=self._needs_pairs))
 
     def transform(self, y: Any) -> Any:
-        """Encode label sets.
-
-        Parameters
-        ----------
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Label indicator.
-
-        Returns
-        -------
-        H : ndarray (csr_array for the identity) of shape (n_samples, n_codes)
-        """
         Y = self._check_labels(y)
         H = Y @ self.components_.T
         origin = np.asarray(self.components_ @ self.offset_)
         return H if sparse.issparse(H) and not origin.any() else dense(H) - origin
 
     def inverse_transform(self, H: Any) -> np.ndarray:
-        """Decode codes to points near the cube; above ½ means the label is on.
-
-        Parameters
-        ----------
-        H : array-like of shape (n_samples, n_codes)
-            Codes.
-
-        Returns
-        -------
-        points : ndarray of shape (n_samples, n_labels)
-        """
         return dense(self._check_codes(H) @ self.components_) + self.offset_
 
 
@@ -216,22 +161,20 @@ class IdentityEncoder(FlatEncoder):
 
     _needs_pairs = False
 
-    def fit_sums(self, moments: Moments) -> Any:
-        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+    def fit_sums(self, moments: RowSums) -> Any:
         self.offset_ = np.zeros_like(moments.f_sum)
         self.components_ = sparse.eye_array(len(moments.f_sum), format="csr")
         return self
 
 
+@dataclass(eq=False, repr=False)
 class FrequentLabelsEncoder(FlatEncoder):
-    """Rows of I for the M most frequent labels (PBR); the other labels decode to o.
+    """Rows of I for the M most frequent labels; the other labels decode to o.
 
     Parameters
     ----------
-    n_components : int, None or "auto", default=None
-        M; None keeps every label; "auto" leaves the choice to the classifier that holds the encoder.
-    reference : {"origin", "mean"}, default="origin"
-        The reference point o.
+    n_components, reference
+        As in `PartialBinaryRelevance`; "auto" leaves the choice to the classifier that holds the encoder.
 
     Attributes
     ----------
@@ -239,10 +182,6 @@ class FrequentLabelsEncoder(FlatEncoder):
         Selection of the kept labels, most frequent first (ties: lowest index).
     offset_ : ndarray of shape (K,)
         The reference point.
-
-    References
-    ----------
-    Tai & Lin (2012), §3.2 and §4.4.
 
     Examples
     --------
@@ -256,17 +195,11 @@ class FrequentLabelsEncoder(FlatEncoder):
     _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
     _needs_pairs = False
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = None,
-        *,
-        reference: Literal["origin", "mean"] = "origin",
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
+    n_components: Any = None
+    _: KW_ONLY
+    reference: Literal["origin", "mean"] = "origin"
 
-    def fit_sums(self, moments: Moments) -> Any:
-        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+    def fit_sums(self, moments: RowSums) -> Any:
         K = len(moments.f_sum)
         M = clip_components(self.n_components, K)
         kept = np.argsort(-moments.f_sum, kind="stable")[:M]
@@ -275,42 +208,25 @@ class FrequentLabelsEncoder(FlatEncoder):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class PrincipalEncoder(FlatEncoder):
-    r"""Principal label space transformation: the flat that loses least of the label sets.
-
-    Solves, eq. (6),
-
-    .. math:: \min_{o, P} \frac1n \sum_i \|y_i - o - P^T P (y_i - o)\|^2
-              \quad \text{subject to} \quad P P^T = I,
-
-    where:
-
-    - :math:`y_i` is the vertex of row i, a 0/1 vector over the K labels;
-    - :math:`o` is the reference point (the mean is optimal);
-    - :math:`P` has M orthonormal rows: top right singular vectors of Y − 1oᵀ, eq. (7).
+    """The flat that loses least of the label sets, eq. (6) of `PLST`.
 
     Parameters
     ----------
-    n_components : int, None or "auto", default=None
-        M, at most the rank, which None stands for; "auto" leaves the choice to the classifier that
-        holds the encoder.
-    reference : {"mean", "origin"}, default="mean"
-        The reference point o.
+    n_components, reference
+        As in `PLST`; "auto" leaves the choice to the classifier that holds the encoder.
 
     Attributes
     ----------
     components_ : ndarray of shape (M, K)
-        P; signs are fixed.
+        P: top right singular vectors of Y − 1oᵀ, eq. (7); signs are fixed.
     singular_values_ : ndarray of shape (M,)
         σ of eq. (7).
     offset_ : ndarray of shape (K,)
-        o.
+        o; the mean is optimal.
     residual_ : float
         Certificate of the decomposition.
-
-    References
-    ----------
-    Tai & Lin (2012), §3.3.
 
     Examples
     --------
@@ -326,14 +242,9 @@ class PrincipalEncoder(FlatEncoder):
 
     _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = None,
-        *,
-        reference: Literal["mean", "origin"] = "mean",
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
+    n_components: Any = None
+    _: KW_ONLY
+    reference: Literal["mean", "origin"] = "mean"
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         # not from sums: many labels have no dense YᵀY
@@ -342,8 +253,7 @@ class PrincipalEncoder(FlatEncoder):
         self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
 
-    def fit_sums(self, moments: Moments) -> Any:
-        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+    def fit_sums(self, moments: RowSums) -> Any:
         assert moments.ff is not None
         self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
         gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, self.offset_)
@@ -353,37 +263,23 @@ class PrincipalEncoder(FlatEncoder):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class ConditionalPrincipalEncoder(FlatEncoder):
-    r"""CPLST: directions of the labels that are both principal and predictable from X.
-
-    P holds the top eigenvectors of :math:`Y_c^T X_c (X_c^T X_c + \lambda I)^{-1} X_c^T Y_c`,
-    where:
-
-    - :math:`X_c, Y_c` are the centred rows and label sets;
-    - :math:`\lambda` is `alpha`, the ridge of the regression that follows.
+    """Directions of the labels that are both principal and predictable from X: the encoder of `CPLST`.
 
     Parameters
     ----------
     n_components : int, None or "auto", default=None
-        M, at most the rank, which None stands for; "auto" leaves the choice to the classifier that
-        holds the encoder.
+        As in `PrincipalEncoder`.
     alpha : float, default=1.0
-        The ridge λ.
+        λ of the ridge regression that follows.
 
     Attributes
     ----------
-    components_ : ndarray of shape (M, K)
-        P; signs are fixed.
+    components_, offset_, residual_
+        As in `PrincipalEncoder`, around the mean label set.
     eigenvalues_ : ndarray of shape (M,)
         Label variance the ridge explains along each direction.
-    offset_ : ndarray of shape (K,)
-        The mean label set.
-    residual_ : float
-        Certificate of the decomposition.
-
-    References
-    ----------
-    Chen & Lin (2012), Feature-aware label space dimension reduction.
 
     Examples
     --------
@@ -398,9 +294,9 @@ class ConditionalPrincipalEncoder(FlatEncoder):
     _rules: ClassVar = {"n_components": COMPONENTS, "alpha": number(0)}
     _needs_pairs = False
 
-    def __init__(self, n_components: int | Literal["auto"] | None = None, *, alpha: float = 1.0) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
+    n_components: Any = None
+    _: KW_ONLY
+    alpha: float = 1.0
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         if X is None:
@@ -408,7 +304,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
         X = canonical_rows(X) if sparse.issparse(X) else X
         if choose_route(X) == "gram" and self.alpha > 0:
-            self.fit_sums(Moments.from_rows(X, Y))
+            self.fit_sums(RowSums.from_rows(X, Y))
         else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
@@ -416,8 +312,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
             self.components_, self.eigenvalues_ = found.components, found.singular_values**2
             self.residual_ = found.residual
 
-    def fit_sums(self, moments: Moments) -> Any:
-        """Choose the flat from sums over the rows; see `FlatEncoder.fit_sums`."""
+    def fit_sums(self, moments: RowSums) -> Any:
         self.offset_ = moments.f_sum / moments.weight
         found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
         self.components_, self.eigenvalues_ = found.components, found.singular_values**2

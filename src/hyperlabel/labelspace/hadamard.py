@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from hyperlabel.solvers.cosamp import solve_sparse_codes
 SENSING = {"hadamard": hadamard_sample, "bernoulli": random_signs, "gaussian": random_normal}
 
 
+@dataclass(eq=False, repr=False)
 class HadamardEncoder(Encoder):
     """Compressed sensing of label sets: random Hadamard codes, decoded by sparse recovery.
 
@@ -75,22 +77,13 @@ class HadamardEncoder(Encoder):
         "sensing": one_of(*SENSING),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        decoder: Literal["cosamp", "omp"] = "cosamp",
-        sparsity: int | None = None,
-        reference: Literal["origin", "best_vertex"] = "origin",
-        sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard",
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.decoder = decoder
-        self.sparsity = sparsity
-        self.reference = reference
-        self.sensing = sensing
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    decoder: Literal["cosamp", "omp"] = "cosamp"
+    sparsity: int | None = None
+    reference: Literal["origin", "best_vertex"] = "origin"
+    sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard"
+    random_state: int | None = None
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         K = Y.shape[1]
@@ -104,32 +97,10 @@ class HadamardEncoder(Encoder):
         self.gram_ = self.components_.T @ self.components_
 
     def transform(self, y: Any) -> np.ndarray:
-        """Encode label sets.
-
-        Parameters
-        ----------
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Label indicator.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_codes)
-        """
         return np.asarray(flip(self._check_labels(y), self.vertex_) @ self.components_.T)
 
     def inverse_transform(self, H: Any) -> np.ndarray:
-        """Recover the sparse label set behind each code.
-
-        Parameters
-        ----------
-        H : array-like of shape (n_samples, n_codes)
-            Codes.
-
-        Returns
-        -------
-        points : ndarray of shape (n_samples, n_labels)
-            Recovered entries, exactly 0 (1 where flipped) outside the recovered set.
-        """
+        """Recover the sparse label set behind each code: exactly 0 (1 where flipped) outside it."""
         H = dense(self._check_codes(H))
         found = solve_sparse_codes(
             self.components_, H, self.sparsity_, method=self.decoder, gram=self.gram_

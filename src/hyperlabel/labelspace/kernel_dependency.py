@@ -16,6 +16,7 @@ Rows on one vertex share its image, so the label kernel is C×C: kernel PCA weig
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -38,6 +39,7 @@ SAME = 1e-10  # squared distances this close are ties, which go to the first
 STEPS = 50  # a pre-image search of this many flips has left the data far behind
 
 
+@dataclass(eq=False, repr=False)
 class KernelDependencyEstimation(MultiLabelClassifier):
     r"""Regress the kernel principal components of the label sets and search the pre-image.
 
@@ -112,39 +114,16 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         "decoder": one_of("preimage", "round"),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        label_kernel: Literal["rbf", "linear", "poly"] = "rbf",
-        label_gamma: float | None = None,
-        kernel: str = "linear",
-        gamma: float | None = None,
-        alpha: float = 1.0,
-        decoder: Literal["preimage", "round"] = "preimage",
-    ) -> None:
-        self.n_components = n_components
-        self.label_kernel = label_kernel
-        self.label_gamma = label_gamma
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.decoder = decoder
+    n_components: int | None = None
+    _: KW_ONLY
+    label_kernel: Literal["rbf", "linear", "poly"] = "rbf"
+    label_gamma: float | None = None
+    kernel: str = "linear"
+    gamma: float | None = None
+    alpha: float = 1.0
+    decoder: Literal["preimage", "round"] = "preimage"
 
     def fit(self, X: Any, y: Any) -> KernelDependencyEstimation:
-        """Find the components of the label sets and regress them on the rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows, kept for prediction.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : KernelDependencyEstimation
-        """
         X, Y = self._check_fit(X, y)
         self._check_parameters(X.shape[0])
         found = distinct_vertices(Y)

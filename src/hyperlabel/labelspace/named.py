@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from hyperlabel._params import one_of
@@ -18,6 +19,7 @@ from hyperlabel.moments.decided import ALPHA, Auto, is_auto
 AUTO = COMPONENTS | one_of("auto")
 
 
+@dataclass(eq=False, repr=False)
 class PLST(EncodedClassifier):
     r"""Principal label space transformation: regress M principal directions of the labels.
 
@@ -43,16 +45,11 @@ class PLST(EncodedClassifier):
         1-D y, whose classes exclude each other).
     reference : {"mean", "origin"}, default="mean"
         The reference point o.
-    regressor : regressor, default=None
-        Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float or "auto", default=1.0
-        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float, "auto" or None, default=None
-        What is subtracted from every score: see `BinaryRelevance`.
+    regressor, alpha, cut
+        The regression of the codes and what is subtracted from the scores: see `LabelSpaceClassifier`.
     scoring : str or callable, default=None
-        What "auto" maximises: nDCG@5 (None), any name of `hyperlabel.metrics.get_scorer_names`,
-        or ``scorer(estimator, X, y) -> float``. On sparse labels the Hamming loss is a poor guide:
-        predicting nothing nearly minimises it.
+        What "auto" maximises: nDCG@5 (None), or as in `BinaryRelevance`. On sparse labels the Hamming
+        loss is a poor guide: predicting nothing nearly minimises it.
     candidates : None, "all" or array of int, default=None
         The M that "auto" tries: 16 of them spaced geometrically, all, or those given.
     cv : int, splitter or iterable of (train, test), default=3
@@ -67,11 +64,8 @@ class PLST(EncodedClassifier):
     dimension_path_ : dict
         After "auto": ``n_components``, ``mean``, ``spread`` and ``fold_scores`` of the held-out
         metric for each M, and ``chosen``: the M of the highest mean (the smallest of equals).
-    alpha_, cut_ : float
-        λ of the default ridge and the cut, as in `BinaryRelevance`.
-    coef_, intercept_, residual_
-        Weights of the scores (n_labels × n_features) and the certificate of the default ridge, as in
-        `LabelSpaceClassifier`.
+    alpha_, cut_, coef_, intercept_, residual_
+        As in `LabelSpaceClassifier`.
 
     References
     ----------
@@ -88,33 +82,15 @@ class PLST(EncodedClassifier):
     True
     """
 
+    _encodes = PrincipalEncoder
     _rules: ClassVar = PrincipalEncoder._rules | {"n_components": AUTO}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = "auto",
-        *,
-        reference: Literal["mean", "origin"] = "mean",
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        cut: float | Auto | None = None,
-        scoring: Any = None,
-        candidates: Any = None,
-        cv: Any = 3,
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
-        self.regressor = regressor
-        self.alpha = alpha
-        self.cut = cut
-        self.scoring = scoring
-        self.candidates = candidates
-        self.cv = cv
-
-    def _encoder(self) -> PrincipalEncoder:
-        return PrincipalEncoder(self.n_components, reference=self.reference)
+    n_components: int | Literal["auto"] | None = "auto"
+    _: KW_ONLY
+    reference: Literal["mean", "origin"] = "mean"
 
 
+@dataclass(eq=False, repr=False)
 class CPLST(EncodedClassifier):
     r"""Conditional PLST: directions of the labels that the features can predict.
 
@@ -124,28 +100,17 @@ class CPLST(EncodedClassifier):
 
     Parameters
     ----------
-    n_components : int, None or "auto", default="auto"
-        M, at most the rank, which None stands for; "auto" chooses on held-out folds.
-    regressor : regressor, default=None
-        Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float or "auto", default=1.0
-        The ridge λ, of the encoder and of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float, "auto" or None, default=None
-        What is subtracted from every score: see `BinaryRelevance`.
-    scoring, candidates, cv
-        How "auto" chooses: see `PLST`.
+    n_components, scoring, candidates, cv
+        The number of directions and how "auto" chooses it: see `PLST`.
+    regressor, alpha, cut
+        As in `LabelSpaceClassifier`; `alpha` is also the encoder's.
 
     Attributes
     ----------
     encoder_ : ConditionalPrincipalEncoder
         The fitted encoder: `components_`, `offset_`, `eigenvalues_`.
-    dimension_path_ : dict
-        After "auto": see `PLST`.
-    alpha_, cut_ : float
-        λ of the default ridge and the cut, as in `BinaryRelevance`.
-    coef_, intercept_, residual_
-        Weights of the scores (n_labels × n_features) and the certificate of the default ridge, as in
-        `LabelSpaceClassifier`.
+    dimension_path_, alpha_, cut_, coef_, intercept_, residual_
+        As in `PLST`.
 
     References
     ----------
@@ -161,50 +126,31 @@ class CPLST(EncodedClassifier):
     (2, 5)
     """
 
+    _encodes = ConditionalPrincipalEncoder
     _rules: ClassVar = ConditionalPrincipalEncoder._rules | {"n_components": AUTO, "alpha": ALPHA}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = "auto",
-        *,
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        cut: float | Auto | None = None,
-        scoring: Any = None,
-        candidates: Any = None,
-        cv: Any = 3,
-    ) -> None:
-        self.n_components = n_components
-        self.regressor = regressor
-        self.alpha = alpha
-        self.cut = cut
-        self.scoring = scoring
-        self.candidates = candidates
-        self.cv = cv
+    n_components: int | Literal["auto"] | None = "auto"
 
     def _encoder(self) -> ConditionalPrincipalEncoder:
-        alpha: Any = 1.0 if is_auto(self.alpha) else self.alpha
-        return ConditionalPrincipalEncoder(self.n_components, alpha=alpha)
+        encoder = super()._encoder()
+        return encoder.set_params(alpha=1.0) if is_auto(self.alpha) else encoder  # until λ is decided
 
     def _told(self, encoder: Any, alpha: float) -> Any:
         return encoder.set_params(alpha=alpha)
 
 
+@dataclass(eq=False, repr=False)
 class PartialBinaryRelevance(EncodedClassifier):
     """Binary relevance on the M most frequent labels; the others are always the reference point.
 
     Parameters
     ----------
     n_components : int, None or "auto", default=None
-        M; None keeps every label; "auto" chooses by nDCG@5 on three stratified folds.
+        M; None keeps every label; "auto" chooses on held-out folds.
     reference : {"origin", "mean"}, default="origin"
         What the discarded labels decode to: absent, or their frequency.
-    regressor : regressor, default=None
-        Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float or "auto", default=1.0
-        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
-    cut : float, "auto" or None, default=None
-        What is subtracted from every score: see `BinaryRelevance`.
+    regressor, alpha, cut, scoring, candidates, cv
+        As in `PLST`.
 
     Attributes
     ----------
@@ -224,25 +170,12 @@ class PartialBinaryRelevance(EncodedClassifier):
     (3, 5)
     """
 
+    _encodes = FrequentLabelsEncoder
     _rules: ClassVar = FrequentLabelsEncoder._rules | {"n_components": AUTO}
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] | None = None,
-        *,
-        reference: Literal["origin", "mean"] = "origin",
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        cut: float | Auto | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.reference = reference
-        self.regressor = regressor
-        self.alpha = alpha
-        self.cut = cut
-
-    def _encoder(self) -> FrequentLabelsEncoder:
-        return FrequentLabelsEncoder(self.n_components, reference=self.reference)
+    n_components: int | Literal["auto"] | None = None
+    _: KW_ONLY
+    reference: Literal["origin", "mean"] = "origin"
 
 
 class CompressedSensing(EncodedClassifier):
@@ -250,22 +183,10 @@ class CompressedSensing(EncodedClassifier):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        M, at most the Hadamard order 2^⌈log₂K⌉, which None stands for.
-    decoder : {"cosamp", "omp"}, default="cosamp"
-        The sparse recovery.
-    sparsity : int or None, default=None
-        The most labels a row may get; None takes the largest label set seen.
-    reference : {"origin", "best_vertex"}, default="origin"
-        "best_vertex" flips the labels that most rows carry, which makes the sets sparser.
-    sensing : {"hadamard", "bernoulli", "gaussian"}, default="hadamard"
-        The random matrix of the codes.
-    regressor : regressor, default=None
-        Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float or "auto", default=1.0
-        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
-    random_state : int or None, default=None
-        The draw of the matrix; None is 0.
+    n_components, decoder, sparsity, reference, sensing, random_state
+        Of the codes and their recovery: see `HadamardEncoder`.
+    regressor, alpha
+        As in `LabelSpaceClassifier`.
 
     Attributes
     ----------
@@ -285,6 +206,7 @@ class CompressedSensing(EncodedClassifier):
     (3, 5)
     """
 
+    _encodes = HadamardEncoder
     _rules: ClassVar = HadamardEncoder._rules
 
     def __init__(
@@ -307,13 +229,3 @@ class CompressedSensing(EncodedClassifier):
         self.regressor = regressor
         self.alpha = alpha
         self.random_state = random_state
-
-    def _encoder(self) -> HadamardEncoder:
-        return HadamardEncoder(
-            self.n_components,
-            decoder=self.decoder,
-            sparsity=self.sparsity,
-            reference=self.reference,
-            sensing=self.sensing,
-            random_state=self.random_state,
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from hyperlabel.solvers.ridge import solve_ridge
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
 
 
+@dataclass(eq=False, repr=False)
 class LabelPowerset(MultiLabelClassifier):
     r"""One multi-class problem whose classes are the label sets seen in training.
 
@@ -80,28 +82,13 @@ class LabelPowerset(MultiLabelClassifier):
     _rules: ClassVar = {"min_count": whole(1), "rare": one_of("nearest", "drop"), "alpha": number(0)}
     _inner = "estimator"
 
-    def __init__(
-        self, estimator: Any = None, *, min_count: int = 1, rare: str = "nearest", alpha: float = 1.0
-    ) -> None:
-        self.estimator = estimator
-        self.min_count = min_count
-        self.rare = rare
-        self.alpha = alpha
+    estimator: Any = None
+    _: KW_ONLY
+    min_count: int = 1
+    rare: str = "nearest"
+    alpha: float = 1.0
 
     def fit(self, X: Any, y: Any) -> LabelPowerset:
-        """Fit the multi-class classifier on label sets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : LabelPowerset
-        """
         X, Y = self._check_fit(X, y)
         every = distinct_vertices(Y)
         kept = prune_vertices(every, self.min_count)

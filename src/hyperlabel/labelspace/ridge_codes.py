@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hyperlabel.labelspace.encoders import FlatEncoder
 from hyperlabel.moments.decided import decide_alpha, decide_cut
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import (
     RidgePath,
     RidgeResult,
@@ -50,7 +50,7 @@ def codes_from_rows(encoder: Any, told: Told, alpha: Any, X: Any, Y: sparse.csr_
     flat, auto = isinstance(encoder, FlatEncoder), isinstance(alpha, str)
     on_sums = flat and choose_route(X) == "gram"
     if on_sums and auto:
-        sums = Moments.from_rows(X, Y)
+        sums = RowSums.from_rows(X, Y)
         path: Any = RidgePath(sums)
         chosen = decide_alpha(path, sums, alpha)
         told(encoder, chosen).fit(Y, X)
@@ -60,14 +60,14 @@ def codes_from_rows(encoder: Any, told: Told, alpha: Any, X: Any, Y: sparse.csr_
     # At λ = 0 the rows themselves may have to answer. XᵀY (d×K), which gives XᵀH for codes linear in y, may
     # be smaller than the codes H (n×M).
     if on_sums and chosen > 0 and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
-        sums = Moments.from_rows(X, Y)
+        sums = RowSums.from_rows(X, Y)
         path = path_of_codes(sums.centered(), encoder.components_, encoder.offset_, chosen)
     else:
         path = solve_ridge(X, encoder.transform(Y), alphas=(chosen,))
     return RidgeOfCodes(chosen, path.solve(chosen), path, (encoder.components_,) if flat else ())
 
 
-def codes_from_sums(encoder: FlatEncoder, told: Told, alpha: Any, moments: Moments) -> RidgeOfCodes:
+def codes_from_sums(encoder: FlatEncoder, told: Told, alpha: Any, moments: RowSums) -> RidgeOfCodes:
     """Fit the encoder and the ridge of its codes to sums over rows."""
     if isinstance(alpha, str):
         path = RidgePath(moments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.soft_logistic import solve_soft_logistic
 
 
+@dataclass(eq=False, repr=False)
 class LabelTopicModel(MultiLabelClassifier):
     r"""Latent topics of label sets, predicted by a probabilistic classifier.
 
@@ -75,35 +77,14 @@ class LabelTopicModel(MultiLabelClassifier):
     _rules: ClassVar = {"n_topics": whole(1), "alpha": number(0), "n_init": whole(1)}
     _inner = "classifier"
 
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        classifier: Any = None,
-        alpha: float = 1.0,
-        n_init: int = 3,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.classifier = classifier
-        self.alpha = alpha
-        self.n_init = n_init
-        self.random_state = random_state
+    n_topics: int = 10
+    _: KW_ONLY
+    classifier: Any = None
+    alpha: float = 1.0
+    n_init: int = 3
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any) -> LabelTopicModel:
-        """Find the topics of the label sets and learn to predict them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : LabelTopicModel
-        """
         X, Y = self._check_fit(X, y)
         # "no label" is a word too, or rows without labels would belong to every topic alike
         empty = sparse.csr_array((np.diff(Y.indptr) == 0).astype(np.float64)[:, None])
@@ -157,16 +138,6 @@ class LabelTopicModel(MultiLabelClassifier):
         return signed(self._topic_probabilities(X) @ self.components_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each label, Σ r_m(x) p_m.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-        """
+        """Probability of each label, Σ r_m(x) p_m, n×k."""
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)

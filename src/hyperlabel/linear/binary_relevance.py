@@ -15,6 +15,7 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,7 +38,7 @@ from hyperlabel._base import (
 )
 from hyperlabel._params import number
 from hyperlabel._validation import check_weights, split_unknown
-from hyperlabel.linear.per_label import fit_labels, known_constants, map_of_labels, score_labels, solve_known
+from hyperlabel.linear.per_label import fit_labels, map_of_labels, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.cross_validate import (
     Fold,
@@ -52,16 +53,8 @@ from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
-from hyperlabel.solvers.moments import Moments
-from hyperlabel.solvers.operators import weighted_mean
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
-
-
-def _estimators_have(name: str) -> Any:
-    def check(self: Any) -> bool:
-        return self.estimator is not None and hasattr(self.estimator, name)
-
-    return check
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -70,6 +63,7 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
@@ -146,7 +140,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Certificate: relative residual of the equations solved.
     solver_ : str
         The route taken.
-    moments_ : Moments
+    moments_ : RowSums
         The sums the shared ridge was solved from (route "gram").
     oof_scores_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold scores at `alpha_` when `cv` is given; NaN for rows in no test fold.
@@ -179,30 +173,17 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        alpha: float | Sequence[float] | Auto = 1.0,
-        cut: float | Auto | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        solver: Solver = "auto",
-        max_weights: int | None = None,
-        memory_limit: float | None = None,
-        tol: float = SETTLED,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.alpha = alpha
-        self.cut = cut
-        self.cv = cv
-        self.scoring = scoring
-        self.solver = solver
-        self.max_weights = max_weights
-        self.memory_limit = memory_limit
-        self.tol = tol
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    alpha: float | Sequence[float] | Auto = 1.0
+    cut: float | Auto | None = None
+    cv: Any = None
+    scoring: Any = None
+    solver: Solver = "auto"
+    max_weights: int | None = None
+    memory_limit: float | None = None
+    tol: float = SETTLED
+    n_jobs: int | None = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
@@ -215,10 +196,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             Training rows.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
             Label indicator (NaN where unknown), or classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each row, for `cv`.
+        sample_weight, groups : array-like of shape (n_samples,), default=None
+            Weight of each row, and its group for `cv`.
         **fit_params : dict
             Further metadata for `estimator`, when metadata routing is enabled.
 
@@ -235,40 +214,24 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 raise ValueError(
                     "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
                 )
-            self._constant = known_constants(Y, unknown, weights)
+            gaps, _ = label_counts(unknown.astype(np.float64), weights)
+            counts, weight = label_counts(Y, weights)
+            self._constant = constant_labels(counts, weight - gaps)
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
             if unknown is None:
                 self._fit_shared(X, Y, weights, groups)
             else:
-                self._fit_known(X, Y, unknown, weights)
+                (alpha,) = self._alphas()
+                self._keep_blocks(*solve_known(X, Y, unknown, weights, alpha, self.solver))
         else:
-            self._fit_each(X, Y, weights, fit_params, unknown)
+            labels = np.flatnonzero(self._constant == 0)
+            fitted = iter(self._fit_labels(X, Y, labels, weights, fit_params, unknown))
+            self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
             if self.cv is not None:
                 self._keep_cv(self._refit_folds(X, Y, weights, groups, fit_params), Y, weights)
         return self
-
-    @available_if(lambda self: self.estimator is None)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BinaryRelevance:
-        """Add rows to the shared ridge; the result equals one fit on all rows seen.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows.
-        y : array-like or sparse matrix
-            Their labels.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        self : BinaryRelevance
-        """
-        return self._partial_fit(X, y, classes, sample_weight)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -277,15 +240,6 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Of the estimators of the labels if one is given; of the shared ridge where `cv` gave it out-of-fold
         scores of several labels, calibrated on those (`predict` cuts the scores instead). They are kept
         when rows and labels come and go.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
         """
         if self.estimator is None:
             return super().predict_proba(X)
@@ -312,6 +266,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             if inner.classifier_tags is not None:
                 tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+    def _refuses_rows(self) -> str | None:
+        return None if self.estimator is None else self._refuses_blocks()
 
     def _refuses_blocks(self) -> str | None:
         if self.cv is not None:
@@ -341,7 +298,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 self.moments_ = total
         if route == "gram":
             if not hasattr(self, "moments_"):
-                self.moments_ = Moments.from_rows(X, Y, sample_weight=weights)
+                self.moments_ = RowSums.from_rows(X, Y, sample_weight=weights)
             self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
             counts, weight = label_counts(Y, weights)
@@ -363,14 +320,6 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         if found.results is not None:
             self.cv_results_ = found.results
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
-
-    def _fit_known(
-        self, X: Any, Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None
-    ) -> None:
-        (alpha,) = self._alphas()
-        known = solve_known(X, Y, unknown, weights, alpha, self.solver)
-        block = SolvedBlock(known.result, weighted_mean(X, weights), known.alpha, known.squares)
-        self._keep_blocks([block], known.route, known.counts, known.weight)
 
     def _alphas(self) -> list[Any]:
         if not CUT.accepts(self.cut):
@@ -437,7 +386,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         return map_of_labels(self.estimators_, type(self.estimator).__name__)
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
+        self, moments: RowSums, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path, counts, weight = RidgePath(moments), moments.f_sum, moments.weight
@@ -452,18 +401,6 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         return fold_map
 
     # -- one estimator per label --------------------------------------------------------------------
-
-    def _fit_each(
-        self,
-        X: Any,
-        Y: sparse.csr_array,
-        weights: np.ndarray | None,
-        fit_params: dict[str, Any],
-        unknown: sparse.csc_array | None,
-    ) -> None:
-        labels = np.flatnonzero(self._constant == 0)
-        fitted = iter(self._fit_labels(X, Y, labels, weights, fit_params, unknown))
-        self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
 
     def _fit_labels(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.multioutput import ClassifierChain
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
 
 
+@dataclass(eq=False, repr=False)
 class ChainEnsemble(MultiLabelClassifier):
     """Average of scikit-learn's `ClassifierChain` over random label orders.
 
@@ -48,25 +50,12 @@ class ChainEnsemble(MultiLabelClassifier):
     (60, 5)
     """
 
-    def __init__(self, estimator: Any = None, *, n_chains: int = 5, random_state: int | None = None) -> None:
-        self.estimator = estimator
-        self.n_chains = n_chains
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    n_chains: int = 5
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any) -> ChainEnsemble:
-        """Fit the chains.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Labels.
-
-        Returns
-        -------
-        self : ChainEnsemble
-        """
         X, Y = self._check_fit(X, y)
         self._varying = np.flatnonzero(self._constant == 0)
         base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
@@ -79,17 +68,7 @@ class ChainEnsemble(MultiLabelClassifier):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each label, averaged over chains.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-        """
+        """Probability of each label, n×k, averaged over chains."""
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._positive(X))
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from hyperlabel._base import constant_labels, label_counts
+from hyperlabel._base import label_counts
 from hyperlabel.moments.decided import is_auto
 from hyperlabel.moments.linear_map import LinearMap, not_linear
+from hyperlabel.solvers.label_blocks import SolvedBlock
+from hyperlabel.solvers.operators import weighted_mean
 from hyperlabel.solvers.ridge import RidgeResult, Solver, choose_alpha, solve_ridge
 
 
@@ -63,17 +65,6 @@ def score_labels(models: list[Any], X: Any) -> np.ndarray:
     return scores
 
 
-class KnownRidge(NamedTuple):
-    """A ridge on known labels: solution, route, λ, and each label's known rows, positives and ‖fitted‖²."""
-
-    result: RidgeResult
-    route: str
-    alpha: float
-    weight: np.ndarray
-    counts: np.ndarray
-    squares: np.ndarray
-
-
 def solve_known(
     X: Any,
     Y: sparse.csr_array,
@@ -81,11 +72,12 @@ def solve_known(
     weights: np.ndarray | None,
     alpha: Any,
     solver: Solver,
-) -> KnownRidge:
+) -> tuple[list[SolvedBlock], str, np.ndarray, np.ndarray]:
     """Ridge of each label on the rows where it is known; labels with the same gaps share a solve.
 
-    The certificate is the worst residual; labels about which nothing is known keep zeros. λ = "auto" is
-    chosen on all rows at once, as if every unknown entry were the frequency of its label.
+    Also return the route, and each label's positives and known rows. The certificate is the worst residual;
+    labels about which nothing is known keep zeros. λ = "auto" is chosen on all rows at once, as if every
+    unknown entry were the frequency of its label.
     """
     (counts, total), gaps = label_counts(Y, weights), label_counts(unknown.astype(np.float64), weights)[0]
     weight = total - gaps
@@ -108,14 +100,8 @@ def solve_known(
         coef[:, labels], intercept[labels] = result.coef, result.intercept
         squares[labels] = path.fitted_squares(alpha)
         residual, taken = max(residual, result.residual), path.solver
-    return KnownRidge(RidgeResult(coef, intercept, residual), taken, alpha, weight, counts, squares)
-
-
-def known_constants(Y: sparse.csr_array, unknown: sparse.csc_array, weights: np.ndarray | None) -> np.ndarray:
-    """Mark labels that are constant over the rows where they are known."""
-    counts, total = label_counts(Y, weights)
-    gaps, _ = label_counts(unknown.astype(np.float64), weights)
-    return np.array([constant_labels(c, total - g)[0] for c, g in zip(counts, gaps, strict=True)])
+    result = RidgeResult(coef, intercept, residual)
+    return [SolvedBlock(result, weighted_mean(X, weights), alpha, squares)], taken, counts, weight
 
 
 def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:

@@ -120,21 +120,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> AutoMultiLabel:
-        """Try the portfolio, and fit the winner on all rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        groups : array-like of shape (n_samples,), default=None
-            Rows of one group stay in one fold.
-
-        Returns
-        -------
-        self : AutoMultiLabel
-        """
+        """Try the portfolio on folds that keep `groups` together, and fit the winner on all rows."""
         deadline = time.perf_counter() + float(self.time_budget)
         X, Y = self._check_fit(X, y, min_samples=2)
         self._mostly_zero = density(X) < 0.5
@@ -157,17 +143,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Label sets of each row, in the form y had in `fit`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to label.
-
-        Returns
-        -------
-        y : ndarray or csr_array of shape (n_samples, n_labels), or ndarray of shape (n_samples,)
-        """
+        """Label sets of each row by `thresholds_`, in the form y had in `fit`."""
         X = self._check_predict(X)
         cuts = self.thresholds_ if self._layout.kind != "multiclass" else 0.0
         return decode(self._layout, (block - cuts for _, block in self._score_blocks(X)))

@@ -40,13 +40,12 @@ class MultiLabelCalibrator(WrappingClassifier):
 
     Parameters
     ----------
-    estimator : classifier
-        Anything with `decision_function` or `predict_proba`.
+    estimator : classifier, default=None
+        Anything with `decision_function` or `predict_proba`; None: :class:`BinaryRelevance`.
     method : {"auto", "sigmoid", "isotonic", "beta"}, default="auto"
         The form of :math:`g_j`; ``"auto"``: for each label the one of lowest log loss on held-out rows.
     cv : None, int, splitter, iterable or "prefit", default=None
-        Folds of the out-of-fold scores: None takes the estimator's own (`oof_scores_`) if it has them, or
-        5 stratified folds. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
+        Folds of the out-of-fold scores, as in :class:`ThresholdTuner`.
     n_jobs : int, default=None
         Folds fitted in parallel.
 
@@ -71,9 +70,9 @@ class MultiLabelCalibrator(WrappingClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import BinaryRelevance, MultiLabelCalibrator
+    >>> from hyperlabel import MultiLabelCalibrator
     >>> X, y = make_multilabel_classification(n_samples=200, random_state=0)
-    >>> p = MultiLabelCalibrator(BinaryRelevance()).fit(X, y).predict_proba(X)
+    >>> p = MultiLabelCalibrator().fit(X, y).predict_proba(X)
     >>> p.shape, bool(((p > 0) & (p < 1)).all())
     ((200, 5), True)
     """
@@ -81,7 +80,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     _rules: ClassVar = {"method": one_of(*_METHODS)}
 
     def __init__(
-        self, estimator: Any, *, method: str = "auto", cv: Any = None, n_jobs: int | None = None
+        self, estimator: Any = None, *, method: str = "auto", cv: Any = None, n_jobs: int | None = None
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -93,15 +92,8 @@ class MultiLabelCalibrator(WrappingClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or anything the estimator takes
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes (calibrated one against the rest).
-        groups : array-like of shape (n_samples,), default=None
-            Rows of one group stay together in every fold, the estimator's own among them.
-        **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the calibration); they and
-            the groups are routed as requested when metadata routing is enabled.
+        X, y, groups, **params
+            As in :meth:`ThresholdTuner.fit`; classes are calibrated one against the rest.
 
         Returns
         -------

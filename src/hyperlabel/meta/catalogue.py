@@ -55,30 +55,14 @@ def _no_grid(rows: Rows) -> Grid:
 
 @dataclass(frozen=True)
 class Known:
-    """One method of the catalogue.
+    """One method of the catalogue: how to make it for some rows, and what is worth comparing on them."""
 
-    Parameters
-    ----------
-    name : str
-        As given to ``--method``, ``--methods`` and ``methods=``.
-    title : str
-        As tables print it.
-    make : callable
-        Takes `Rows`, returns the unfitted classifier.
-    grid : callable
-        Takes `Rows`, returns what to compare: parameters of the classifier, likeliest value first.
-    default : bool, default=True
-        Whether a comparison that names no methods includes it.
-    pairwise : bool, default=False
-        Whether it needs few labels: its cost grows with their square.
-    """
-
-    name: str
-    title: str
-    make: Callable[[Rows], BaseEstimator] = field(repr=False)
-    grid: Callable[[Rows], Grid] = field(default=_no_grid, repr=False)
-    default: bool = True
-    pairwise: bool = False
+    name: str  # as given to ``--method``, ``--methods`` and ``methods=``
+    title: str  # as tables print it
+    make: Callable[[Rows], BaseEstimator] = field(repr=False)  # the unfitted classifier
+    grid: Callable[[Rows], Grid] = field(default=_no_grid, repr=False)  # parameters, likeliest value first
+    default: bool = True  # whether a comparison that names no methods includes it
+    pairwise: bool = False  # needs few labels: its cost grows with their square
 
 
 def _ridge(parameter: str = "alpha") -> Callable[[Rows], Grid]:
@@ -119,13 +103,7 @@ def _chains(rows: Rows) -> Any:
 
 CATALOGUE: tuple[Known, ...] = (
     Known("ridge", "BinaryRelevance (shared ridge)", lambda rows: BinaryRelevance(), _ridge()),
-    Known(
-        "kernel-ridge",
-        "shared ridge on an RBF kernel",
-        _kernel_ridge,
-        _kernel_grid,
-        default=False,
-    ),
+    Known("kernel-ridge", "shared ridge on an RBF kernel", _kernel_ridge, _kernel_grid, default=False),
     Known("plst", "PLST, dimension chosen", lambda rows: PLST(), _ridge()),
     Known("cplst", "CPLST, dimension chosen", lambda rows: CPLST(), _ridge(), default=False),
     Known("spectral", "HypergraphSpectral, ridge on it", _spectral, _ridge("projection__alpha")),
@@ -179,23 +157,7 @@ CATALOGUE: tuple[Known, ...] = (
 
 
 def known(name: str, also: Sequence[str] = ()) -> Known:
-    """Return a method by its name.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the catalogue.
-    also : sequence of str, default=()
-        Names that are understood where this is asked, for the sentence that refuses others.
-
-    Examples
-    --------
-    >>> from hyperlabel.meta.catalogue import Rows, known
-    >>> known("plst").make(Rows(100, 5, False))
-    PLST()
-    >>> known("plst").grid(Rows(100, 5, False))
-    {'alpha': [30.0, 1.0, 1000.0]}
-    """
+    """Return a method by its name; the sentence that refuses others lists the names in `also` too."""
     for method in CATALOGUE:
         if method.name == name:
             return method

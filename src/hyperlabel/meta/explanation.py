@@ -26,75 +26,28 @@ _LABELS_SHOWN = 4  # of a direction
 
 @dataclass(frozen=True)
 class Share:
-    """What one feature (or direction) adds to a score: share = weight · value.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-        Of the feature, as the classifier sees it (scaled, vectorised); 1 where a label as such is explained.
-    weight : float
-    share : float
-    labels : tuple of (str, float)
-        Of a direction: the labels it moves most, with their weights.
-
-    Examples
-    --------
-    >>> from hyperlabel.meta import Share
-    >>> Share("apple", value=0.5, weight=2.0, share=1.0).share
-    1.0
-    """
+    """What one feature (or direction) adds to a score: share = weight · value."""
 
     name: str
-    value: float
+    value: float  # as the classifier sees it (scaled, vectorised); 1 where a label as such is explained
     weight: float
     share: float
-    labels: tuple[tuple[str, float], ...] = ()
+    labels: tuple[tuple[str, float], ...] = ()  # of a direction: those it moves most, with their weights
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a row got its score for a label: score = base + Σ shares of `features` + rest.
+    """Why a row got its score for a label: score = base + Σ shares of `features` + rest."""
 
-    Attributes
-    ----------
-    row : int or None
-        Number of the row in X; None where a label as such is explained.
-    label : str
-    score : float or None
-        As `decision_function` gives it.
-    threshold : float or None
-        The tuned cut the score must pass, if there is one.
-    base : float
-        The score of a row of zeros.
-    features : tuple of Share
-        The largest, by absolute share.
-    rest : float
-        Sum of the shares not listed.
-    directions : tuple of Share
-        The label directions passed through, by absolute share; empty for methods without.
-    note : str
-        Says so where there is nothing to explain.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlabel import BinaryRelevance, explain
-    >>> model = BinaryRelevance().fit(np.eye(4), np.eye(4, 2, dtype=int))
-    >>> why = explain(model, np.eye(4)[:1], labels=[0])[0]
-    >>> abs(why.score - (why.base + sum(s.share for s in why.features) + why.rest)) < 1e-12
-    True
-    """
-
-    row: int | None
+    row: int | None  # None where a label as such is explained
     label: str
     score: float | None
-    threshold: float | None
-    base: float
-    features: tuple[Share, ...]
-    rest: float
-    directions: tuple[Share, ...] = ()
-    note: str = ""
+    threshold: float | None  # the tuned cut the score must pass, if there is one
+    base: float  # the score of a row of zeros
+    features: tuple[Share, ...]  # the largest, by absolute share
+    rest: float  # sum of the shares not listed
+    directions: tuple[Share, ...] = ()  # label directions passed through, by absolute share
+    note: str = ""  # says so where there is nothing to explain
 
     def as_row(self) -> dict[str, Any]:
         """Return the explanation as a row of a table: the shares of the features in one cell."""
@@ -151,8 +104,8 @@ def explain(
     >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> model = make_pipeline(TfidfVectorizer(), BinaryRelevance()).fit(texts, Y)
     >>> why = explain(model, ["a red apple"], labels=[0])[0]
-    >>> why.features[0].name
-    'apple'
+    >>> why.features[0].name, bool(abs(why.score - why.base - sum(s.share for s in why.features)) < 1e-12)
+    ('apple', True)
     """
     check_is_fitted(model)
     label_names = _label_names(model)
@@ -160,8 +113,8 @@ def explain(
     asked = _asked(scores, labels, label_names)
     columns = sorted({j for _, j in asked})
     found = view(model, X, feature_names, columns)
-    cuts = _cuts(model)
-    constant = _constants(model, len(label_names))
+    cuts, constant = _first(model, "thresholds_"), _first(model, "_constant")
+    constant = np.zeros(len(label_names)) if constant is None else constant
     explanations = Table()
     for row, j in asked:
         score = None if scores is None else float(scores[row, j])
@@ -239,14 +192,10 @@ def _name(names: Any, i: int) -> str:
 
 
 def _label_names(model: Any) -> list[str]:
-    for part in walk(model):
-        names = getattr(part, "label_names_", None)
+    for attribute in ("label_names_", "classes_"):
+        names = _first(model, attribute)
         if names is not None:
             return [str(name) for name in names]
-    for part in walk(model):
-        classes = getattr(part, "classes_", None)
-        if classes is not None:
-            return [str(name) for name in classes]
     raise ValueError(f"{type(model).__name__} has no labels: explain takes fitted classifiers.")
 
 
@@ -264,15 +213,6 @@ def _scores(model: Any, X: Any) -> np.ndarray:
     return score_rows(model, X)
 
 
-def _cuts(model: Any) -> np.ndarray | None:
-    for part in walk(model):
-        if hasattr(part, "thresholds_"):
-            return np.asarray(part.thresholds_)
-    return None
-
-
-def _constants(model: Any, n_labels: int) -> np.ndarray:
-    for part in walk(model):
-        if hasattr(part, "_constant"):
-            return np.asarray(part._constant)
-    return np.zeros(n_labels, dtype=np.int8)
+def _first(model: Any, name: str) -> Any:
+    """Return an attribute of the outermost part that has it, or None."""
+    return next((getattr(part, name) for part in walk(model) if hasattr(part, name)), None)

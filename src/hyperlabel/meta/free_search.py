@@ -86,21 +86,7 @@ class FreeSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
         self.scoring = scoring
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> FreeSearchCV:
-        """Compare the grid on out-of-fold scores and fit the best setting on all rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each row, for `cv`.
-
-        Returns
-        -------
-        self : FreeSearchCV
-        """
+        """Compare the grid on out-of-fold scores (of grouped folds if given) and fit the best on all rows."""
         given = X, y
         X, Y = self._check_fit(X, y, min_samples=2)
         settings = list(ParameterGrid(self.param_grid))
@@ -177,17 +163,7 @@ class FreeSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
     @available_if(_projects)
     def transform(self, X: Any) -> np.ndarray:
-        """Project rows by the projection with the best setting.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-        """
+        """Project rows by the projection with the best setting."""
         return self.estimator_.projection_.transform(self._check_predict(X))
 
     @available_if(_projects)

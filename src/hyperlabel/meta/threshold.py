@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -29,6 +30,10 @@ from hyperlabel.decision import (
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
 from hyperlabel.meta.wrapping import WrappingClassifier
+from hyperlabel.metrics import f1_score, hamming_loss
+from hyperlabel.metrics.statistics import spread
+from hyperlabel.model_selection import resolve_cv
+from hyperlabel.model_selection.out_of_fold import few_folds
 
 STRATEGIES = (
     "per_label",
@@ -44,7 +49,7 @@ PROMISES = STRATEGIES[-2:]
 
 
 def _estimator_has(name: str) -> Any:
-    return lambda self: hasattr(getattr(self, "estimator_", self.estimator), name)
+    return lambda self: hasattr(getattr(self, "estimator_", self._get_estimator()), name)
 
 
 class ThresholdTuner(WrappingClassifier):
@@ -95,12 +100,12 @@ class ThresholdTuner(WrappingClassifier):
 
     Parameters
     ----------
-    estimator : classifier
-        Anything with `decision_function` or `predict_proba`.
+    estimator : classifier, default=None
+        Anything with `decision_function` or `predict_proba`; None: :class:`BinaryRelevance`.
     strategy : str, default="per_label"
         See above.
     scoring : {"f1_macro", "f1_micro", "f1_samples", "hamming_loss"}, default="f1_macro"
-        What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise.
+        What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise, and what `cv_score_` is.
     cv : None, int, splitter, iterable, "split" or "prefit", default=None
         Folds of the out-of-fold scores: None takes the estimator's own if it has them, or 5 stratified
         folds. ``"split"``: a third of the rows (groups) is held out for the rule, and the estimator
@@ -127,8 +132,10 @@ class ThresholdTuner(WrappingClassifier):
     thresholds_ : ndarray of shape (n_labels,)
         The cuts; inf for labels never predicted, -inf for labels always on in training (of the
         strategies with a cut for each label).
-    tuned_score_ : float
-        `scoring` on the out-of-fold scores, a loss with a minus sign (where `scoring` is used).
+    cv_score_, cv_score_std_ : float
+        `scoring` on rows that neither the model nor the rule had seen, the rule being fitted on the other
+        folds, and its standard deviation over the folds; a loss with a minus sign. Not of promises, which
+        are tested on rows of their own.
     k_ : int
         Of ``"top_k"``.
     set_size_ : LabelSetSize
@@ -151,11 +158,11 @@ class ThresholdTuner(WrappingClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from hyperlabel import BinaryRelevance, ThresholdTuner
+    >>> from hyperlabel import ThresholdTuner
     >>> X, y = make_multilabel_classification(n_samples=200, random_state=0)
-    >>> tuned = ThresholdTuner(BinaryRelevance(), strategy="global", scoring="f1_micro").fit(X, y)
-    >>> tuned.thresholds_.shape
-    (5,)
+    >>> tuned = ThresholdTuner().fit(X, y)
+    >>> tuned.thresholds_.shape, bool(0.5 < tuned.cv_score_ < 1)
+    ((5,), True)
     >>> (tuned.decision_function(X) == tuned.estimator_.decision_function(X)).all()
     np.True_
     """
@@ -164,7 +171,7 @@ class ThresholdTuner(WrappingClassifier):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any = None,
         *,
         strategy: str = "per_label",
         scoring: str = "f1_macro",
@@ -216,23 +223,70 @@ class ThresholdTuner(WrappingClassifier):
             self.thresholds_ = self._constant_cuts()
             return self
         scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
-        # labels that were constant in training need no cut and would only blur the shared ones
+        groups = routed["split"].get("groups")
+        groups = None if groups is None else np.asarray(groups)[rows]
+        if self.strategy in PROMISES:
+            self._fit_promises(*self._varying(scores, Y), groups)
+            return self
+        self._fit_rule(X, rows, scores, Y, weights)
+        self._cross_score(X, rows, scores, Y, weights, groups)
+        return self
+
+    def _varying(self, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, sparse.csr_array]:
+        """Leave out labels constant in training: they need no cut and would only blur the shared ones."""
         varies = self._constant == 0
-        if not varies.all():
-            scores, Y = np.ascontiguousarray(scores[:, varies]), Y[:, varies]
+        return (scores, Y) if varies.all() else (np.ascontiguousarray(scores[:, varies]), Y[:, varies])
+
+    def _fit_rule(
+        self, X: Any, rows: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None
+    ) -> None:
+        """Fit the rule on honest scores of the rows numbered."""
+        scores, Y = self._varying(scores, Y)
         if self.strategy == "label_set_size":
-            Z = check_features(self, X)
-            self.set_size_ = LabelSetSize().fit(Z[rows], scores, Y, sample_weight=weights)
+            Z = check_features(self, _safe_indexing(X, rows))
+            self.set_size_ = LabelSetSize().fit(Z, scores, Y, sample_weight=weights)
         elif self.strategy == "expected_f1":
             self.calibration_ = Sigmoid.fit(scores, Y, weights)
         elif self.strategy == "top_k":
-            self._fit_top_k(scores, Y, weights)
-        elif self.strategy in PROMISES:
-            together = routed["split"].get("groups")
-            self._fit_promises(scores, Y, None if together is None else np.asarray(together)[rows])
+            self.k_ = self._best_k(scores, Y, weights)
         else:
             self._fit_cuts(scores, Y, weights)
-        return self
+
+    def _cross_score(
+        self,
+        X: Any,
+        rows: np.ndarray,
+        scores: np.ndarray,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        groups: np.ndarray | None,
+    ) -> None:
+        """Judge the rule on each fold by one fitted on the others; together, and their spread.
+
+        All folds are judged as one test set: macro-F1 of a small fold would count every label it lacks as 0.
+        """
+        units = len(rows) if groups is None else len(np.unique(groups))
+        self.cv_score_, self.cv_score_std_ = np.nan, np.nan
+        if units < 2:
+            return
+        sets = np.zeros(scores.shape, dtype=bool)
+        folds = list(resolve_cv(few_folds(None, units), Y, groups).split(scores, Y, groups))
+        for train, test in folds:
+            rule = copy(self)
+            rule._fit_rule(
+                X, rows[train], scores[train], Y[train], None if weights is None else weights[train]
+            )
+            sets[test] = rule._sets(X, rows[test], scores[test])
+
+        def value(part: Any) -> float:
+            weight = None if weights is None else weights[part]
+            if self.scoring == "hamming_loss":
+                return -hamming_loss(Y[part], sets[part], sample_weight=weight)
+            average: Any = self.scoring.removeprefix("f1_")
+            return float(f1_score(Y[part], sets[part], average=average, sample_weight=weight))
+
+        self.cv_score_ = value(slice(None))
+        self.cv_score_std_ = spread([value(test) for _, test in folds])
 
     def _check_promise(self) -> None:
         if self.strategy == "precision_at_least":
@@ -272,14 +326,12 @@ class ThresholdTuner(WrappingClassifier):
         self.thresholds_ = self.promises_.cuts
         self.coverage_ = float(self.promises_.right.sum() / max(self.promises_.positives.sum(), 1))
 
-    def _fit_top_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+    def _best_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> int:
         if self.k is not None and not 1 <= self.k <= len(self.classes_):
             raise ValueError(
                 f"k must be between 1 and the number of labels ({len(self.classes_)}), got {self.k}."
             )
-        self.k_ = self.k
-        if self.k is None:
-            self.k_, self.tuned_score_ = best_k(scores, Y, scoring=self.scoring, sample_weight=weights)
+        return self.k or best_k(scores, Y, scoring=self.scoring, sample_weight=weights)[0]
 
     def _constant_cuts(self) -> np.ndarray:
         """Return cuts that always predict the labels always on in training, and no other."""
@@ -291,13 +343,11 @@ class ThresholdTuner(WrappingClassifier):
         if self.strategy == "proportional":
             cuts = proportional_cuts(scores, Y, sample_weight=weights)
         else:
+            given: dict[str, Any] = {"scoring": self.scoring, "sample_weight": weights}
             if self.strategy == "global":
-                found = global_cut(scores, Y, scoring=self.scoring, sample_weight=weights)
+                cuts = global_cut(scores, Y, **given).cuts
             else:
-                found = per_label_cuts(
-                    scores, Y, scoring=self.scoring, shrinkage=self.shrinkage, sample_weight=weights
-                )
-            cuts, self.tuned_score_ = found.cuts, found.value
+                cuts = per_label_cuts(scores, Y, shrinkage=self.shrinkage, **given).cuts
         self.thresholds_[varies] = cuts
 
     def predict(self, X: Any) -> Any:
@@ -319,7 +369,7 @@ class ThresholdTuner(WrappingClassifier):
         signs = (np.where(self._sets(X, rows, block), 1.0, -1.0) for rows, block in self._score_blocks(X))
         return decode(self._layout, signs)
 
-    def _sets(self, X: Any, rows: slice, scores: np.ndarray) -> np.ndarray:
+    def _sets(self, X: Any, rows: Any, scores: np.ndarray) -> np.ndarray:
         """Apply the rule to a block of scores."""
         if hasattr(self, "promises_"):
             return self.promises_.decide(scores)

@@ -34,19 +34,7 @@ def walk(model: Any) -> Iterator[Any]:
 
 
 def name_labels(model: Any, names: Sequence[str]) -> Any:
-    """Give the labels of a fitted model their names, as a DataFrame y would have.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        A classifier of the library, or a Pipeline that ends in one; changed in place.
-    names : sequence of str
-        One for each column of y.
-
-    Returns
-    -------
-    model : estimator
-    """
+    """Give the labels of a fitted model their names, as a DataFrame y would have; changed in place."""
     label_names = np.asarray(names, dtype=object)
     for part in walk(model):
         layout = getattr(part, "_layout", None)
@@ -162,19 +150,9 @@ def _edit_labels(
 
 
 def without_training_rows(model: Any, *, sums: bool) -> Any:
-    """Drop what a fitted model remembers row by row, and its sums over rows too unless they are kept.
+    """Drop what a fitted model remembers row by row, and unless they are kept the sums `update` needs.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        Changed in place. Out-of-fold scores go: they are as large as the training labels, and of no
-        use once the cuts are tuned.
-    sums : bool
-        Whether to keep the sums that `update` needs.
-
-    Returns
-    -------
-    model : estimator
+    Out-of-fold scores are as large as the training labels, and of no use once the cuts are tuned.
     """
     for part in walk(model):
         if isinstance(part, OutOfFoldProbabilities):

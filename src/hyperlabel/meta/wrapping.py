@@ -55,6 +55,10 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     n_jobs: int | None
     estimator_: Any
 
+    def _get_estimator(self) -> Any:
+        """Return the classifier to fit, the shared ridge where none was named."""
+        return BinaryRelevance() if self.estimator is None else self.estimator
+
     def _fit_estimator(
         self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]
     ) -> tuple[Any, sparse.csr_array, dict[str, Any]]:
@@ -72,16 +76,16 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         if wants_scores and Y.shape[0] == 1:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
         if self._is_prefit():
-            check_is_fitted(self.estimator)
+            check_is_fitted(self._get_estimator())
             self.estimator_ = self.estimator
         elif self._is_split():
             train, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
             cut = _check_method_params(X, params=routed["fit"], indices=train)
-            self.estimator_ = clone(self.estimator).fit(
+            self.estimator_ = clone(self._get_estimator()).fit(
                 _safe_indexing(X, train), _safe_indexing(y, train), **cut
             )
         else:
-            model = clone(self.estimator)
+            model = clone(self._get_estimator())
             fit_params = dict(routed["fit"])
             if wants_scores and brings_scores(model) and (self.cv is not None or model.cv is None):
                 # the shared ridge has them almost for free: let it use our folds
@@ -118,7 +122,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                 self.estimator_._drop_curves()
         else:
             scores = out_of_fold_scores(
-                self.estimator,
+                self._get_estimator(),
                 X,
                 y,
                 cv=self.cv,
@@ -145,12 +149,12 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             routed = process_routing(self, "fit", **params, **split)
             split = dict(routed.splitter.split) if "splitter" in routed else {}
             return {"fit": dict(routed.estimator.fit), "split": split}
-        return {"fit": groups_for_fit(self.estimator, groups) | params, "split": split}
+        return {"fit": groups_for_fit(self._get_estimator(), groups) | params, "split": split}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""
         router = MetadataRouter(owner=self).add(
-            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+            estimator=self._get_estimator(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
         )
         splitter = self.cv if hasattr(self.cv, "split") else IterativeStratifiedGroupKFold()
         if not self._is_prefit():
@@ -159,7 +163,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = self.estimator.__sklearn_tags__()
+        inner = self._get_estimator().__sklearn_tags__()
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags

@@ -31,7 +31,6 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any 
     Returns
     -------
     precision : float
-        Between 0 and 1 (best).
 
     Examples
     --------
@@ -53,19 +52,12 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row, at least k of them.
-    k : int, default=5
-        How many labels are looked at.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_score, k, sample_weight
+        As in :func:`precision_at_k`.
 
     Returns
     -------
     ndcg : float
-        Between 0 and 1 (best).
 
     Examples
     --------
@@ -79,26 +71,17 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
 def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of rows whose best label is not relevant.
 
-    Rows without labels, where nothing could be right, are left out. Ties go to the lowest label
-    index, as in `predict_topk`. scikit-learn has no such measure.
+    Rows without labels, where nothing could be right, are left out. Ties go to the lowest label index.
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_score, sample_weight
+        As in :func:`precision_at_k`.
 
     Returns
     -------
     error : float
         Between 0 (best) and 1; NaN if no row has labels.
-
-    References
-    ----------
-    Schapire & Singer, *BoosTexter: A boosting-based system for text categorization*, 2000.
 
     Examples
     --------
@@ -155,29 +138,19 @@ def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample
     ``PSP@k = Σ_rows Σ_{j ∈ y ∩ top_k(f)} 1/p_j / Σ_rows max_{S ⊆ y, |S| ≤ k} Σ_{j ∈ S} 1/p_j``
 
     The propensities p_j come from the *training* labels, ``propensities(y_train, A=…, B=…)``: state A and
-    B with the result. Ties go to the lowest label index. scikit-learn has no such measure.
+    B with the result. Ties go to the lowest label index.
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row, at least k of them.
+    y_true, y_score, k, sample_weight
+        As in :func:`precision_at_k`.
     propensities : array-like of shape (n_labels,)
-        In (0, 1], see :func:`propensities`.
-    k : int, default=5
-        How many labels are looked at.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+        In (0, 1].
 
     Returns
     -------
     psp : float
         Between 0 and 1 (best); NaN if no row has labels.
-
-    References
-    ----------
-    Jain, Prabhu & Varma, KDD 2016.
 
     Examples
     --------

@@ -23,12 +23,8 @@ def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> floa
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown.
-    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
-        Predicted indicator.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_pred, sample_weight
+        As in :func:`f1_score`.
 
     Returns
     -------
@@ -53,12 +49,8 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> f
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown.
-    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
-        Predicted indicator.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_pred, sample_weight
+        As in :func:`f1_score`.
 
     Returns
     -------
@@ -80,23 +72,14 @@ def precision_score(
 ) -> Any:
     """Precision, tp / (tp + fp): how much of what was predicted is right.
 
-    See :func:`f1_score` for the averages, the empty cases and the differences from scikit-learn.
-
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown.
-    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
-        Predicted indicator.
-    average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
-        None gives one value for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_pred, average, sample_weight
+        As in :func:`f1_score`.
 
     Returns
     -------
-    precision : float, or ndarray of shape (n_labels,) if `average` is None
-        Between 0 and 1 (best).
+    precision : float, or ndarray of shape (n_labels,)
 
     Examples
     --------
@@ -110,23 +93,14 @@ def precision_score(
 def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
     """Recall, tp / (tp + fn): how much of what is true was found.
 
-    See :func:`f1_score` for the averages, the empty cases and the differences from scikit-learn.
-
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown.
-    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
-        Predicted indicator.
-    average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
-        None gives one value for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_pred, average, sample_weight
+        As in :func:`f1_score`.
 
     Returns
     -------
-    recall : float, or ndarray of shape (n_labels,) if `average` is None
-        Between 0 and 1 (best).
+    recall : float, or ndarray of shape (n_labels,)
 
     Examples
     --------
@@ -165,14 +139,11 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
     Returns
     -------
     f1 : float, or ndarray of shape (n_labels,) if `average` is None
-        Between 0 and 1 (best).
 
     Examples
     --------
     >>> from hyperlabel.metrics import f1_score
     >>> y_true, y_pred = [[1, 0], [0, 0]], [[1, 1], [0, 0]]
-    >>> f1_score(y_true, y_pred, average="micro")
-    0.666...
     >>> f1_score(y_true, y_pred, average="samples")  # the empty row is right
     0.833...
     """

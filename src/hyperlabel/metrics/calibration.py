@@ -60,8 +60,8 @@ def reliability(
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such entries are left out).
+    y_true, sample_weight
+        As in :func:`log_loss`.
     y_proba : array-like of shape (n_samples, n_labels)
         Probability of each label.
     n_bins : int, default=10
@@ -70,8 +70,6 @@ def reliability(
         Bins with equal numbers of entries, or of equal width.
     average : "micro" or None, default="micro"
         All entries together, or one line for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -81,11 +79,8 @@ def reliability(
     --------
     >>> from hyperlabel.metrics import reliability
     >>> y, p = [[1], [0], [1], [1]], [[0.25], [0.25], [0.75], [0.75]]
-    >>> result = reliability(y, p, n_bins=2, strategy="uniform")
-    >>> result.predicted, result.observed
-    (array([0.25, 0.75]), array([0.5, 1. ]))
-    >>> float(result.calibration_error)
-    0.25
+    >>> reliability(y, p, n_bins=2, strategy="uniform").observed
+    array([0.5, 1. ])
     """
     truth = read_truth(y_true)
     p = read_probabilities(y_proba, truth)

@@ -57,19 +57,12 @@ def brier_score(
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such entries are left out).
-    y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, probabilities)
-        Probability of each label, or of the best labels of each row; the others are taken as 0.
-    average : "macro" or None, default="macro"
-        None gives one value for each label (NaN for a label no entry of which is known).
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_proba, average, sample_weight
+        As in :func:`log_loss`.
 
     Returns
     -------
     brier : float, or ndarray of shape (n_labels,) if `average` is None
-        Between 0 (best) and 1.
 
     Examples
     --------

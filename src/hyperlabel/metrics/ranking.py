@@ -27,24 +27,14 @@ from hyperlabel.metrics.inputs import (
 
 @dataclass(frozen=True, eq=False)
 class RankedRows:
-    """A block of rows, the listed labels of each best first.
+    """A block of rows, the m listed labels of each best first."""
 
-    Parameters
-    ----------
-    indices, scores : ndarray of shape (n_rows, m)
-        Labels and their scores; m is K, or the length of the lists.
-    hits, counted : ndarray of bool of shape (n_rows, m)
-        Whether the label is relevant; whether it counts (known, no padding). Those that don't are last.
-    n_relevant, n_labels : ndarray of shape (n_rows,)
-        Relevant and known labels of each row, listed or not.
-    """
-
-    indices: np.ndarray
+    indices: np.ndarray  # rows × m
     scores: np.ndarray
-    hits: np.ndarray
-    counted: np.ndarray
-    n_relevant: np.ndarray
-    n_labels: np.ndarray
+    hits: np.ndarray  # relevant
+    counted: np.ndarray  # known, no padding; those that are not come last
+    n_relevant: np.ndarray  # of each row, listed or not
+    n_labels: np.ndarray  # known ones
 
 
 def ranked_blocks(
@@ -205,13 +195,8 @@ def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> f
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are left out of their row).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row; a relevant label outside its list
-        makes the coverage of the row the number of labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_score, sample_weight
+        As in :func:`ranking_loss`.
 
     Returns
     -------
@@ -237,18 +222,12 @@ def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight:
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are left out of their row).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row; labels outside a list are taken as
-        tied below it.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    y_true, y_score, sample_weight
+        As in :func:`ranking_loss`.
 
     Returns
     -------
     lrap : float
-        Between 0 and 1 (best).
 
     Examples
     --------
@@ -273,20 +252,15 @@ def roc_auc_score(
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such rows are left out of their label).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row; a label outside the list of a row gets
-        there a score below all others.
+    y_true, y_score, sample_weight
+        As in :func:`ranking_loss`.
     average : "macro" or None, default="macro"
         None gives one value for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
 
     Returns
     -------
     auc : float, or ndarray of shape (n_labels,) if `average` is None
-        Between 0 and 1 (best); NaN where it is not defined.
+        NaN where it is not defined.
 
     Examples
     --------

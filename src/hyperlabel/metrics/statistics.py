@@ -59,7 +59,10 @@ class Friedman:
     n_datasets: int
 
 
-def _differences(a: Any, b: Any) -> np.ndarray:
+def _compared(a: Any, b: Any, test_share: float, confidence: float) -> tuple[np.ndarray, float, float, float]:
+    """Return the differences, their mean, its standard error when training sets overlap (Nadeau & Bengio,
+    §5), and half the interval.
+    """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError("Paired scores must be two lists of the same length, one score per split.")
@@ -67,16 +70,13 @@ def _differences(a: Any, b: Any) -> np.ndarray:
         raise ValueError("A comparison needs at least two splits.")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError("Scores to compare must be finite: leave out splits where one is undefined.")
-    return a - b
-
-
-def _correlated_scale(d: np.ndarray, test_share: float) -> float:
-    """Standard error of the mean difference when training sets overlap (Nadeau & Bengio, §5)."""
     if not test_share > 0:
         raise ValueError(
             f"test_share, the ratio of test to training rows, must be positive; got {test_share}."
         )
-    return float(np.sqrt((1.0 / len(d) + test_share) * d.var(ddof=1)))
+    d = a - b
+    scale = float(np.sqrt((1.0 / len(d) + test_share) * d.var(ddof=1)))
+    return d, float(d.mean()), scale, float(stats.t.ppf(0.5 + confidence / 2, len(d) - 1)) * scale
 
 
 def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: float = 0.95) -> PairedT:
@@ -110,15 +110,12 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: floa
     >>> round(t.mean, 3), t.low < 0 < t.high
     (0.083, True)
     """
-    d = _differences(a, b)
-    scale, df = _correlated_scale(d, test_share), len(d) - 1
-    mean = float(d.mean())
+    d, mean, scale, half = _compared(a, b, test_share, confidence)
     if scale == 0.0:  # the same difference on every split: nothing to divide by
         t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
         return PairedT(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, t, len(d))
     t = mean / scale
-    half = float(stats.t.ppf(0.5 + confidence / 2, df)) * scale
-    return PairedT(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(t), df)), t, len(d))
+    return PairedT(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(t), len(d) - 1)), t, len(d))
 
 
 def bayesian_correlated_t(
@@ -133,10 +130,8 @@ def bayesian_correlated_t(
 
     Parameters
     ----------
-    a, b : array-like of shape (n_splits,)
-        Scores of the two methods on the same splits; greater is better.
-    test_share : float
-        Rows tested on divided by rows trained on.
+    a, b, test_share
+        As in :func:`corrected_resampled_t`; greater scores are better.
     rope : float, default=0.01
         Differences up to this size do not matter in practice.
     confidence : float, default=0.95
@@ -155,15 +150,12 @@ def bayesian_correlated_t(
     """
     if rope < 0:
         raise ValueError(f"rope must be at least 0, got {rope}.")
-    d = _differences(a, b)
-    scale, df = _correlated_scale(d, test_share), len(d) - 1
-    mean = float(d.mean())
+    d, mean, scale, half = _compared(a, b, test_share, confidence)
     if scale == 0.0:
         worse, better = float(mean < -rope), float(mean > rope)
         return BayesianT(mean, mean, mean, worse, 1.0 - worse - better, better)
-    worse = float(stats.t.cdf((-rope - mean) / scale, df))
-    better = float(stats.t.sf((rope - mean) / scale, df))
-    half = float(stats.t.ppf(0.5 + confidence / 2, df)) * scale
+    worse = float(stats.t.cdf((-rope - mean) / scale, len(d) - 1))
+    better = float(stats.t.sf((rope - mean) / scale, len(d) - 1))
     return BayesianT(mean, mean - half, mean + half, worse, max(0.0, 1.0 - worse - better), better)
 
 
@@ -235,7 +227,7 @@ def wilcoxon_holm(scores: Any) -> np.ndarray:
     Parameters
     ----------
     scores : array-like of shape (n_datasets, n_methods)
-        One score per data set and method.
+        As in :func:`friedman`.
 
     Returns
     -------
@@ -251,15 +243,14 @@ def wilcoxon_holm(scores: Any) -> np.ndarray:
     scores = _scores(scores)
     k = scores.shape[1]
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-    raw = [_wilcoxon(scores[:, i], scores[:, j]) for i, j in pairs]
+    raw = [
+        1.0 if (scores[:, i] == scores[:, j]).all() else stats.wilcoxon(scores[:, i], scores[:, j]).pvalue
+        for i, j in pairs
+    ]
     p = np.ones((k, k))
     for (i, j), value in zip(pairs, holm(raw), strict=True):
         p[i, j] = p[j, i] = value
     return p
-
-
-def _wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
-    return 1.0 if (a == b).all() else float(stats.wilcoxon(a, b).pvalue)
 
 
 def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05) -> float:
@@ -280,7 +271,7 @@ def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05)
 def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) -> list[list[int]]:
     """Group methods that no pairwise test tells apart: the bars of a critical-difference diagram.
 
-    A group is a longest run of methods in rank order in which every pair has p ≥ alpha.
+    A group is a longest run of two or more methods in rank order in which every pair has p ≥ alpha.
 
     Parameters
     ----------
@@ -294,7 +285,7 @@ def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) 
     Returns
     -------
     groups : list of list of int
-        Indices of methods, best rank first; only groups of two or more.
+        Indices of methods, best rank first.
 
     Examples
     --------

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.metrics import check_scoring, get_scorer
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _check_method_params
 
 from hyperlabel import metrics
 from hyperlabel.model_selection._splits import resolve_cv
@@ -39,24 +39,17 @@ def cross_val_scores(
 ) -> dict[str, Any]:
     """Fit on each training part, score on each test part.
 
-    Like scikit-learn's `cross_validate`, but y may be sparse, a number of folds means
-    stratified folds (`resolve_cv`), and names of scores are looked up in
-    `hyperlabel.metrics` first.
+    Like scikit-learn's `cross_validate`, but y may be sparse, folds are stratified, and names of scores are
+    looked up in `hyperlabel.metrics` first.
 
     Parameters
     ----------
-    estimator : estimator with `fit`
-        Cloned for each fold.
-    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
-        The rows.
-    y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-        The labels.
+    estimator, X, y, cv, n_jobs
+        As in :func:`out_of_fold_scores`.
     scoring : str, callable, list of str, dict or None, default=None
         One score, or several at once (predictions are then computed once per fold). A
         callable takes (estimator, X, y) and returns a number or a dict of numbers; None uses
         the estimator's own `score`.
-    cv : None, int, splitter or iterable of (train, test), default=None
-        See `resolve_cv`.
     groups : array-like of shape (n_samples,), default=None
         The group (or the time, for `TimeOrderedSplit`) of each row, for the splitter and, cut to the
         fold, for the folds that the estimator makes itself.
@@ -64,8 +57,6 @@ def cross_val_scores(
         Passed to `fit`, entries with one value per row cut to the fold (`sample_weight`).
         With scikit-learn's metadata routing enabled they are routed to estimator, scorer and
         splitter as requested.
-    n_jobs : int, default=None
-        Folds computed at the same time.
     return_train_score, return_estimator, return_indices : bool, default=False
         Also return the scores on the training part, the fitted estimators, the rows.
 
@@ -77,15 +68,12 @@ def cross_val_scores(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from hyperlabel import BinaryRelevance
     >>> from hyperlabel.model_selection import cross_val_scores
-    >>> X = np.arange(20.0)[:, None]
-    >>> Y = np.column_stack([X[:, 0] > 9, X[:, 0] > 4]).astype(int)
-    >>> scores = cross_val_scores(KNeighborsClassifier(1), X, Y, scoring="f1_micro", cv=2)
-    >>> bool(scores["test_score"].min() > 0.9)
-    True
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> cross_val_scores(BinaryRelevance(), X, Y, scoring="f1_micro", cv=2)["test_score"].shape
+    (2,)
     """
     X, y, groups = indexable(X, y, groups)
     splitter = resolve_cv(cv, y, groups)
@@ -106,10 +94,7 @@ def cross_val_scores(
 
 
 def resolve_scoring(estimator: Any, scoring: Any) -> Callable[..., Any]:
-    """Return one callable for whatever `scoring=` was given; names of ours come before scikit-learn's.
-
-    A list, tuple, set or dict of scores gives a callable that returns a dict of numbers.
-    """
+    """Return one callable for whatever `scoring=` was given; names of ours come before scikit-learn's."""
     if isinstance(scoring, str):
         return _one_scorer(scoring)
     if isinstance(scoring, Mapping):
@@ -159,9 +144,9 @@ def _fit_and_score(
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, y_test = _safe_split(estimator, X, y, test, train)
     start = time.perf_counter()
-    estimator.fit(X_train, y_train, **_cut(fit_params, X, train))
+    estimator.fit(X_train, y_train, **_check_method_params(X, fit_params, train))
     fitted = time.perf_counter()
-    scores = _as_dict(scorer(estimator, X_test, y_test, **_cut(score_params, X, test)))
+    scores = _as_dict(scorer(estimator, X_test, y_test, **_check_method_params(X, score_params, test)))
     fold = {
         "fit_time": fitted - start,
         "score_time": time.perf_counter() - fitted,
@@ -169,22 +154,9 @@ def _fit_and_score(
         "estimator": estimator,
     }
     if with_train:
-        fold["train"] = _as_dict(scorer(estimator, X_train, y_train, **_cut(score_params, X, train)))
+        cut = _check_method_params(X, score_params, train)
+        fold["train"] = _as_dict(scorer(estimator, X_train, y_train, **cut))
     return fold
-
-
-def _cut(params: dict[str, Any], X: Any, rows: np.ndarray) -> dict[str, Any]:
-    """Cut the parameters that have one value per row."""
-    n = _num_samples(X)
-    return {
-        name: _safe_indexing(value, rows) if _per_row(value, n) else value for name, value in params.items()
-    }
-
-
-def _per_row(value: Any, n: int) -> bool:
-    if isinstance(value, (str, bytes, Mapping)) or not (hasattr(value, "shape") or hasattr(value, "__len__")):
-        return False
-    return np.ndim(value) > 0 and _num_samples(value) == n
 
 
 def _as_dict(score: Any) -> Scores:

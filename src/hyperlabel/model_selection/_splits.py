@@ -23,17 +23,7 @@ class _Stratified(BaseCrossValidator):
     random_state: Any
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-        """
+        """Return the number of splits; the arguments are ignored."""
         return self.n_splits
 
     def _labels(self, X: Any, y: Any) -> sparse.csr_array:
@@ -136,12 +126,8 @@ class IterativeStratifiedGroupKFold(_Folds):
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds; at most the number of groups.
-    shuffle : bool, default=False
-        Visit groups of equal size in random order instead of sorted order.
-    random_state : int, RandomState or None, default=None
-        Seed of the order and of ties.
+    n_splits, shuffle, random_state
+        As in :class:`IterativeStratifiedKFold`, with groups of equal size for rows.
 
     Examples
     --------
@@ -205,22 +191,7 @@ class IterativeStratifiedShuffleSplit(_Stratified):
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the training and test rows of each split, in random order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Only its number of rows is used; None is allowed.
-        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-            The labels to stratify by.
-        groups : object
-            Ignored.
-
-        Yields
-        ------
-        train, test : ndarray of int
-            Row indices.
-        """
+        """Yield the training and test rows of each split, in random order; see `IterativeStratifiedKFold`."""
         Y = self._labels(X, y)
         n = Y.shape[0]
         n_train, n_test = _validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)

@@ -57,17 +57,7 @@ class TimeOrderedSplit(BaseCrossValidator):
         self.max_train_size = max_train_size
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-        """
+        """Return the number of splits; the arguments are ignored."""
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -75,17 +65,14 @@ class TimeOrderedSplit(BaseCrossValidator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Only its number of rows is used; None is allowed when y is given.
-        y : object
-            Only its number of rows is used, when X is None.
+        X, y : array-like of shape (n_samples, …)
+            Only the number of rows is used, of y where X is None.
         groups : array-like of shape (n_samples,), default=None
             The time of each row; None: the rows are in time order.
 
         Yields
         ------
         train, test : ndarray of int
-            Row indices.
         """
         n = _num_samples(y if X is None else X)
         order, first = _time_order(groups, n)

@@ -15,14 +15,6 @@ def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
     Without metadata routing, that is: the estimator gets them if its `fit` takes `groups` (scikit-learn's
     searches take them without saying so), and so do the steps of a Pipeline (`fit_transform` of those
     before the last: cross-fitted projections).
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from hyperlabel import BinaryRelevance
-    >>> from hyperlabel.model_selection.groups import groups_for_fit
-    >>> groups_for_fit(make_pipeline("passthrough", BinaryRelevance(cv=2)), [1, 1, 2])
-    {'binaryrelevance__groups': [1, 1, 2]}
     """
     if groups is None:
         return {}

@@ -18,14 +18,8 @@ Chunk = tuple[Any, Any, Any]  # X, y, sample_weight
 class Batches:
     """Chunks ``(X, y, sample_weight)`` from whatever the user has; see `Moments.from_batches`.
 
-    Attributes
-    ----------
-    label_names, feature_names : list of str or None
-        Known once the first chunk is read.
-    classes : array or None
-        For a 1-D y.
-    twice : bool
-        Whether `read` can be called again.
+    `label_names` and `feature_names` are known once the first chunk is read; `twice` says whether `read` can
+    be called again.
     """
 
     def __init__(self, batches: Any, *, labels: Any, features: Any, sample_weight: Any, classes: Any) -> None:

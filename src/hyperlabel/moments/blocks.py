@@ -3,7 +3,7 @@
 A model on moments (`MomentsModel`) is fitted in blocks as ::
 
     open_fit(model, X₁, y₁)                       # the gate, on the first block: features and labels
-    use_scan(model, Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
+    model._use_scan(Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
     close_fit(model, Σ sum_block(model, Xᵢ, yᵢ))  # moments, then the model's own solve
 
 Every Σ may be taken in any order and anywhere. What a model needs before it can form its factor
@@ -30,7 +30,7 @@ from hyperlabel._validation import (
 )
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 Scan = dict[str, Any]  # arrays that add
 
@@ -85,15 +85,10 @@ def add_scans(total: Scan, other: Scan) -> Scan:
     return {name: total[name] + other[name] for name in total}
 
 
-def use_scan(model: Any, total: Scan) -> None:
-    """Tell the model the sum of all scans."""
-    model._use_scan(total)
-
-
-def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> Moments:
+def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowSums:
     """Return the sums of a block; `single` multiplies float32 rows in float32."""
     X, Y, weights = _block(model, X, y, sample_weight)
-    return Moments.from_rows(
+    return RowSums.from_rows(
         X,
         model._factor(Y),
         sample_weight=weights,
@@ -103,7 +98,7 @@ def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: 
     )
 
 
-def close_fit(model: Any, total: Moments) -> Any:
+def close_fit(model: Any, total: RowSums) -> Any:
     """Solve the model from the sums of all blocks."""
     del model._block_shift
     model.moments_ = total

@@ -27,7 +27,7 @@ from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.decided import decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_auto, solve_ridge
 
 
@@ -36,42 +36,14 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-    moments: Moments | None
+    moments: RowSums | None
 
 
 class Folds:
-    """The one fold engine: what `cv=` means, and the moments of every training fold from one pass.
+    """The one fold engine: what `cv=` means, and the moments of every training fold (`sums`) from one pass.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    Y : csr_array of shape (n, k)
-    cv : int, splitter, iterable or "loo"
-        A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows,
-        for scores in closed form.
-    groups : array-like of shape (n,), default=None
-    sample_weight : ndarray of shape (n,), default=None
-    with_ff : bool, default=False
-        Keep YᵀY as well.
-    summed : bool or None, default=True
-        Whether to sum at all; None: where XᵀX is the route to a solution and the sums fit.
-
-    Attributes
-    ----------
-    splits : list of (train, test)
-    sums : FoldMoments or None
-        Moments of each training fold, in order.
-    total : Moments or None
-        Of all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X, Y = np.arange(12.0).reshape(6, 2), sparse.csr_array(np.tile(np.eye(2), (3, 1)))
-    >>> folds = Folds(X, Y, 3)
-    >>> [(len(fold.train), fold.moments.n) for fold in folds], folds.total.n
-    ([(4, 4), (4, 4), (4, 4)], 6)
+    A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows, for
+    scores in closed form. `summed` = None sums where XᵀX is the route to a solution and the sums fit.
     """
 
     def __init__(
@@ -111,19 +83,10 @@ FoldModel = Callable[[Any, Any], np.ndarray]
 
 @dataclass(frozen=True)
 class FreeCV:
-    """What free cross-validation found.
+    """What free cross-validation found; `results` as in scikit-learn's ``cv_results_``, None without scorer.
 
-    Attributes
-    ----------
-    results : dict or None
-        ``params``, ``mean_test_score``, ``std_test_score`` and ``split{i}_test_score``, as in
-        scikit-learn's ``cv_results_``; std is the spread over folds, not a standard error. None
-        without a scorer.
-    best : int
-        Index of the best setting (the first of equals).
-    oof_scores : ndarray of shape (n, k)
-        Scores of each row by the model not fitted on it, at the best setting; NaN for rows that
-        are in no test fold.
+    `best` is the first of the best settings; `oof_scores` are each row's by the model not fitted on it, at
+    that setting, NaN for rows in no test fold. std is the spread over folds, not a standard error.
     """
 
     results: dict[str, Any] | None
@@ -142,19 +105,8 @@ def free_cross_validation(
 ) -> FreeCV:
     """Score every setting on every test fold and keep the out-of-fold scores of the best.
 
-    Parameters
-    ----------
-    X, Y, layout
-        Validated rows, their indicator and the form y had.
-    folds : Folds
-    settings : sequence of dict
-        What to compare, for instance ``[{"alpha": 0.1}, {"alpha": 1.0}]``.
-    fold_model : callable
-        ``fold_model(fold)`` returns the scoring function of the model fitted on the training
-        rows of that fold; it is kept for as long as the settings are compared.
-    scorer : callable or None
-        ``scorer(estimator, X, y)``, greater is better; y is the indicator, also of a 1-D y. None
-        keeps the out-of-fold scores of the one setting without judging them.
+    ``fold_model(fold)`` returns the scoring function of the model fitted on the training rows of that fold,
+    kept while the settings are compared. The scorer sees the indicator, also of a 1-D y; None judges nothing.
     """
     models = [fold_model(fold) for fold in folds]
     tests = [test for _, test in folds.splits]
@@ -196,7 +148,7 @@ def cross_validate_ridge(
     sample_weight: np.ndarray | None,
     groups: Any,
     cut: Any = 0.0,
-) -> tuple[FreeCV, Moments | None]:
+) -> tuple[FreeCV, RowSums | None]:
     """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
 
     λ = "auto" and `cut` = "auto" are decided anew on each training fold.

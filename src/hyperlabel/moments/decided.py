@@ -12,7 +12,7 @@ import numpy as np
 
 from hyperlabel._params import NONE, Rule, number, one_of
 from hyperlabel.solvers.evidence import degrees, spread_of_labels
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.shared_cut import shared_cut
 
 Auto = Literal["auto"]
@@ -32,7 +32,7 @@ def cut_beside(cut: Any, alpha: Any) -> Any:
     return "auto" if is_auto(alpha) else 0.0
 
 
-def decide_alpha(path: Any, moments: Moments, alpha: Any) -> float:
+def decide_alpha(path: Any, moments: RowSums, alpha: Any) -> float:
     """Return λ of a path over these sums of 0/1 labels: as given, or that of the largest evidence."""
     if not is_auto(alpha):
         return float(alpha)
@@ -44,19 +44,8 @@ def decide_cut(
 ) -> float:
     """Return the cut on the scale ±1: as given, or to predict as many labels as rows carry.
 
-    Parameters
-    ----------
-    cut : float or "auto"
-    kind : str
-        Of the target layout. Classes of a 1-D y exclude each other or are two: their cut stays at 0.
-    means : ndarray of shape (k,)
-        Mean score of each label over the training rows, on the scale 0/1.
-    squares : ndarray of shape (k,) or None
-        Squared distance of the scores from their mean, summed over the rows.
-    counts : ndarray of shape (k,)
-        How often each label comes.
-    weight : float, or ndarray of shape (k,)
-        Number of rows (or sum of weights), for each label where they differ.
+    `means` are the labels' mean scores on the scale 0/1, `squares` the summed squared distances from them.
+    Classes of a 1-D y exclude each other or are two: their cut stays at 0.
     """
     if not is_auto(cut):
         return float(cut)

@@ -1,6 +1,6 @@
 """`Moments`, the public object: sums over rows, and what their columns are.
 
-The numbers are `solvers.moments.Moments`; here stand the gate, the names, and which label factor was
+The numbers are `solvers.moments.RowSums`; here stand the gate, the names, and which label factor was
 summed. Rows come in through `moments.blocks`, as in every other fit in blocks.
 """
 
@@ -16,28 +16,18 @@ from sklearn.base import BaseEstimator, clone
 
 from hyperlabel._validation import TargetLayout, check_fit
 from hyperlabel.moments.batches import Batches
-from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block, use_scan
+from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block
 from hyperlabel.moments.model import MIN_DIGITS, MomentsModel
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import CenteredMoments
-from hyperlabel.solvers.moments import Moments as RowSums
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the columns of moments are.
+    """What the columns of moments are; `scan` is what a first pass found, where the factor needs one.
 
-    Attributes
-    ----------
-    features : ndarray of str or None
-        Names of the features, where they have any.
-    layout : TargetLayout
-        How y looked, label names included.
-    scan : dict
-        What a first pass found (label sizes and the like), where the factor needs one.
-    probe : ndarray of shape (2, m)
-        The factor of two made-up label sets: it tells one factor from another.
+    `probe` is the factor of two made-up label sets: it tells one factor from another.
     """
 
     features: np.ndarray | None
@@ -56,14 +46,6 @@ class Moments:
 
     Attributes
     ----------
-    n : int
-        Number of rows.
-    n_features : int
-        Number of features.
-    label_names : ndarray of str
-        Names of the labels.
-    feature_names : ndarray of str or None
-        Names of the features, where they have any.
     sums : object
         The sums themselves: ``xx``, ``xf``, ``ff``, ``x_sum``, ``f_sum`` around ``shift``.
     columns : object
@@ -112,23 +94,10 @@ class Moments:
         Returns
         -------
         moments : Moments
-
-        Examples
-        --------
-        >>> from hyperlabel import HypergraphSpectral, Moments
-        >>> X, Y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [[1, 0], [0, 1], [1, 1]]
-        >>> star = Moments.from_rows(X, Y, factor=HypergraphSpectral(expansion="star"))
-        >>> HypergraphSpectral.from_moments(star, expansion="star").components_.shape
-        (2, 2)
         """
         model = _summing(factor, cooccurrence)
         open_fit(model, X, y, whole=True)
-        rows = (X, y, sample_weight)
-        scan: dict[str, Any] = {}
-        if model._scans():
-            scan = scan_block(model, *rows)
-            use_scan(model, scan)
-        return cls._of(model, scan, sum_block(model, *rows))
+        return cls._of(model, lambda block: [block(model, X, y, sample_weight)])
 
     @classmethod
     def from_batches(
@@ -172,16 +141,6 @@ class Moments:
         Returns
         -------
         moments : Moments
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from hyperlabel import BinaryRelevance, Moments
-        >>> X, Y = np.arange(8.0).reshape(4, 2), np.array([[1, 0], [0, 1], [1, 0], [1, 1]])
-        >>> pairs = ((X[i : i + 2], Y[i : i + 2]) for i in (0, 2))
-        >>> moments = Moments.from_batches(pairs, labels=["red", "round"])
-        >>> moments.n, BinaryRelevance.from_moments(moments).label_names_.tolist()
-        (4, ['red', 'round'])
         """
         model = _summing(factor, cooccurrence)
         source = Batches(
@@ -191,31 +150,26 @@ class Moments:
         def read(block: Callable[..., Any]) -> Iterable[Any]:
             for X, y, weights in source.read():
                 if not hasattr(model, "_block_shift"):
-                    open_fit(
-                        model,
-                        X,
-                        y,
-                        classes=source.classes,
-                        label_names=source.label_names,
-                        memory_limit=memory_limit,
-                    )
+                    names = {"classes": source.classes, "label_names": source.label_names}
+                    open_fit(model, X, y, memory_limit=memory_limit, **names)
                 yield block(model, X, y, weights)
 
-        scan: dict[str, Any] = {}
-        if model._scans():
-            if not source.twice:
-                raise ValueError(
-                    f"{model} needs the label sizes of all rows first, so the batches are read twice: give a "
-                    "list, a table, or a function that opens them."
-                )
-            scan = _total(read(scan_block), add_scans)
-            use_scan(model, scan)
-        sums = _total(read(sum_block), RowSums.add)
-        return cls._of(model, scan, sums, source.feature_names)
+        if model._scans() and not source.twice:
+            raise ValueError(
+                f"{model} needs the label sizes of all rows first, so the batches are read twice: give a "
+                "list, a table, or a function that opens them."
+            )
+        return cls._of(model, read, source)
 
     @classmethod
-    def _of(cls, model: Any, scan: dict[str, Any], sums: RowSums, features: Any = None) -> Moments:
-        names = getattr(model, "feature_names_in_", None) if features is None else features
+    def _of(cls, model: Any, read: Callable[..., Iterable[Any]], source: Batches | None = None) -> Moments:
+        scan: dict[str, Any] = {}
+        if model._scans():
+            scan = _total(read(scan_block), add_scans)
+            model._use_scan(scan)
+        sums = _total(read(sum_block), RowSums.add)
+        given = None if source is None else source.feature_names
+        names = getattr(model, "feature_names_in_", None) if given is None else given
         if names is not None:
             names = np.asarray(names, dtype=object)
             if len(names) != sums.n_features:
@@ -261,33 +215,13 @@ class Moments:
         return self.copy().subtract(other)
 
     def add(self, other: Moments) -> Moments:
-        """Add the rows of `other` in place.
-
-        Parameters
-        ----------
-        other : Moments
-            Of other rows with the same features and labels; it is not changed.
-
-        Returns
-        -------
-        self : Moments
-        """
+        """Add the rows of `other` (same features and labels; not changed) in place."""
         self._check_same(other)
         self.sums.add(other.sums)
         return self
 
     def subtract(self, other: Moments) -> Moments:
-        """Take the rows of `other` out again.
-
-        Parameters
-        ----------
-        other : Moments
-            Of rows that are among those summed here; it is not changed.
-
-        Returns
-        -------
-        self : Moments
-        """
+        """Take the rows of `other`, which are among those summed here, out again; `other` is not changed."""
         self._check_same(other)
         left = self.sums - other.sums
         if left.weight > 0:
@@ -339,7 +273,7 @@ class Moments:
             if not self.columns.scan:
                 _refuse_factor(model)
             model._block_shift = self.sums.shift
-            use_scan(model, self.columns.scan)
+            model._use_scan(self.columns.scan)
             del model._block_shift
         if not _same(_probe(model), self.columns.probe):
             _refuse_factor(model)

@@ -18,15 +18,7 @@ PRODUCT_MAX_BYTES = 512 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """f(x) = readoutᵀ(basisᵀx + offset) + base: the M directions between features and labels.
-
-    Attributes
-    ----------
-    basis : ndarray of shape (d, M)
-    offset : ndarray of shape (M,)
-    readout : ndarray or csr_array of shape (M, k)
-    base : ndarray of shape (k,)
-    """
+    """f(x) = readoutᵀ(basisᵀx + offset) + base: the M directions between features and labels."""
 
     basis: np.ndarray
     offset: np.ndarray
@@ -38,19 +30,7 @@ class Directions:
 class LinearMap:
     """Scores of all labels as one linear function of the features.
 
-    Attributes
-    ----------
-    product : ndarray or csr_array of shape (k, d), or None
-        `coef` where it is multiplied out; None where scores go through the directions.
-    intercept : ndarray of shape (k,)
-    through : Directions or None
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> half = LinearMap.of_targets(np.array([[0.5]]), np.array([0.25]))
-    >>> half.scores(np.array([[1.0], [0.0]])).tolist()
-    [[0.5], [-0.5]]
+    `product` is `coef` (k×d) where it is multiplied out, None where scores go through the directions.
     """
 
     _fitted_shapes: ClassVar[dict[str, str]] = {"product": "k d", "intercept": "k"}

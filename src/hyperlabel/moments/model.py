@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _is_fitted, check_is_fitted
 
 from hyperlabel._params import check_params
 from hyperlabel._validation import (
@@ -31,12 +32,19 @@ from hyperlabel._validation import (
 )
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import Moments as RowSums
+from hyperlabel.solvers.moments import RowSums
 
 if TYPE_CHECKING:
     from hyperlabel.moments.labelled import Moments
 
 MIN_DIGITS = 8.0
+
+
+def _streams(self: Any) -> bool:
+    refusal = self._refuses_rows()
+    if refusal:
+        raise AttributeError(refusal)
+    return True
 
 
 class MomentsModel(ABC):
@@ -48,6 +56,7 @@ class MomentsModel(ABC):
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_ff: bool = False
+    _starts_anew: ClassVar[bool] = True  # whether rows may follow a fit that kept no sums, and replace it
     _how_to_keep: ClassVar[str] = (
         "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
     )
@@ -77,17 +86,13 @@ class MomentsModel(ABC):
         """Say in a sentence why these parameters need all rows at once, or None."""
         return None
 
+    def _refuses_rows(self) -> str | None:
+        """Say in a sentence why rows cannot come one block after the other, or None."""
+        return self._refuses_blocks()
+
     def _scans(self) -> bool:
         """Whether `_factor` needs a pass over all rows first."""
         return False
-
-    def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
-        """Arrays that add over blocks of rows, for `_use_scan`."""
-        raise NotImplementedError
-
-    def _use_scan(self, total: dict[str, Any]) -> None:
-        """Take the sum of all scans."""
-        raise NotImplementedError
 
     @classmethod
     def from_moments(cls, moments: Moments, **params: Any) -> Self:
@@ -131,8 +136,29 @@ class MomentsModel(ABC):
             X, self._factor(Y), sample_weight=weights, shift=shift, with_ff=self._keeps_ff
         )
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
-        if not hasattr(self, "moments_"):
+    @available_if(_streams)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add rows; the result equals one fit on all rows seen.
+
+        The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and change its
+        labels; a fit that kept none is forgotten. Every call solves anew: give large blocks.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            More rows.
+        y : array-like or sparse matrix
+            Their labels: the same columns in every call.
+        classes : array-like, default=None
+            At the first call with a 1-D y: all classes that will ever come.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+        """
+        if (self._starts_anew and not hasattr(self, "moments_")) or not _is_fitted(self):
             if classes is None or dimensions(y) == 2:
                 X, Y = self._check_fit(X, y)
             else:
@@ -142,22 +168,16 @@ class MomentsModel(ABC):
                 Y = encode_like(y, layout, n_rows=X.shape[0])
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
+            self._check_moments()
             self.moments_.add(self._new_rows(X, y, sample_weight))
         self._solve_anew()
         return self
 
     def merge(self, other: Any) -> Any:
-        """Add the rows another model of this kind was fitted on, without seeing them.
+        """Add the rows another model of this class was fitted on, without seeing them.
 
-        Parameters
-        ----------
-        other : estimator of the same class
-            Fitted on other rows with the same features and labels.
-
-        Returns
-        -------
-        self : object
-            As if fitted on both sets of rows; `other` is not changed.
+        Both have the same features and labels. The result is as if fitted on both sets of rows; `other` is
+        not changed.
         """
         self._check_moments()
         if type(other) is not type(self):
@@ -173,36 +193,13 @@ class MomentsModel(ABC):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows out again, without the others: as if the model had never seen them.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows that are among those fitted on. What cannot have been among them is refused
-            (label counts or sums of squares that would turn negative); not every stranger shows.
-        y : array-like or sparse matrix
-            Their labels as given in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights as given in `fit`.
-
-        Returns
-        -------
-        self : object
+        X, y and `sample_weight` are as given in `fit`. What cannot have been among the rows fitted on is
+        refused (label counts or sums of squares that would turn negative); not every stranger shows.
         """
         return self._replace_rows(None, (X, y, sample_weight))
 
     def slide(self, X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> Any:
-        """Move a sliding window: add rows and forget others in one solve.
-
-        Parameters
-        ----------
-        X_in, y_in : array-like or sparse matrix
-            Rows that enter the window.
-        X_out, y_out : array-like or sparse matrix
-            Rows that leave it.
-
-        Returns
-        -------
-        self : object
-        """
+        """Move a sliding window: rows enter and others leave in one solve."""
         return self._replace_rows((X_in, y_in, None), (X_out, y_out, None))
 
     def _replace_rows(self, entering: tuple | None, leaving: tuple) -> Any:
@@ -322,6 +319,22 @@ class MomentsModel(ABC):
         if self._layout.kind != "multilabel":
             raise ValueError(f"This model was fitted on 1-D y: there is no label column to {verb}.")
         return self._layout
+
+
+class ScanningModel(MomentsModel):
+    """A model whose factor may need a pass over all rows first."""
+
+    @abstractmethod
+    def _scans(self) -> bool:
+        """Whether it does."""
+
+    @abstractmethod
+    def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
+        """Arrays that add over blocks of rows, for `_use_scan`."""
+
+    @abstractmethod
+    def _use_scan(self, total: dict[str, Any]) -> None:
+        """Take the sum of all scans."""
 
 
 def _columns(m: RowSums, kept: list[int]) -> RowSums:

@@ -56,17 +56,9 @@ class OutOfFoldProbabilities:
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Calibrated probability of each label, from out-of-fold scores; `predict` cuts the scores instead.
+        """Calibrated probability of each label, strictly inside (0, 1), from out-of-fold scores.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-            Strictly inside (0, 1).
+        `predict` cuts the scores instead.
         """
         self._calibrate()
         scores = self.decision_function(X)  # type: ignore[attr-defined]

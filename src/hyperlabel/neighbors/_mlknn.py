@@ -105,16 +105,7 @@ class MLkNN(MultiLabelClassifier):
     def fit(self, X: Any, y: Any) -> MLkNN:
         """Find the neighbours of every training row and count labels among them.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows; the square matrix of their distances with ``metric="precomputed"``.
-        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : MLkNN
+        With ``metric="precomputed"`` X is the square matrix of the training rows' distances.
         """
         X, Y = self._check_fit(X, y, min_samples=2)
         if self._pairwise and X.shape[0] != X.shape[1]:
@@ -127,18 +118,9 @@ class MLkNN(MultiLabelClassifier):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the posterior probability of each label.
+        """Return the posterior probability of each label, above ½ exactly where `predict` says yes.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to judge.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_labels)
-            Strictly between 0 and 1, above ½ exactly where `predict` says yes; for a 1-D y
-            one column per class, rows summing to 1.
+        For a 1-D y there is one column per class, and rows sum to 1.
         """
         X = self._check_predict(X)
         logits = np.vstack([block for _, block in self._score_blocks(X)])

@@ -6,24 +6,14 @@ import gzip
 import zipfile
 from pathlib import Path
 
+from hyperlabel._files import npy_header
 from hyperlabel.datasets import data_format
-from hyperlabel.datasets.npz import npy_header
 
 HEAD = 2**20  # bytes of text that tell the length of a line
 
 
 def estimate_rows(path: Path) -> int | None:
-    r"""Return about how many rows a file or folder of shards holds, None where it does not tell.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "a.csv")
-    ...     _ = file.write_text("x,y\n" * 500)
-    ...     estimate_rows(file)
-    500
-    """
+    r"""Return about how many rows a file or folder of shards holds, None where it does not tell."""
     try:
         if data_format(path) == "shards":
             return sum(_npz_rows(part) for part in path.glob("*.npz"))

@@ -7,18 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from hyperlabel.moments.blocks import (
-    add_scans,
-    close_fit,
-    open_fit,
-    scan_block,
-    sum_block,
-    use_scan,
-)
+from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
 from hyperlabel.outofcore._progress import Progress
 from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source, digest
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 
 def fit(
@@ -89,7 +82,7 @@ def fit(
         saved = Checkpoint(checkpoint, [type(estimator).__name__, params, precision, *data])
     run = _Run(estimator, source, saved, checkpoint_seconds, progress)
     if estimator._scans():
-        use_scan(estimator, run.scan())
+        estimator._use_scan(run.scan())
     close_fit(estimator, run.sums(single=precision == "auto"))
     if saved is not None:
         saved.remove()
@@ -114,13 +107,13 @@ class _Run:
             self._save()
         return self.state.scan
 
-    def sums(self, *, single: bool) -> Moments:
+    def sums(self, *, single: bool) -> RowSums:
         self.state.stage = "sum"
         return self._pass(
             lambda chunk: sum_block(self.model, *_parts(chunk), single=single),
-            Moments.add,
-            Moments.to_arrays,
-            Moments.from_arrays,
+            RowSums.add,
+            RowSums.to_arrays,
+            RowSums.from_arrays,
         )
 
     def _pass(
@@ -163,14 +156,8 @@ def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) 
         if chunk.X.shape[0]:
             if chunk.y is None:
                 raise ValueError("The chunks hold no y: a fit needs (X, y).")
-            open_fit(
-                model,
-                chunk.X,
-                chunk.y,
-                classes=classes,
-                label_names=chunk.label_names,
-                memory_limit=memory_limit,
-            )
+            names = {"classes": classes, "label_names": chunk.label_names}
+            open_fit(model, chunk.X, chunk.y, memory_limit=memory_limit, **names)
             return chunk
     raise ValueError("There are no rows in the chunks.")
 

@@ -51,10 +51,6 @@ def predict(
     -------
     folder : Path
 
-    See Also
-    --------
-    read_predictions : the parts in order.
-
     Examples
     --------
     >>> import tempfile

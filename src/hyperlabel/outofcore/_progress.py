@@ -8,17 +8,7 @@ from typing import TextIO
 
 
 class Progress:
-    """Counts rows and says how it goes; silent unless `shown` (default: when the stream is a terminal).
-
-    Examples
-    --------
-    >>> import io
-    >>> stream = io.StringIO()
-    >>> with Progress("fit", total=4, shown=True, stream=stream, every=0.0) as progress:
-    ...     progress.update(4)
-    >>> "4 of 4 rows" in stream.getvalue()
-    True
-    """
+    """Counts rows and says how it goes; silent unless `shown` (default: when the stream is a terminal)."""
 
     def __init__(
         self,

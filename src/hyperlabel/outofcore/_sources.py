@@ -7,6 +7,7 @@ that a fit that was killed can resume without reading again what it has already 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import datasets
-from hyperlabel.datasets.npz import npy_header
+from hyperlabel._files import npy_header
 from hyperlabel.outofcore._estimate import estimate_rows
 
 Place = tuple[int, int]
@@ -36,19 +37,19 @@ class Chunk:
     label_names: Any = None
 
 
-class Source:
+class Source(ABC):
     """Chunks from a place on; `n_rows` is None where nobody knows."""
 
     n_rows: int | None = None
     exact = True  # whether `n_rows` is more than an estimate
 
+    @abstractmethod
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         """Yield chunks and the place after each."""
-        raise AttributeError(f"{type(self).__name__} does not read.")
 
+    @abstractmethod
     def identity(self) -> list[Any]:
         """Return what tells this source from another, for checkpoints."""
-        return [type(self).__name__, self.n_rows]
 
 
 class RowChunks(Source):
@@ -88,7 +89,6 @@ class RowChunks(Source):
         self.rows = rows or max(1, CHUNK_BYTES // max(1, _row_bytes(self.X)))
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
-        """Yield chunks and the place after each."""
         for first in range(start[0], self.n_rows or 0, self.rows):
             part = slice(first, min(first + self.rows, self.n_rows or 0))
             yield (
@@ -101,7 +101,6 @@ class RowChunks(Source):
             )
 
     def identity(self) -> list[Any]:
-        """Return what tells this source from another, for checkpoints."""
         paths = [part.path for part in (self.X, self.y) if isinstance(part, _NpyRows)]
         return [type(self).__name__, *self.X.shape, self.rows, *map(file_identity, paths)]
 
@@ -175,7 +174,6 @@ class FileChunks(Source):
                     yield (i, j + 1), Chunk(data.X, data.Y, label_names=data.label_names)
 
     def identity(self) -> list[Any]:
-        """Return what tells this source from another, for checkpoints."""
         return [type(self).__name__, self.rows, *map(file_identity, self.paths)]
 
 
@@ -197,7 +195,6 @@ class Items(Source):
                 yield (i + 1, 0), _as_chunk(item)
 
     def identity(self) -> list[Any]:
-        """Return what tells this source from another, for checkpoints."""
         return [type(self).__name__, self.n_items]
 
 

@@ -6,8 +6,7 @@ be looked into, and a text model served from it, without waiting for that.
 
 from typing import TYPE_CHECKING, Any
 
-from hyperlabel.persistence._container import describe
-from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._container import ModelFileError, describe
 
 if TYPE_CHECKING:
     from hyperlabel.persistence._files import load, save
@@ -22,8 +21,12 @@ def __getattr__(name: str) -> Any:
         from hyperlabel.persistence import _files
 
         return getattr(_files, name)
-    if name in ("export_onnx", "register"):
-        from hyperlabel.persistence import _onnx, _registry
+    if name == "export_onnx":  # few need it, and it brings all that can be exported
+        from hyperlabel.persistence._onnx import export_onnx
 
-        return getattr(_onnx if name == "export_onnx" else _registry, name)
+        return export_onnx
+    if name == "register":
+        from hyperlabel.persistence._registry import register
+
+        return register
     raise AttributeError(f"module 'hyperlabel.persistence' has no attribute {name!r}")

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import hyperlabel
 from hyperlabel._files import replacing
 from hyperlabel.moments import Moments
-from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, Reader, Writer
-from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, ModelFileError, Reader, Writer
 from hyperlabel.persistence._nodes import Decoder, Encoder
 from hyperlabel.persistence._probe import answers, probe_rows, same
 
@@ -50,31 +49,25 @@ def save(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
     >>> import hyperlabel
-    >>> X, Y = np.eye(4), np.eye(4, 2, dtype=int)
-    >>> model = hyperlabel.BinaryRelevance().fit(X, Y)
+    >>> model = hyperlabel.BinaryRelevance().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hyperlabel.save(model, Path(folder, "model.hyper"))
-    ...     again = hyperlabel.load(Path(folder, "model.hyper"))
-    >>> np.array_equal(again.decision_function(X), model.decision_function(X))
-    True
+    ...     hyperlabel.save(model, f"{folder}/m.hyper", metadata={"trained": "2026-11-15"})
+    ...     hyperlabel.persistence.describe(f"{folder}/m.hyper")["metadata"]
+    {'trained': '2026-11-15'}
     """
-    path = Path(path)
     if not isinstance(model, Moments):
         check_is_fitted(model)
     try:
         json.dumps(metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ModelFileError(
-            "metadata must be what JSON can hold: text, numbers, lists and dicts."
-        ) from error
+        raise ModelFileError("metadata must be what JSON can hold: text, numbers, lists, dicts.") from error
     rows = probe_rows(model, X)
     told = {} if rows is None else answers(model, rows)
     with replacing(path) as file, Writer(file) as writer:
         encoder = Encoder(writer.store)
         name = type(model).__name__
+        check = {"rows": rows, "answers": told}
         manifest = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -82,12 +75,8 @@ def save(
             "model_type": name,
             "metadata": metadata,
             "model": encoder.node(model, name),
-            "check": {
-                "rows": encoder.node(rows, "the rows to check by"),
-                "answers": encoder.node(told, "the answers to check by"),
-            }
-            if told
-            else None,
+            "check": {key: encoder.node(check[key], f"the {key} to check by") for key in check if told}
+            or None,
         }
         writer.finish(manifest)
 
@@ -118,12 +107,11 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     >>> import hyperlabel
     >>> model = hyperlabel.BinaryRelevance().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = hyperlabel.save(model, f"{folder}/m.hyper")
+    ...     hyperlabel.save(model, f"{folder}/m.hyper")
     ...     hyperlabel.load(f"{folder}/m.hyper").predict([[1.0]])
     array([[1, 0]])
     """
-    path = Path(path)
-    with Reader(path) as reader:
+    with Reader(Path(path)) as reader:
         manifest = reader.manifest
         written_by = _written_by(manifest)
         decoder = Decoder(reader.fetch, written_by)
@@ -142,34 +130,24 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             raise ModelFileError(
                 f"The description in {path} does not describe a model: it was damaged or tampered with."
             ) from error
-    if check and stored:
-        _check(model, rows, stored, path, written_by)
-    return model
-
-
-def versions() -> dict[str, str]:
-    """Versions of what takes part in a prediction."""
-    return {
-        "hyperlabel": hyperlabel.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
-
-
-def _written_by(manifest: dict[str, Any]) -> str:
-    told = manifest.get("versions")
-    told = told if isinstance(told, dict) else {}
-    return ", ".join(f"{name} {told.get(name)}" for name in ("hyperlabel", "scikit-learn", "numpy"))
-
-
-def _check(model: Any, rows: Any, stored: dict[str, Any], path: Path, written_by: str) -> None:
-    now = answers(model, rows)
-    for method, answer in stored.items():
+    now = answers(model, rows) if check and stored else {}
+    for method, answer in stored.items() if check else ():
         if method not in now or not same(answer, now[method]):
             here = _written_by({"versions": versions()})
             raise ModelFileError(
                 f"The model in {path} does not repeat its stored {method}: it was written by {written_by}, "
                 f"here are {here}; install those versions, or fit and save the model again."
             )
+    return model
+
+
+def versions() -> dict[str, str]:
+    """Versions of what takes part in a prediction."""
+    libraries = {"hyperlabel": hyperlabel, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    found = {name: library.__version__ for name, library in libraries.items()}
+    return {**found, "python": platform.python_version()}
+
+
+def _written_by(manifest: dict[str, Any]) -> str:
+    told = found if isinstance(found := manifest.get("versions"), dict) else {}
+    return ", ".join(f"{name} {told.get(name)}" for name in ("hyperlabel", "scikit-learn", "numpy"))

@@ -21,9 +21,12 @@ def check_fitted(part: Any) -> None:
         part._validate_params()  # a hash into 0 columns divides by zero
     if cls.__module__.startswith("sklearn.feature_extraction") and hasattr(part, "vocabulary_"):
         _check_columns(part.vocabulary_)
-    for known, check in _SKLEARN.items():
-        if cls is known:
-            check(part)
+    if cls is OneHotEncoder and hasattr(part, "categories_"):
+        _check_one_hot(part)
+    if cls is PolynomialFeatures and hasattr(part, "n_output_features_"):
+        _check_polynomial(part)
+    if cls is MultiLabelBinarizer:
+        part._cached_dict = None  # made anew from the classes
     if hasattr(cls, "_fitted_shapes"):
         _check_shapes(part)
 
@@ -77,8 +80,6 @@ def _whole(number: Any) -> int:
 
 def _check_one_hot(part: OneHotEncoder) -> None:
     """Follow every category to its column, as `transform` does without looking."""
-    if not hasattr(part, "categories_"):
-        return
     n = len(part.categories_)
     nothing: list[Any] = [None] * n
     infrequent = part._infrequent_indices if part._infrequent_enabled else nothing
@@ -108,20 +109,7 @@ def _check_one_hot_feature(categories: Any, infrequent: Any, mapping: Any, drop:
 
 def _check_polynomial(part: PolynomialFeatures) -> None:
     """The columns are allocated from a stored number, and filled by the powers there are."""
-    if not hasattr(part, "n_output_features_"):
-        return
     fresh = PolynomialFeatures(**part.get_params()).fit(np.zeros((1, part.n_features_in_)))
     for name in ("n_output_features_", "_n_out_full", "_min_degree", "_max_degree"):
         if vars(part).get(name) != vars(fresh).get(name):
             raise ValueError(f"{name} of PolynomialFeatures is not what its degree makes it")
-
-
-def _check_binarizer(part: MultiLabelBinarizer) -> None:
-    part._cached_dict = None  # made anew from the classes
-
-
-_SKLEARN = {
-    OneHotEncoder: _check_one_hot,
-    PolynomialFeatures: _check_polynomial,
-    MultiLabelBinarizer: _check_binarizer,
-}

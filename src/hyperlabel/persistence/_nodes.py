@@ -16,13 +16,14 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from hyperlabel._tables import Results, Table
 from hyperlabel.persistence import _registry
-from hyperlabel.persistence._errors import ModelFileError
+from hyperlabel.persistence._container import ModelFileError
 from hyperlabel.persistence._fitted import check_fitted
 
 _SPARSE = {
     name: getattr(sparse, name)
     for name in ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
 }
+_FRAMES = ("pandas.DataFrame", "pandas.core.frame.DataFrame")  # looked at without importing pandas
 # Dtypes an array may have: numbers, truth values, text and dates; never objects or records.
 _ARRAY_KINDS = "biufcUSmM"
 
@@ -47,20 +48,19 @@ class Encoder:
                 return write(value, path)
         return self._part(value, path)
 
-    def _writers(self) -> list[tuple[Callable[[Any], bool], Callable[[Any, str], Any]]]:
+    def _writers(self) -> list[tuple[Callable[[Any], Any], Callable[[Any, str], Any]]]:
         return [
             (lambda v: type(v) in (list, Table), self._items),
-            (lambda v: type(v) in (tuple, set, frozenset), self._collection),
+            (lambda v: type(v) in (tuple, set, frozenset, slice), self._collection),
             (lambda v: type(v) in (dict, Results), self._dict),
             (lambda v: type(v) is np.ndarray, self._array),
             (lambda v: isinstance(v, np.generic), self._scalar),
             (lambda v: isinstance(v, np.dtype), lambda v, path: {"kind": "dtype", "value": v.str}),
             (sparse.issparse, self._sparse),
             (lambda v: isinstance(v, np.random.RandomState), self._random_state),
-            (lambda v: type(v) is slice, self._slice),
             (lambda v: isinstance(v, type), self._type),
-            (lambda v: _registry.function_name(v) is not None, self._function),
-            (_is_frame, self._frame),
+            (_registry.function_name, lambda v, _: {"kind": "function", "name": _registry.function_name(v)}),
+            (lambda v: f"{type(v).__module__}.{type(v).__name__}" in _FRAMES, self._frame),
             (lambda v: isinstance(v, MetadataRequest), self._metadata_request),
         ]
 
@@ -68,7 +68,10 @@ class Encoder:
         return [self.node(item, f"{path}[{i}]") for i, item in enumerate(value)]
 
     def _collection(self, value: Any, path: str) -> dict[str, Any]:
-        items = value if type(value) is tuple else sorted(value, key=repr)
+        if type(value) is slice:
+            items: Any = (value.start, value.stop, value.step)
+        else:
+            items = value if type(value) is tuple else sorted(value, key=repr)
         return {"kind": type(value).__name__, "items": self._items(items, path)}
 
     def _dict(self, value: dict[Any, Any], path: str) -> dict[str, Any]:
@@ -96,11 +99,7 @@ class Encoder:
         if not kind.startswith("coo") and _has_duplicates(value):
             value = value.copy()
             value.sum_duplicates()
-        if kind.startswith("coo"):
-            fields = {"row": value.row, "col": value.col, "data": value.data}
-        else:
-            fields = {"indptr": value.indptr, "indices": value.indices, "data": value.data}
-        arrays = {name: self._array(field, f"{path}.{name}") for name, field in fields.items()}
+        arrays = {name: self._array(getattr(value, name), f"{path}.{name}") for name in _fields(kind)}
         return {"kind": "sparse", "type": kind, "shape": list(value.shape), **arrays}
 
     def _random_state(self, value: np.random.RandomState, path: str) -> dict[str, Any]:
@@ -108,17 +107,11 @@ class Encoder:
         stored = self._array(np.array(keys), path)
         return {"kind": "random_state", "state": [name, stored, *map(float, rest)]}
 
-    def _slice(self, value: slice, path: str) -> dict[str, Any]:
-        return {"kind": "slice", "items": self._items([value.start, value.stop, value.step], path)}
-
     def _type(self, value: type, path: str) -> dict[str, Any]:
-        name = _registry.scalar_type_name(value)
+        name = _registry.listed_name(value, _registry.SCALAR_TYPES)
         if name is None:
             raise ModelFileError(f"{path} is the class {value.__qualname__}, which model files do not hold.")
-        return {"kind": "scalar_type", "name": name}
-
-    def _function(self, value: Any, path: str) -> dict[str, Any]:
-        return {"kind": "function", "name": _registry.function_name(value)}
+        return {"kind": "scalar_type", "name": name.removeprefix("numpy.")}
 
     def _frame(self, value: Any, path: str) -> dict[str, Any]:
         columns = [self.node(str(column), path) for column in value.columns]
@@ -135,7 +128,13 @@ class Encoder:
             return {"kind": "same", "id": self._parts[id(value)]}
         name = _registry.name_of(type(value))
         if name is None:
-            raise ModelFileError(_unknown_to_save(value, path))
+            cls = type(value)
+            what = f"the function {value.__name__}" if hasattr(value, "__name__") else f"a {cls.__name__}"
+            raise ModelFileError(
+                f"{path} is {what} ({cls.__module__}), which is not on the list of parts model files hold: "
+                "use a part of hyperlabel or a listed one of scikit-learn (docs/model-files.md), or register "
+                "your class (hyperlabel.persistence.register)."
+            )
         _registry.check_part(value, path)
         number = self._parts[id(value)] = len(self._parts)
         self._kept.append(value)
@@ -159,25 +158,22 @@ class Decoder:
             return node
         if isinstance(node, list):
             return [self.value(item) for item in node]
-        read = getattr(self, f"_read_{node['kind']}", None) if node["kind"] in _KINDS else None
-        if read is None:
+        if (kind := node["kind"]) in _COLLECTIONS:
+            return _COLLECTIONS[kind](self.value(node["items"]))
+        if kind == "float":
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[node["value"]]
+        if kind == "scalar":
+            return self._read_array(node["array"])[()]
+        if kind == "dtype":
+            return np.dtype(str(node["value"]))
+        if kind == "same":
+            return self._parts[node["id"]]
+        if kind not in _KINDS:
             raise ModelFileError(
-                f"The file holds a value of kind {str(node['kind'])!r}, which this hyperlabel does not "
-                f"know: it was written by {self._written_by}; install that version."
+                f"The file holds a value of kind {str(kind)!r}, which this hyperlabel does not know: it was "
+                f"written by {self._written_by}; install that version."
             )
-        return read(node)
-
-    def _read_float(self, node: dict[str, Any]) -> float:
-        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[node["value"]]
-
-    def _read_tuple(self, node: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(self.value(node["items"]))
-
-    def _read_set(self, node: dict[str, Any]) -> set[Any]:
-        return set(self.value(node["items"]))
-
-    def _read_frozenset(self, node: dict[str, Any]) -> frozenset[Any]:
-        return frozenset(self.value(node["items"]))
+        return getattr(self, f"_read_{kind}")(node)
 
     def _read_dict(self, node: dict[str, Any]) -> dict[Any, Any]:
         return {self.value(key): self.value(value) for key, value in node["items"]}
@@ -194,20 +190,13 @@ class Decoder:
         found[:] = items
         return found.reshape([int(size) for size in node["shape"]])
 
-    def _read_scalar(self, node: dict[str, Any]) -> Any:
-        return self._read_array(node["array"])[()]
-
-    def _read_dtype(self, node: dict[str, Any]) -> np.dtype:
-        return np.dtype(str(node["value"]))
-
     def _read_sparse(self, node: dict[str, Any]) -> Any:
         cls = _SPARSE[node["type"]]
         shape = tuple(int(size) for size in node["shape"])
+        data, *places = (self._read_array(node[name]) for name in _fields(node["type"]))
         if node["type"].startswith("coo"):
-            data, row, col = (self._read_array(node[name]) for name in ("data", "row", "col"))
-            return cls((data, (row, col)), shape=shape)
-        arrays = tuple(self._read_array(node[name]) for name in ("data", "indices", "indptr"))
-        found = cls(arrays, shape=shape)
+            return cls((data, tuple(places)), shape=shape)
+        found = cls((data, *places), shape=shape)
         found.check_format(full_check=True)  # compiled code trusts these indices
         if _has_duplicates(found):
             raise ValueError("a sparse matrix holds an entry twice")
@@ -221,14 +210,11 @@ class Decoder:
         found.set_state((str(name), self._read_array(keys), int(position), int(has_gauss), float(cached)))
         return found
 
-    def _read_slice(self, node: dict[str, Any]) -> slice:
-        return slice(*self.value(node["items"]))
-
     def _read_scalar_type(self, node: dict[str, Any]) -> Any:
-        return self._known(_registry.scalar_type(str(node["name"])), node["name"])
+        return self._known(_registry.listed(f"numpy.{node['name']}", _registry.SCALAR_TYPES), node["name"])
 
     def _read_function(self, node: dict[str, Any]) -> Any:
-        return self._known(_registry.function_of(str(node["name"])), node["name"])
+        return self._known(_registry.listed(str(node["name"]), _registry.FUNCTIONS), node["name"])
 
     def _read_frame(self, node: dict[str, Any]) -> Any:
         import pandas as pd
@@ -242,9 +228,6 @@ class Decoder:
             for param, alias in requests.items():
                 vars(found)[method].add_request(param=param, alias=alias)
         return found
-
-    def _read_same(self, node: dict[str, Any]) -> Any:
-        return self._parts[node["id"]]
 
     def _read_part(self, node: dict[str, Any]) -> Any:
         cls = self._known(_registry.class_of(str(node["type"])), node["type"])
@@ -274,23 +257,15 @@ class Decoder:
         return found
 
 
+_COLLECTIONS: dict[str, Callable[[Any], Any]] = {cls.__name__: cls for cls in (tuple, set, frozenset)}
+_COLLECTIONS["slice"] = lambda items: slice(*items)
 _KINDS = frozenset(name.removeprefix("_read_") for name in vars(Decoder) if name.startswith("_read_"))
+
+
+def _fields(kind: str) -> tuple[str, ...]:
+    return ("data", "row", "col") if kind.startswith("coo") else ("data", "indices", "indptr")
 
 
 def _has_duplicates(value: Any) -> bool:
     """Say whether a csr or csc matrix stores an entry twice; scikit-learn keeps some unsorted."""
     return not (value.has_canonical_format or value.sorted_indices().has_canonical_format)
-
-
-def _is_frame(value: Any) -> bool:
-    return type(value).__name__ == "DataFrame" and type(value).__module__.startswith("pandas")
-
-
-def _unknown_to_save(value: Any, path: str) -> str:
-    cls = type(value)
-    what = f"the function {value.__name__}" if hasattr(value, "__name__") else f"a {cls.__name__}"
-    return (
-        f"{path} is {what} ({cls.__module__}), which is not on the list of parts model files hold: use a "
-        "part of hyperlabel or a listed one of scikit-learn (docs/model-files.md), or register your class "
-        "(hyperlabel.persistence.register)."
-    )

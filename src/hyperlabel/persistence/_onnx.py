@@ -1,9 +1,7 @@
 """Fitted linear classifiers as ONNX graphs: features → scores and labels, written with `onnx` alone.
 
 The graph is one or two matrix products, the places of constant labels, and one comparison with the cuts:
-plain operators of the standard domain, so that any runtime takes it. Text stays outside: ONNX's tokeniser
-lower-cases by the locale of the machine, keeps accents as they are encoded and knows no sublinear term
-frequencies, so that its counts would differ from those the model was fitted on.
+plain operators of the standard domain, so that any runtime takes it.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ def export_onnx(model: Any, path: Any) -> None:
 
     Every model that `explain` can take apart can be exported: linear models, label spaces and
     projections without kernels, scikit-learn's scalers before them, `ThresholdTuner` and
-    `MultiLabelCalibrator(method="sigmoid")` around them. Text stays outside, see Notes.
+    `MultiLabelCalibrator(method="sigmoid")` around them.
 
     Parameters
     ----------
@@ -53,10 +51,10 @@ def export_onnx(model: Any, path: Any) -> None:
 
     Notes
     -----
-    For a pipeline that starts with text, export what follows the vectoriser,
-    ``export_onnx(model[1:], path)``, and vectorise in Python: ONNX's tokeniser follows the locale, treats
-    accents differently and knows no sublinear term frequencies. Numbers are single precision, so that a
-    score within about 1e-6 of its cut may fall on the other side.
+    Text stays outside: export what follows the vectoriser, ``export_onnx(model[1:], path)``, and
+    vectorise in Python, since ONNX's tokeniser follows the locale, keeps accents as they are encoded and
+    knows no sublinear term frequencies. Numbers are single precision, so that a score within about 1e-6 of
+    its cut may fall on the other side.
 
     Examples
     --------
@@ -77,20 +75,16 @@ def export_onnx(model: Any, path: Any) -> None:
     outer = _outermost(model)
     scores = _scores(model, outer._constant)
     _compare(model, scores)
-    graph = _graph(onnx, scores)
     written = onnx.helper.make_model(
-        graph,
+        _graph(onnx, scores),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR,
         producer_name="hyperlabel",
         producer_version=__version__,
     )
-    names = getattr(model, "feature_names_in_", None)
-    facts: dict[str, Any] = {
-        "label_names": [str(name) for name in outer.label_names_],
-        "feature_names": None if names is None else [str(name) for name in names],
-    }
-    onnx.helper.set_model_props(written, {k: json.dumps(v) for k, v in facts.items() if v is not None})
+    names = {"label_names": outer.label_names_, "feature_names": getattr(model, "feature_names_in_", None)}
+    told = {key: json.dumps(list(map(str, found))) for key, found in names.items() if found is not None}
+    onnx.helper.set_model_props(written, told)
     onnx.checker.check_model(written)
     with replacing(path) as file:
         file.write(written.SerializeToString())
@@ -100,9 +94,7 @@ def _outermost(model: Any) -> Any:
     for part in walk(model):
         if hasattr(part, "_layout"):
             if part._layout.kind != "multilabel":
-                raise ValueError(
-                    "export_onnx writes models of label indicators; this one was fitted on a 1-D y."
-                )
+                raise ValueError("export_onnx writes models of label indicators; this one had a 1-D y.")
             return part
     raise ValueError(f"{type(model).__name__} is no classifier of hyperlabel: export_onnx takes those.")
 
@@ -123,9 +115,8 @@ def _scores(model: Any, constant: np.ndarray) -> _Scores:
     seen = view(model, None, None, slice(None))
     layers, intercept = [seen.coef.T], seen.intercept
     if seen.codes is not None and seen.readout is not None:
-        basis, readout = seen.codes[0], seen.readout
-        if basis.size + readout.size < seen.coef.size:
-            layers = [basis, readout]
+        thin = [seen.codes[0], seen.readout]
+        layers = min(layers, thin, key=lambda found: sum(layer.size for layer in found))
     for scaler in reversed(list(_scalers(model))):
         d = scaler.n_features_in_
         shift = scaler.transform(np.zeros((1, d)))[0]
@@ -134,9 +125,7 @@ def _scores(model: Any, constant: np.ndarray) -> _Scores:
         intercept = intercept + (moved if len(layers) == 1 else moved @ layers[1])
         layers[0] = slope[:, None] * layers[0]
     if 4 * sum(layer.size for layer in layers) > MOST_BYTES:
-        raise ValueError(
-            "The weights take more than the 2 GB of an ONNX file: use PLST with fewer components."
-        )
+        raise ValueError("The weights take more than the 2 GB of ONNX files: use PLST with fewer components.")
     calibrated = any(isinstance(part, MultiLabelCalibrator) for part in walk(model))
     limit = float(logit(1.0 - np.finfo(np.float32).eps)) if calibrated else None
     return _Scores(layers, intercept, constant, _cuts(model, len(intercept)), limit)
@@ -145,9 +134,7 @@ def _scores(model: Any, constant: np.ndarray) -> _Scores:
 def _scalers(model: Any) -> Iterator[Any]:
     """Steps between the features and the linear part, first to last."""
     for part in walk(model):
-        steps = [step for _, step in getattr(part, "steps", [])[:-1]]
-        steps += [getattr(part, "scaler_", None)]
-        for step in steps:
+        for step in [*(step for _, step in getattr(part, "steps", [])[:-1]), getattr(part, "scaler_", None)]:
             if step is None or step == "passthrough" or isinstance(step, Projection):
                 continue
             if not isinstance(step, _SCALERS) or getattr(step, "clip", False):
@@ -185,8 +172,10 @@ def _compare(model: Any, graph: _Scores) -> None:
     scores = place_constant_labels(scores, graph.constant)
     labels = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels) > 0
     clear = np.abs(expected - graph.cuts) > 1e-6
-    same = np.allclose(scores, expected, rtol=1e-5, atol=1e-5)
-    if not same or (labels != (expected > graph.cuts))[clear].any():
+    if (
+        not np.allclose(scores, expected, rtol=1e-5, atol=1e-5)
+        or (labels != (expected > graph.cuts))[clear].any()
+    ):
         raise ValueError(
             f"{type(model).__name__} does more than compare linear scores with cuts: it cannot be exported."
         )
@@ -196,51 +185,42 @@ def _graph(onnx: Any, scores: _Scores) -> Any:
     node, tensor = onnx.helper.make_node, onnx.numpy_helper.from_array
     constant, d, k = scores.constant, len(scores.layers[0]), len(scores.intercept)
     kept: dict[str, Any] = {"intercept": scores.intercept, "cuts": scores.cuts}
+    other: list[Any] = []
     nodes, last = [], "features"
     for i, layer in enumerate(scores.layers):
         kept[f"weights_{i}"] = layer
         nodes.append(node("MatMul", [last, f"weights_{i}"], [f"product_{i}"]))
         last = f"product_{i}"
     linear = "linear" if constant.any() else "scores"
-    if scores.limit is None:
-        nodes.append(node("Add", [last, "intercept"], [linear]))
-    else:
+    nodes.append(node("Add", [last, "intercept"], [linear if scores.limit is None else "unlimited"]))
+    if scores.limit is not None:
         kept |= {"lower": np.array(-scores.limit), "upper": np.array(scores.limit)}
-        nodes.append(node("Add", [last, "intercept"], ["unlimited"]))
         nodes.append(node("Clip", ["unlimited", "lower", "upper"], [linear]))
     if constant.any():
         kept |= {"zero": np.zeros((1, 1)), "one": np.ones((1, 1))}
         nodes += _constant_labels(node, bool((constant == 0).any()))
-    initial = [tensor(value.astype(np.float32), name) for name, value in kept.items()]
-    if constant.any():
-        initial.append(tensor(np.flatnonzero(constant == 0).astype(np.int64), "ordinary"))
-        initial += [tensor(constant < 0, "never"), tensor(constant > 0, "always")]
+        other = [tensor(np.flatnonzero(constant == 0), "ordinary")]
+        other += [tensor(constant < 0, "never"), tensor(constant > 0, "always")]
+    initial = [tensor(value.astype(np.float32), name) for name, value in kept.items()] + other
     nodes.append(node("Greater", ["scores", "cuts"], ["labels"]))
     value, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto
-    return onnx.helper.make_graph(
-        nodes,
-        "hyperlabel",
-        [value("features", kind.FLOAT, ["rows", d])],
-        [value("scores", kind.FLOAT, ["rows", k]), value("labels", kind.BOOL, ["rows", k])],
-        initial,
-    )
+    answers = [value("scores", kind.FLOAT, ["rows", k]), value("labels", kind.BOOL, ["rows", k])]
+    rows = value("features", kind.FLOAT, ["rows", d])
+    return onnx.helper.make_graph(nodes, "hyperlabel", [rows], answers, initial)
 
 
 def _constant_labels(node: Any, some_vary: bool) -> list[Any]:
     """Labels never seen one below the rest (and below 0), labels always on one above: as in `_base`."""
-    if not some_vary:  # the linear part of constant labels is 0
-        lowest, highest, found = "zero", "zero", []
-    else:
-        lowest, highest = "lowest", "highest"
-        found = [
-            node("Gather", ["linear", "ordinary"], ["varying"], axis=1),
-            node("ReduceMin", ["varying"], ["smallest"], axes=[1], keepdims=1),
-            node("ReduceMax", ["varying"], ["largest"], axes=[1], keepdims=1),
-            node("Min", ["smallest", "zero"], ["lowest"]),
-            node("Max", ["largest", "zero"], ["highest"]),
-        ]
+    ends = [
+        node("Gather", ["linear", "ordinary"], ["varying"], axis=1),
+        node("ReduceMin", ["varying"], ["smallest"], axes=[1], keepdims=1),
+        node("ReduceMax", ["varying"], ["largest"], axes=[1], keepdims=1),
+        node("Min", ["smallest", "zero"], ["lowest"]),
+        node("Max", ["largest", "zero"], ["highest"]),
+    ]
+    lowest, highest = ("lowest", "highest") if some_vary else ("zero", "zero")
     return [
-        *found,
+        *(ends if some_vary else []),  # the linear part of constant labels is 0
         node("Sub", [lowest, "one"], ["low"]),
         node("Add", [highest, "one"], ["high"]),
         node("Where", ["never", "low", "linear"], ["without_never"]),

@@ -9,23 +9,24 @@ applied to the n×c result, so that sparse rows stay sparse.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
-from hyperlabel.geometry.edges import Edges, EdgeSums
+from hyperlabel.geometry.edges import EdgeSums
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.decided import ALPHA, Auto
-from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.moments.model import ScanningModel
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
 
 
@@ -39,17 +40,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m w", "eigenvalues_": "m", "mean_": "w"}
 
     def transform(self, X: Any) -> np.ndarray:
-        """Project rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-        """
+        """Project rows, n×d, onto the components, n×c."""
         check_is_fitted(self)
         return self._project(check_features(self, X))
 
@@ -80,17 +71,15 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.eigenvalues_, self.mean_, self.n_components_ = values, mean, W.shape[1]
 
 
-def _streams(self: Any) -> bool:
-    return not self._scans() and not self._refuses_blocks()
-
-
-class LabelProjection(MomentsModel, Projection):
+@dataclass(eq=False, repr=False)
+class LabelProjection(ScanningModel, Projection):
     """Base of the supervised projections; see the module docstring."""
 
-    label_names_: np.ndarray
-    n_components: int | None
-    alpha: float | Auto
-    alpha_: float
+    n_components: int | None = None
+    _: KW_ONLY
+    alpha: float | Auto = field(init=False)  # of those that have one
+    solver: str = "auto"
+    cross_fit: Any = False
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": whole(1) | NONE,
         "alpha": ALPHA,
@@ -99,8 +88,8 @@ class LabelProjection(MomentsModel, Projection):
         "max_iter": whole(1),
     }
     _keeps_ff = True
-    _dtype: np.dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
-    _edges_: Edges  # of the last factor
+    _starts_anew = False
+    _dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
 
     # -- what a method says -------------------------------------------------------------------------
 
@@ -127,7 +116,7 @@ class LabelProjection(MomentsModel, Projection):
 
     def _route(self) -> str:
         """Return how the problem is solved: see `solvers.projection.pose`."""
-        return getattr(self, "solver", "auto")
+        return self.solver
 
     # -- for users ----------------------------------------------------------------------------------
 
@@ -150,52 +139,18 @@ class LabelProjection(MomentsModel, Projection):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
-        """Fit, and project the training rows; with `cross_fit` out of fold.
+        """Fit, and project the training rows.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix
-            Their labels.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each row, for the folds of `cross_fit`.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            With `cross_fit` each row is projected by a fit that did not see it, turned to agree with
-            the projection `transform` uses; so it differs from ``fit(X, y).transform(X)``.
+        With `cross_fit` each row is projected by a fit that did not see it (its `groups` stay in one fold),
+        turned to agree with the projection `transform` uses; so it differs from ``fit(X, y).transform(X)``.
         """
         self.fit(X, y)
-        folds = getattr(self, "cross_fit", False)
-        if folds is False:
+        if self.cross_fit is False:
             return self.transform(X)
         X = check_features(self, X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
         summed = self._ridge() is not None and self.solver_ == "gram"
-        return _cross_project(self, X, Y, Folds(X, Y, folds, groups=groups, summed=summed))
-
-    @available_if(_streams)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Add rows; the result equals one `fit` on all rows seen so far.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More rows; give large blocks, since every call solves anew.
-        y : array-like or sparse matrix
-            Their labels: the same columns in every call.
-        classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
-
-        Returns
-        -------
-        self : object
-        """
-        if hasattr(self, "components_"):
-            self._check_moments()
-        return self._partial_fit(X, y, classes, None)
+        return _cross_project(self, X, Y, Folds(X, Y, self.cross_fit, groups=groups, summed=summed))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -219,7 +174,7 @@ class LabelProjection(MomentsModel, Projection):
         X: Any,
         Y: sparse.csr_array,
         *,
-        known: Moments | None = None,
+        known: RowSums | None = None,
         alphas: tuple[float, ...] = (),
         keep: bool = False,
     ) -> Posed:
@@ -279,14 +234,18 @@ class LabelProjection(MomentsModel, Projection):
         sums = EdgeSums.from_arrays(total, shift=self._block_shift)
         self._edges_ = self._label_factor().edges(sums, self._layout.label_names)
 
+    def _refuses_rows(self) -> str | None:
+        if not self._scans():
+            return self._refuses_blocks()
+        return (
+            "This factor depends on the label sizes of all rows, "
+            "so that rows cannot be added or taken out: fit anew."
+        )
+
     def _check_moments(self) -> None:
-        """Refuse to merge or forget where the sums do not allow it."""
         check_is_fitted(self)
         if self._scans():
-            raise ValueError(
-                "This factor depends on the label sizes of all rows, "
-                "so that rows cannot be added or taken out: fit anew."
-            )
+            raise ValueError(self._refuses_rows())
         if not hasattr(self, "moments_"):
             raise ValueError(
                 f"This model keeps no sums (it has more than {KEEP_SUMS} features, or was not fitted by the "

@@ -15,6 +15,7 @@ components_  Wᵀ              projection                                    c×
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ from hyperlabel.solvers.projection import Posed
 FORMS = ("exact", "least_squares")
 
 
+@dataclass(eq=False, repr=False)
 class HypergraphSpectral(LabelProjection):
     r"""Project rows onto the directions that follow the label hypergraph.
 
@@ -125,16 +127,6 @@ class HypergraphSpectral(LabelProjection):
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> HypergraphSpectral(n_components=3).fit_transform(X, Y).shape
     (200, 3)
-
-    The paper's classifier, a linear SVM per label on the projection (whose columns have norm 1 over
-    the training rows, so that C = 100 is a moderate penalty):
-
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.svm import LinearSVC
-    >>> from hyperlabel import BinaryRelevance
-    >>> model = make_pipeline(HypergraphSpectral(cross_fit=5), BinaryRelevance(LinearSVC(C=100)))
-    >>> model.fit(X, Y).predict(X[:2]).shape
-    (2, 5)
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -144,38 +136,18 @@ class HypergraphSpectral(LabelProjection):
         "n_landmarks": whole(1) | NONE,
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        expansion: str = "clique",
-        form: str = "exact",
-        alpha: float | Auto = 1.0,
-        edge_weights: Any = "uniform",
-        nu: float = 1.0,
-        kernel: Any = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 300,
-        cross_fit: Any = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.expansion = expansion
-        self.form = form
-        self.alpha = alpha
-        self.edge_weights = edge_weights
-        self.nu = nu
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.n_landmarks = n_landmarks
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cross_fit = cross_fit
-        self.random_state = random_state
+    _: KW_ONLY
+    expansion: str = "clique"
+    form: str = "exact"
+    alpha: float | Auto = 1.0
+    edge_weights: Any = "uniform"
+    nu: float = 1.0
+    kernel: Any = "linear"
+    kernel_params: dict[str, Any] | None = None
+    n_landmarks: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 300
+    random_state: Any = None
 
     def _label_factor(self) -> ExpansionFactor:
         return ExpansionFactor(self.expansion, self.edge_weights, self.nu)

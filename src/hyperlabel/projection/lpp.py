@@ -16,6 +16,7 @@ costs an eigenproblem of the size of the smaller side of X.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.operators import CenteredRows
 
 
+@dataclass(eq=False, repr=False)
 class LPP(Projection):
     r"""Directions that keep neighbours close; labels are not used.
 
@@ -88,32 +90,14 @@ class LPP(Projection):
         "alpha": number(0),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_neighbors: int = 5,
-        width: float | None = None,
-        alpha: float = 1.0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.alpha = alpha
+    n_components: int | None = None
+    _: KW_ONLY
+    n_neighbors: int = 5
+    width: float | None = None
+    alpha: float = 1.0
 
     def fit(self, X: Any, y: Any = None) -> LPP:
-        """Learn the projection.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : ignored
-
-        Returns
-        -------
-        self : LPP
-        """
+        """Learn the projection of rows; y is ignored."""
         X = check_features(self, X, reset=True, min_samples=2)
         A = self._affinity(X)
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())

@@ -6,7 +6,8 @@ Hilbert–Schmidt dependence of a projected row on the labels is tr(WᵀBBᵀW).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from hyperlabel.projection._base import LabelProjection
 from hyperlabel.solvers.projection import Posed
 
 
+@dataclass(eq=False, repr=False)
 class MDDM(LabelProjection):
     r"""Directions along which rows depend most on the labels.
 
@@ -60,24 +62,11 @@ class MDDM(LabelProjection):
         "mu": number(0, 1),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        variant: str = "projection",
-        mu: float = 0.5,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 300,
-        cross_fit: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.variant = variant
-        self.mu = mu
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cross_fit = cross_fit
+    _: KW_ONLY
+    variant: str = "projection"
+    mu: float = 0.5
+    tol: float = 1e-6
+    max_iter: int = 300
 
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()

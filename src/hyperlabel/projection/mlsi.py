@@ -28,6 +28,7 @@ principal component analysis whatever β.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,7 @@ from hyperlabel.solvers.eigen import fix_signs
 from hyperlabel.solvers.projection import Posed
 
 
+@dataclass(eq=False, repr=False)
 class MLSI(LabelProjection):
     r"""Latent semantic indexing informed by the labels.
 
@@ -95,22 +97,10 @@ class MLSI(LabelProjection):
         "solver": one_of("auto", "gram", "samples"),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        beta: float = 0.5,
-        alpha: float | Auto = 1.0,
-        reading: str = "latent",
-        solver: str = "auto",
-        cross_fit: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.beta = beta
-        self.alpha = alpha
-        self.reading = reading
-        self.solver = solver
-        self.cross_fit = cross_fit
+    _: KW_ONLY
+    beta: float = 0.5
+    alpha: float | Auto = 1.0
+    reading: str = "latent"
 
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()

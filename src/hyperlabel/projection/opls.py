@@ -14,7 +14,7 @@ alpha        λ (13)         ridge                                              
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from hyperlabel.moments.decided import Auto
 from hyperlabel.projection._base import LabelProjection
 
 
+@dataclass(eq=False, repr=False)
 class OPLS(LabelProjection):
     r"""Orthonormalised partial least squares.
 
@@ -42,25 +43,13 @@ class OPLS(LabelProjection):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of directions; None means all (the rank). More than exist gives those that exist.
-    alpha : float or "auto", default=1.0
-        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
-    solver, tol, max_iter
+    n_components, alpha, solver, tol, max_iter, cross_fit
         As in `HypergraphSpectral`; sparse rows are not densified on any route.
-    cross_fit : False, int, splitter or iterable, default=False
-        Folds in which `fit_transform` projects every training row by a fit that did not see it.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Wᵀ; each row's largest entry is positive.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Largest first.
-    mean_ : ndarray of shape (n_features,)
-        Mean row.
-    solver_, residual_, n_iter_
-        Route taken, relative residual of its ridge equations, block products (Krylov).
+    components_, eigenvalues_, mean_, solver_, residual_, n_iter_, alpha_
+        As in `HypergraphSpectral`.
 
     References
     ----------
@@ -76,27 +65,16 @@ class OPLS(LabelProjection):
     (200, 3)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        alpha: float | Auto = 1.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 300,
-        cross_fit: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cross_fit = cross_fit
+    _: KW_ONLY
+    alpha: float | Auto = 1.0
+    tol: float = 1e-6
+    max_iter: int = 300
 
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
 
 
+@dataclass(eq=False, repr=False)
 class HOPLS(LabelProjection):
     r"""Hypergraph-regularised OPLS: labels and the clique similarity of the label hypergraph.
 
@@ -116,18 +94,12 @@ class HOPLS(LabelProjection):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of directions; None means all (the rank).
     tradeoff : float, default=1.0
         Weight of the hypergraph term, at least 0.
-    alpha : float or "auto", default=1.0
-        The ridge λ; "auto" takes that of the largest evidence of the label factor (`alpha_` says it).
     scale : {"trace", "literal"}, default="trace"
         Whether S is scaled to the trace of the label term.
-    edge_weights, nu
-        Hyperedge weights, as in `HypergraphSpectral`.
-    solver, tol, max_iter, cross_fit
-        As in `OPLS`.
+    n_components, alpha, edge_weights, nu, solver, tol, max_iter, cross_fit
+        As in `HypergraphSpectral`.
 
     Attributes
     ----------
@@ -154,30 +126,14 @@ class HOPLS(LabelProjection):
         "nu": number(0),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        tradeoff: float = 1.0,
-        alpha: float | Auto = 1.0,
-        scale: str = "trace",
-        edge_weights: Any = "uniform",
-        nu: float = 1.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 300,
-        cross_fit: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.tradeoff = tradeoff
-        self.alpha = alpha
-        self.scale = scale
-        self.edge_weights = edge_weights
-        self.nu = nu
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cross_fit = cross_fit
+    _: KW_ONLY
+    tradeoff: float = 1.0
+    alpha: float | Auto = 1.0
+    scale: str = "trace"
+    edge_weights: Any = "uniform"
+    nu: float = 1.0
+    tol: float = 1e-6
+    max_iter: int = 300
 
     def _label_factor(self) -> LabelFactor:
         return GuidedFactor(

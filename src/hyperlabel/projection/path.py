@@ -25,19 +25,7 @@ from hyperlabel.solvers.ridge import Path, Solver, solve_ridge
 
 @dataclass(frozen=True, eq=False)
 class ProjectionModel:
-    """One model of a path.
-
-    Attributes
-    ----------
-    name : hashable
-        Which method, as named in the path.
-    alpha : float
-        Which λ.
-    components : ndarray of shape (n_components, d)
-        Wᵀ.
-    eigenvalues : ndarray of shape (n_components,)
-    mean : ndarray of shape (d,)
-    """
+    """One model of a path: the method `name` at λ = `alpha`; `components` are Wᵀ."""
 
     name: Any
     alpha: float
@@ -51,17 +39,10 @@ class ProjectionModel:
 
 
 class ProjectionPath:
-    """The models of a path, formed on demand; iterate λ by λ, or call `model`.
+    """The models of a path, formed on demand; iterate λ by λ, or call `model`, which takes any λ.
 
-    Attributes
-    ----------
-    alphas : tuple of float
-        The λ it was made for; `model` takes any, above the smallest at full accuracy.
-    names : tuple
-        The methods.
-    path : RidgePath, SamplePath or KrylovPath
-        The one ridge path: ``path.solver`` names the route, ``path.n_iter`` counts block products with X,
-        ``path.residual(alpha)`` is the certificate.
+    `path` is the one ridge path: ``path.solver`` names the route, ``path.n_iter`` counts block products with
+    X, ``path.residual(alpha)`` is the certificate.
     """
 
     def __init__(self, shared: _SharedPath, methods: dict[Any, tuple[LabelProjection, Posed]]) -> None:
@@ -111,16 +92,17 @@ class _SharedPath:
         return self.path.combine(alpha, whole)
 
 
-class _Columns:
+class _Columns(Path):
     """The part of a shared path that belongs to one base, as a path of its own."""
 
     def __init__(self, shared: _SharedPath, columns: slice) -> None:
         self._shared, self._columns = shared, columns
-        self.solver, self.n_iter = shared.path.solver, shared.path.n_iter
+        self.solver = shared.path.solver
         self.x_mean, self.f_mean = shared.path.x_mean, shared.path.f_mean[columns]
 
-    def solve(self, alpha: float) -> Any:
-        raise AttributeError("Only projections are read off a shared path.")
+    @property
+    def n_iter(self) -> int:
+        return self._shared.path.n_iter
 
     def reduced(self, alpha: float) -> np.ndarray:
         return self._shared.reduced(alpha)[self._columns, self._columns]

@@ -16,6 +16,7 @@ XcᵀXc and XcᵀYc are all the read-out needs, so cross-validating it costs no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,9 +29,10 @@ from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
 from hyperlabel.solvers.arrays import rank_floor
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 
 
+@dataclass(eq=False, repr=False)
 class ProjectionClassifier(MultiLabelClassifier):
     r"""A supervised projection followed by one linear read-out for all labels.
 
@@ -74,24 +76,11 @@ class ProjectionClassifier(MultiLabelClassifier):
 
     _rules: ClassVar[dict[str, Rule]] = {"readout_alpha": number(0)}
 
-    def __init__(self, projection: Any = None, *, readout_alpha: float = 1e-6) -> None:
-        self.projection = projection
-        self.readout_alpha = readout_alpha
+    projection: Any = None
+    _: KW_ONLY
+    readout_alpha: float = 1e-6
 
     def fit(self, X: Any, y: Any) -> ProjectionClassifier:
-        """Fit the projection, then the read-out on the projected rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-
-        Returns
-        -------
-        self : ProjectionClassifier
-        """
         X, Y = self._check_fit(X, y, min_samples=2)
         self.projection_ = clone(self._template())
         if not isinstance(self.projection_, Projection):
@@ -105,7 +94,7 @@ class ProjectionClassifier(MultiLabelClassifier):
             raise ValueError(
                 "A projection through a kernel is not linear: follow it by BinaryRelevance in a pipeline."
             )
-        Z = Moments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
+        Z = RowSums.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
         self.readout_, self._mean_ = read_out(Z.xx, Z.xf, self.readout_alpha), Z.f_mean
         found = self._linear_map()
         self.coef_, self.intercept_ = np.ascontiguousarray(found.coef), found.intercept
@@ -138,7 +127,7 @@ class ProjectionClassifier(MultiLabelClassifier):
         return template._refuses_blocks()
 
     def _fold_maps(
-        self, moments: Moments, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
+        self, moments: RowSums, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map of any setting on a training fold, from its rows and their sums over Y.
 

@@ -58,7 +58,7 @@ def _out_of_fold(inside: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.nd
     """Scores at the settings of the fit; almost free for the shared ridge."""
     tuner = isinstance(inside, ThresholdTuner)
     fitted = inside.estimator_ if tuner else inside
-    estimator = clone(inside.estimator if tuner else inside)
+    estimator = clone(inside._get_estimator() if tuner else inside)
     if not brings_scores(estimator):
         return out_of_fold_scores(estimator, X, Y, cv=inside.cv if tuner else None, groups=groups)
     folds = min(5, Y.shape[0]) if estimator.cv is None else estimator.cv

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection
 from functools import update_wrapper
 from typing import Any, overload
 
+import numpy as np
+
 Function = Callable[..., Any]
 
 
@@ -21,11 +23,7 @@ def compiled(function: Function | None = None, *, fastmath: bool | Collection[st
     to keep anything; the function is then compiled in each process.
     """
     if function is None:
-        return lambda found: _compiled(found, fastmath)
-    return _compiled(function, fastmath)
-
-
-def _compiled(function: Function, fastmath: bool | Collection[str]) -> Function:
+        return lambda found: _Compiled(found, fastmath)
     return _Compiled(function, fastmath)
 
 
@@ -76,6 +74,11 @@ def _kept(function: Function, options: dict[str, Any]) -> Any:
         if "cannot cache function" not in str(error):
             raise
         return numba.njit(**options)(function)
+
+
+def csr_parts(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `indptr`, `indices` and `data` in the types that compiled code is compiled for once."""
+    return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)
 
 
 def check_rows(A: Any) -> None:

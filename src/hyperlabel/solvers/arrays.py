@@ -28,12 +28,6 @@ def rank_floor(values: np.ndarray) -> float:
     """Eigenvalues up to this count as zero: 10·size·ε times the largest.
 
     The rounding of a Gram and its eigenvalues exceeds size·ε once in a hundred times.
-
-    Examples
-    --------
-    >>> values = np.array([1e-20, 4.0])
-    >>> values > rank_floor(values)
-    array([False,  True])
     """
     return 10 * len(values) * EPS * max(float(values.max(initial=0.0)), 0.0)
 

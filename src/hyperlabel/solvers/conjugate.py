@@ -54,34 +54,7 @@ _FAST = {"contract", "reassoc"}  # fused multiply-add, and sums along SIMD lanes
 
 
 class ConjugateRidge:
-    """Ridge of sparse rows by conjugate gradients, for blocks of labels one after the other.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n, d)
-        Rows.
-    alpha : float
-        The ridge λ, above 0.
-    sample_weight : ndarray of shape (n,), default=None
-        Row weights.
-    dtype : {float64, float32}, default=float64
-        Working precision.
-
-    Attributes
-    ----------
-    x_mean : ndarray of shape (d,)
-        The (weighted) mean row.
-    n_iter : int
-        Products with XcᵀXc so far.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> ridge = ConjugateRidge(sparse.csr_array(np.eye(3, 5)), 1.0)
-    >>> ridge.solve(sparse.csr_array(np.eye(3)[:, :1]), tol=1e-12)[0].coef[:, 0].round(6).tolist()
-    [0.333333, -0.166667, -0.166667, 0.0, 0.0]
-    """
+    """Ridge of sparse rows by conjugate gradients, for blocks of labels one after the other."""
 
     def __init__(
         self, X: Any, alpha: float, *, sample_weight: np.ndarray | None = None, dtype: Any = np.float64

@@ -40,19 +40,7 @@ JITTER = 1e-9
 
 @dataclass(frozen=True)
 class SparseCodes:
-    """Recovered vectors with their certificate.
-
-    Attributes
-    ----------
-    indices : ndarray of shape (n, s), int64
-        Support of each row, ascending; -1 where fewer than s entries were needed.
-    values : ndarray of shape (n, s)
-        Entries on the support.
-    residual : ndarray of shape (n,)
-        ‖r − P z‖ / ‖r‖ of each row (0 for a zero row).
-    n_iter : ndarray of shape (n,), int64
-    n_columns : int
-    """
+    """Supports (ascending, −1 where fewer than s were needed), entries, and ‖r − Pz‖/‖r‖ of each row."""
 
     indices: np.ndarray
     values: np.ndarray
@@ -84,34 +72,10 @@ def solve_sparse_codes(
     tol: float = 1e-7,
     patient: bool = False,
 ) -> SparseCodes:
-    """Recover the s-sparse vector behind each code.
+    """Recover the s-sparse vector behind each code, to ‖r − Pz‖ ≤ tol·‖r‖.
 
-    Parameters
-    ----------
-    P : ndarray of shape (M, K)
-        Sensing matrix.
-    codes : ndarray of shape (n, M)
-        Measurements, one row each.
-    sparsity : int
-        s, the largest number of nonzeros.
-    method : {"cosamp", "omp"}
-    gram : ndarray of shape (K, K), optional
-        PᵀP, if it is at hand.
-    max_iter : int, default=30
-        Iterations of CoSaMP per row (OMP always takes at most s).
-    tol : float, default=1e-7
-        A row is done once ‖r − Pz‖ ≤ tol·‖r‖.
-    patient : bool, default=False
-        CoSaMP: take all `max_iter` iterations and return the last support, instead of stopping at the
-        first that explains no more and returning the best.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> P = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
-    >>> found = solve_sparse_codes(P, (P @ [0, 1.0, 0, 0, 0, 1])[None], 2)
-    >>> found.indices[0].tolist(), found.values[0].round(6).tolist()
-    ([1, 5], [1.0, 1.0])
+    A `patient` CoSaMP takes all `max_iter` iterations and returns the last support, instead of stopping at
+    the first that explains no more and returning the best. OMP takes at most s.
     """
     P = np.ascontiguousarray(P, dtype=np.float64)
     codes = np.ascontiguousarray(codes, dtype=np.float64)
@@ -139,19 +103,15 @@ def solve_sparse_codes(
 def _largest(a, count, out):
     """Indices of the `count` largest entries of a ≥ 0, ties to the lowest index (unordered)."""
     best = np.full(count, -1.0)
-    filled = 0
     for j in range(len(a)):
-        v = a[j]
-        if filled < count or v > best[count - 1]:
-            i = min(filled, count - 1)
-            while i > 0 and best[i - 1] < v:
+        if a[j] > best[count - 1]:
+            i = count - 1
+            while i > 0 and best[i - 1] < a[j]:
                 best[i] = best[i - 1]
                 out[i] = out[i - 1]
                 i -= 1
-            best[i] = v
+            best[i] = a[j]
             out[i] = j
-            if filled < count:
-                filled += 1
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar

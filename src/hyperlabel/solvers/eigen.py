@@ -31,32 +31,13 @@ class Gram:
     """FcᵀFc = VₕΣₕ²Vₕᵀ of a factor, null directions (dependent or empty labels) left out.
 
     Kept apart since it does not depend on λ.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
     """
 
     def __init__(self, gram: np.ndarray) -> None:
         self.values, self.vectors = _kept(gram, 0.0)
 
     def exact_form(self, reduced: np.ndarray, *, noise: float = 0.0) -> ReducedEigen:
-        """Eigenvectors of the generalised problem itself: right = VΓ^(−1/2).
-
-        Parameters
-        ----------
-        reduced : ndarray of shape (m, m)
-            K = BᵀR.
-        noise : float, default=0.0
-            Relative accuracy of `reduced`; eigenvalues below it (or below rounding) are zeros.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> np.abs(Gram(np.eye(2)).exact_form(np.diag([4.0, 1.0])).right)
-        array([[0.5, 0. ],
-               [0. , 1. ]])
-        """
+        """Eigenvectors of the generalised problem itself: right = VΓ^(−1/2) of K = BᵀR, known to `noise`."""
         V = self.vectors
         values, U = _kept(V.T @ reduced @ V, noise)
         return ReducedEigen(values, (V @ U) / np.sqrt(values))
@@ -65,13 +46,6 @@ class Gram:
         """Regress on the left singular vectors of Fc (24)–(30): right = VₕΣₕ⁻¹, ordered by Σₕ.
 
         `values` are the Σₕ².
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> np.abs(Gram(np.diag([0.0, 4.0])).least_squares_form().right)
-        array([[0. ],
-               [0.5]])
         """
         return ReducedEigen(self.values, self.vectors / np.sqrt(self.values))
 
@@ -81,13 +55,6 @@ def fix_signs(W: np.ndarray) -> np.ndarray:
 
     "Largest" is the first entry within one part in a million of the maximum, so that rounding
     does not decide between entries of equal size.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fix_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
-    array([[-1.,  2.],
-           [ 3.,  1.]])
     """
     if not W.size:
         return W

@@ -44,14 +44,7 @@ SETTLED = 1e-3  # relative residual at the λ chosen
 
 
 def alpha_grid(trace: float) -> np.ndarray:
-    """Return the λ to choose from, ascending.
-
-    Examples
-    --------
-    >>> grid = alpha_grid(20.0)
-    >>> len(grid), float(grid[32])
-    (41, 17.78279410038923)
-    """
+    """Return the λ to choose from, ascending."""
     middle = round(STEPS * np.log10(trace))
     return 10.0 ** (np.arange(middle + STEPS * DECADES[0], middle + STEPS * DECADES[1] + 1) / STEPS)
 
@@ -66,12 +59,13 @@ def spread_of_labels(counts: np.ndarray, weight: float) -> float:
     return float(np.sum(np.maximum(counts * (1.0 - counts / weight), 0.0)))
 
 
-def spread_of_targets(F: Any, sample_weight: np.ndarray | None) -> float:
-    """Return ‖Fc‖² of any targets, n×m."""
+def spread(F: Any, sample_weight: np.ndarray | None) -> float:
+    """Return ‖Fc‖² of any targets (or rows), n×m; 0 where it cannot be told from rounding."""
     squares = dense(F.multiply(F).sum(axis=1)).ravel() if sparse.issparse(F) else np.einsum("ij,ij->i", F, F)
     weights = np.ones(len(squares)) if sample_weight is None else sample_weight
-    mean = weighted_mean(F, sample_weight)
-    return max(float(weights @ squares) - float(weights.sum()) * float(mean @ mean), 0.0)
+    mean, total = weighted_mean(F, sample_weight), float(weights @ squares)
+    centred = total - float(weights.sum()) * float(mean @ mean)
+    return centred if centred > 1e-14 * total else 0.0
 
 
 def degrees(weight: float, n_rows: int) -> float:
@@ -80,28 +74,7 @@ def degrees(weight: float, n_rows: int) -> float:
 
 
 def best_alpha(alphas: np.ndarray, left: np.ndarray, log_det: np.ndarray, total: float, nu: float) -> float:
-    """Return the λ of the largest evidence.
-
-    Parameters
-    ----------
-    alphas : ndarray of shape (L,)
-        Ascending.
-    left : ndarray of shape (L,)
-        q(λ).
-    log_det : ndarray of shape (L,)
-        log det(I + XcᵀXc/λ).
-    total : float
-        ‖Fc‖².
-    nu : float
-        ν.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> w, b, grid = 4.0, 2.0, np.array([0.01, 1.0, 100.0])  # one column, one label, ‖Fc‖² = 10
-    >>> best_alpha(grid, 10 - b**2 / (w + grid), np.log1p(w / grid), 10.0, 20.0)
-    1.0
-    """
+    """Return the λ (of ascending `alphas`) of the largest evidence, from q(λ), log det, ‖Fc‖² and ν."""
     E = nu * np.log(np.maximum(left, RESOLVED * total)) + log_det
     return float(alphas[np.flatnonzero(E - E.min() <= TIE * max(nu, 1.0))[-1]])
 
@@ -111,28 +84,11 @@ def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> flo
 
     The traces of E are quadratures: exact in the Krylov space for the labels, an estimate over `PROBES`
     random ±1 columns (always the same ones) for the log determinant, exact once the space is complete.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        Rows.
-    Y : csr_array of shape (n, k)
-        Targets. More than `SKETCH` of them are mixed into so many, by random signs.
-    sample_weight : ndarray of shape (n,), default=None
-        Row weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 8)); Y = sparse.csr_array((X[:, :2] + rng.normal(size=(60, 2)) > 0) * 1.0)
-    >>> krylov_alpha(X, Y)
-    17.78279410038923
+    More than `SKETCH` labels are mixed into so many, by random signs.
     """
     rows, rng = CenteredRows(X, sample_weight), np.random.default_rng(0)
     (n, d), k = X.shape, Y.shape[1]
-    trace = _trace(rows)
+    trace = spread(rows.X, sample_weight)
     if k > SKETCH:
         Y = Y @ (rng.choice([-1.0, 1.0], size=(k, SKETCH)) / np.sqrt(SKETCH))
     Fc = rows.targets(Y)
@@ -204,13 +160,3 @@ def _joined(space: KrylovSpace) -> np.ndarray:
         if i:
             T[end - sizes[i] : end, ends[i - 1] - sizes[i - 1] : ends[i - 1]] = space.lower[i - 1]
     return T
-
-
-def _trace(rows: CenteredRows) -> float:
-    """Return ‖Xc‖²."""
-    X = rows.X
-    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
-    weighted = squares if rows.root is None else rows.root**2 * squares
-    total = float(np.sum(weighted))
-    centred = total - rows.weight * float(rows.mean @ rows.mean)
-    return centred if centred > 1e-14 * total else 0.0

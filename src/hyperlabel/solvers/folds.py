@@ -14,35 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 MEMORY_LIMIT = 2 * 2**30
 
 
 class FoldMoments:
-    """Moments of all rows and of each training fold.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    F : ndarray or csr_array of shape (n, m)
-        The label factor; it must not depend on the fold.
-    trains : sequence of index arrays
-        Training rows of each fold.
-    sample_weight : ndarray of shape (n,), default=None
-    with_ff : bool, default=False
-        Keep FᵀF as well.
-    memory_limit : int, default=2 GiB
-        Bytes the atoms may take together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, F = np.arange(8.0).reshape(4, 2), np.eye(4)[:, :2]
-    >>> folds = FoldMoments(X, F, [np.array([0, 1]), np.array([2, 3])])
-    >>> folds.training(0).n, folds.total.n
-    (2, 4)
-    """
+    """Moments of all rows and of each training fold; the factor F must not depend on the fold."""
 
     def __init__(
         self,
@@ -75,11 +53,11 @@ class FoldMoments:
         for atom in self._atoms[1:]:
             self.total.add(atom)
 
-    def __iter__(self) -> Iterator[Moments]:
+    def __iter__(self) -> Iterator[RowSums]:
         for fold in range(len(self._trains)):
             yield self.training(fold)
 
-    def training(self, fold: int) -> Moments:
+    def training(self, fold: int) -> RowSums:
         """Moments of the training rows of one fold."""
         if self._atoms is None:
             return self._sum(self._trains[fold], shift=self.total.shift)
@@ -95,7 +73,7 @@ class FoldMoments:
                 moments.add(self._atoms[a])
         return moments
 
-    def _sum(self, rows: Any, shift: np.ndarray | None) -> Moments:
+    def _sum(self, rows: Any, shift: np.ndarray | None) -> RowSums:
         X, F, weight, with_ff = self._rows
         weight = None if weight is None else weight[rows]
-        return Moments.from_rows(X[rows], F[rows], sample_weight=weight, shift=shift, with_ff=with_ff)
+        return RowSums.from_rows(X[rows], F[rows], sample_weight=weight, shift=shift, with_ff=with_ff)

@@ -37,15 +37,7 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 @dataclass
 class KrylovSpace:
-    """A block Krylov space, and the solutions of (A + λI)Z = B inside it.
-
-    Attributes
-    ----------
-    n_iter : int
-        Block products with A.
-    converged : bool
-        Whether every column reached the tolerance at the smallest λ asked for.
-    """
+    """A block Krylov space, and the solutions of (A + λI)Z = B inside it."""
 
     size: int
     dtype: np.dtype
@@ -105,31 +97,8 @@ def block_lanczos(
 ) -> KrylovSpace:
     """Build the Krylov space until every column's residual is below `tol` at λ = `alpha`.
 
-    Larger λ need fewer steps, so `alpha` is the smallest of the path.
-
-    Parameters
-    ----------
-    operator : callable
-        N×p block in, A times it out; A symmetric positive semi-definite.
-    B : ndarray of shape (N, m)
-        Right-hand sides; its dtype is the working precision.
-    alpha : float
-        The smallest λ to be solved for.
-    tol : float, default=1e-6
-        Bound on ‖B_c − (A + λI)Z_c‖ / ‖B_c‖ for every column c.
-    max_iter : int, default=300
-        Bound on the number of block products.
-    enough : callable, default=None
-        In place of the residual at λ = `alpha`: ``enough(space, final)`` after each product says whether to
-        stop; `final` says that the space is complete and will not grow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> A = np.diag([1.0, 2.0, 4.0]); B = np.array([[1.0], [1.0], [1.0]])
-    >>> space = block_lanczos(lambda V: A @ V, B, alpha=1.0, tol=1e-12)
-    >>> [space.expand(space.small_solution(a)[0]).ravel().round(6).tolist() for a in (1.0, 3.0)]
-    [[0.5, 0.333333, 0.2], [0.25, 0.2, 0.142857]]
+    Larger λ need fewer steps, so `alpha` is the smallest of the path. B has the working precision.
+    `enough(space, final)`, if given, decides instead; `final` says that the space will not grow.
     """
     norms = np.linalg.norm(B, axis=0)
     scale = np.where(norms > 0, norms, 1.0)

@@ -47,36 +47,10 @@ def solve_label_blocks(
     squares: bool = False,
     tol: float = SETTLED,
 ) -> Iterator[SolvedBlock]:
-    """Yield the solution of each block of labels, in order.
+    """Yield the solution of each block of labels, in order, within `memory_limit` bytes besides X (1 GiB).
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        Rows.
-    Y : csr_array of shape (n, k)
-        Labels.
-    alpha : float or "auto"
-        The ridge λ, the same for all blocks; "auto" for that of the largest evidence.
-    route : {"samples", "krylov", "gram", "auto"}
-        As in `solve_ridge`.
-    sample_weight : ndarray of shape (n,), default=None
-        Row weights.
-    memory_limit : float, default=None
-        Bytes that the solver may take besides X, 1 GiB by default; fewer labels at a time fit in less.
-    squares : bool, default=False
-        Whether ‖XcW‖² is wanted, too (Krylov basis: one more product with X).
-    tol : float, default=5e-4
-        Krylov route: error of a label's scores (root mean square over the rows, estimated), or for
-        dense rows and λ = 0 the relative residual. From 1e-4 on, products are in single precision.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = sparse.csr_array(np.eye(4)); Y = sparse.csr_array(np.eye(4)[:, :3])
-    >>> blocks = list(solve_label_blocks(X, Y, 1.0, route="krylov", memory_limit=1))
-    >>> [block.result.coef.shape for block in blocks]
-    [(4, 1), (4, 1), (4, 1)]
+    `tol` (Krylov route) is the estimated error of a label's scores, root mean square over the rows; for dense
+    rows and λ = 0 the relative residual. From 1e-4 on, products are in single precision.
     """
     options: Any = {"solver": route, "sample_weight": sample_weight}
     if route != "krylov":
@@ -119,13 +93,7 @@ def _krylov_blocks(
 
 
 def block_width(shape: tuple[int, int], k: int, budget: float, itemsize: int, *, conjugate: bool) -> int:
-    """Return how many of k labels are solved at a time: blocks of nearly equal width within `budget` bytes.
-
-    Examples
-    --------
-    >>> block_width((1000, 1000), 300, 2**30, 4, conjugate=True)
-    100
-    """
+    """Return how many of k labels are solved at a time: blocks of nearly equal width, in `budget` bytes."""
     n, d = shape
     one = 6 * itemsize * d if conjugate else krylov_memory(n, d, 0, 1, PRODUCTS, itemsize=itemsize)
     most = int(max(1, min(budget // one, WIDTH if conjugate else k)))
@@ -133,14 +101,7 @@ def block_width(shape: tuple[int, int], k: int, budget: float, itemsize: int, *,
 
 
 def keep_largest(coef: np.ndarray, count: int) -> sparse.csr_array:
-    """Keep the `count` weights of largest magnitude in each row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> keep_largest(np.array([[3.0, -1.0, 2.0]]), 2).toarray()
-    array([[3., 0., 2.]])
-    """
+    """Keep the `count` weights of largest magnitude in each row."""
     if count < 1:
         raise ValueError(f"At least one weight per label must be kept, got {count}.")
     k, d = coef.shape

@@ -33,17 +33,7 @@ GRAM_MAX = 4096  # a Gram matrix of this order is 134 MB and decomposes within a
 
 @dataclass(frozen=True)
 class PrincipalDirections:
-    """Directions with their certificate.
-
-    Attributes
-    ----------
-    components : ndarray of shape (M, K)
-        Orthonormal rows, largest singular value first, sign fixed (largest entry positive).
-    singular_values : ndarray of shape (M,)
-    residual : float
-        Largest ‖ZᵀZp − σ²p‖ / σ₁² over the directions.
-    converged : bool
-    """
+    """Orthonormal rows, largest σ first, sign fixed, and the largest ‖ZᵀZp − σ²p‖/σ₁² over them."""
 
     components: np.ndarray
     singular_values: np.ndarray
@@ -59,29 +49,7 @@ def principal_directions(
     tol: float = 1e-6,
     seed: int = 0,
 ) -> PrincipalDirections:
-    """Top right singular vectors of Y − 1oᵀ.
-
-    Parameters
-    ----------
-    Y : csr_array of shape (n, K)
-        Label indicator.
-    n_components : int or None
-        How many; at most the rank, which None asks for.
-    offset : ndarray of shape (K,) or None
-        The reference point o; None is the origin.
-    tol : float, default=1e-6
-        Relative accuracy of the iterative route; the Gram routes are exact.
-    seed : int, default=0
-        Start vector of the iterative route.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1.0, 1, 0], [0, 0, 0], [1, 1, 1]]))
-    >>> principal_directions(Y, 1).components.round(3)
-    array([[0.657, 0.657, 0.369]])
-    """
+    """Top right singular vectors of Y − 1oᵀ (all of the rank for None); `tol` is of the iterative route."""
     n, K = Y.shape
     wanted = min(n, K) if n_components is None else min(n_components, n, K)
     offset = np.zeros(K) if offset is None else offset

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 
 _COUNT = 1e-9  # rounding of counts, in shares of all rows
 _SPARE_DIGITS = 7.6  # of the sums' digits, what factoring d×d matrices may lose
@@ -21,17 +21,10 @@ _SMALL = 1e-4  # share of the largest trace below which a feature is not judged 
 _EXPLAINED = 1e-6  # share of a label's count by which features may explain too much
 
 
-def contradiction(left: Moments, before: Moments, labels: Sequence[str], *, zero_one: bool) -> str | None:
+def contradiction(left: RowSums, before: RowSums, labels: Sequence[str], *, zero_one: bool) -> str | None:
     """Say why `left`, what remains of `before`, cannot be sums over rows, or return None.
 
-    Parameters
-    ----------
-    left, before : Moments
-        The sums without and with the rows taken out.
-    labels : sequence of str
-        Names of the columns of F.
-    zero_one : bool
-        Whether F holds zeros and ones only.
+    `zero_one` says that F holds zeros and ones only.
     """
     room = _COUNT * max(left.weight, 1.0)
     if left.f_sum.min() < -room:

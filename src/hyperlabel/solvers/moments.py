@@ -48,19 +48,8 @@ SINGLE_DIGITS = 5.5  # of sums with float32 products
 
 
 @dataclass
-class Moments:
-    """Mergeable, subtractable sums over rows; see the module docstring for the symbols.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.arange(12.0).reshape(6, 2); Y = np.eye(6)[:, :3]
-    >>> both = Moments.from_rows(X[:4], Y[:4]) + Moments.from_rows(X[4:], Y[4:])
-    >>> np.allclose(both.centered().xx, np.cov(X.T, bias=True) * 6)
-    True
-    >>> (both - Moments.from_rows(X[4:], Y[4:])).n
-    4
-    """
+class RowSums:
+    """Mergeable, subtractable sums over rows; see the module docstring for the symbols."""
 
     n: int
     weight: float
@@ -83,7 +72,7 @@ class Moments:
         shift: np.ndarray | None = None,
         with_ff: bool = False,
         single: bool = False,
-    ) -> Moments:
+    ) -> RowSums:
         """Sum over the rows of X (dense or sparse) and of the factor F (dense or sparse)."""
         if shift is None:
             shift = np.zeros(X.shape[1]) if sparse.issparse(X) else first_mean(X)
@@ -108,23 +97,23 @@ class Moments:
 
     # -- adding and subtracting -----------------------------------------------------------------
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: RowSums) -> RowSums:
         return self.copy().add(other)
 
-    def __sub__(self, other: Moments) -> Moments:
+    def __sub__(self, other: RowSums) -> RowSums:
         return self.copy().subtract(other)
 
-    def add(self, other: Moments) -> Moments:
+    def add(self, other: RowSums) -> RowSums:
         """Add in place (no second d×d array)."""
         return self._combine(other, +1)
 
-    def subtract(self, other: Moments) -> Moments:
+    def subtract(self, other: RowSums) -> RowSums:
         """Subtract in place: the rows of `other` must be among those summed here."""
         if other.n > self.n:
             raise ValueError(f"Cannot take {other.n} rows out of {self.n}.")
         return self._combine(other, -1)
 
-    def _combine(self, other: Moments, sign: int) -> Moments:
+    def _combine(self, other: RowSums, sign: int) -> RowSums:
         if self.xf.shape != other.xf.shape or (self.ff is None) != (other.ff is None):
             raise ValueError(
                 f"These moments do not fit together: {self.xf.shape} features × labels here, "
@@ -142,7 +131,7 @@ class Moments:
         self.digits = min(self.digits, other.digits)
         return self
 
-    def reshift(self, shift: np.ndarray) -> Moments:
+    def reshift(self, shift: np.ndarray) -> RowSums:
         """Return the same rows, summed around another point (exact up to rounding)."""
         step = shift - self.shift
         moved = np.outer(self.x_sum, step)
@@ -156,7 +145,7 @@ class Moments:
             peak=max(self.peak, float(np.trace(xx))),
         )
 
-    def copy(self) -> Moments:
+    def copy(self) -> RowSums:
         """Return an independent copy."""
         return replace(
             self,
@@ -182,7 +171,7 @@ class Moments:
         return {name: np.asarray(value) for name, value in values.items() if value is not None}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Moments:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> RowSums:
         """Return the sums that `to_arrays` took apart."""
         values: dict[str, Any] = {
             name: value if value.ndim else value.item() for name, value in arrays.items()

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import check_rows, compiled
+from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
 from hyperlabel.solvers.arrays import row_blocks
 
 # What a float32 product of two values below 1e10 can lose where it, or one of them, is subnormal; and again
@@ -38,13 +38,7 @@ _UNDERFLOW = 8 * 1e10 * 2.0**-149
 
 @dataclass(frozen=True)
 class Nearest:
-    """Neighbours of each query row, nearest first.
-
-    Attributes
-    ----------
-    index : ndarray of int64 of shape (m, k)
-    distance : ndarray of shape (m, k)
-    """
+    """Neighbours of each query row, nearest first."""
 
     index: np.ndarray
     distance: np.ndarray
@@ -58,27 +52,7 @@ class Nearest:
 
 
 def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> Nearest:
-    """Find the k nearest rows of T to each row of X in the Euclidean metric.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (m, d)
-    T : ndarray or csr_array of shape (n, d)
-    k : int
-        At most n, or n − 1 with `skip`.
-    skip : ndarray of int of shape (m,), optional
-        A row of T each query must not find (itself), −1 for none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> T = np.array([[0.0], [1.0], [1.0], [3.0]])
-    >>> solve_nearest(T, T, 2, skip=np.arange(4)).index
-    array([[1, 2],
-           [2, 0],
-           [1, 0],
-           [1, 2]])
-    """
+    """Find the k nearest rows of T to each row of X, Euclidean, but not T[skip] (−1: none)."""
     skip = np.full(X.shape[0], -1) if skip is None else np.asarray(skip)
     if X.ndim != 2 or T.ndim != 2 or X.shape[1] != T.shape[1]:  # compiled code trusts it
         raise ValueError(f"X and T must have the same columns, got shapes {X.shape} and {T.shape}.")
@@ -129,18 +103,7 @@ def _centered(X: np.ndarray, center: np.ndarray, dtype: Any) -> tuple[np.ndarray
 
 def _search_sparse(X: sparse.csr_array, T: sparse.csr_array, skip: np.ndarray, found: Nearest) -> None:
     X, by_feature = X.sorted_indices(), T.sorted_indices().tocsc()
-    _walk_index(
-        X.indptr.astype(np.int64),
-        X.indices.astype(np.int64),
-        X.data.astype(np.float64),
-        by_feature.indptr.astype(np.int64),
-        by_feature.indices.astype(np.int64),
-        by_feature.data.astype(np.float64),
-        T.shape[0],
-        skip,
-        found.index,
-        found.distance,
-    )
+    _walk_index(*csr_parts(X), *csr_parts(by_feature), T.shape[0], skip, found.index, found.distance)
 
 
 @compiled

@@ -21,17 +21,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import check_rows, compiled
+from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
 
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Return c and c′ of the training rows, whose neighbours are given."""
-    return _tables(
-        np.ascontiguousarray(neighbors, dtype=np.int64),
-        Y.indptr.astype(np.int64),
-        Y.indices.astype(np.int64),
-        Y.shape[1],
-    )
+    return _tables(np.ascontiguousarray(neighbors, dtype=np.int64), *csr_parts(Y)[:2], Y.shape[1])
 
 
 def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float) -> np.ndarray:
@@ -61,13 +56,8 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np
         raise ValueError(f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {table.shape}.")
     scores = np.empty((len(neighbors), Y.shape[1]))
     scores[:] = table[:, 0]
-    _look_up(
-        np.ascontiguousarray(neighbors, dtype=np.int64),
-        Y.indptr.astype(np.int64),
-        Y.indices.astype(np.int64),
-        np.ascontiguousarray(table),
-        scores,
-    )
+    neighbors = np.ascontiguousarray(neighbors, dtype=np.int64)
+    _look_up(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(table), scores)
     return scores
 
 

@@ -17,17 +17,7 @@ from hyperlabel.solvers.products import sparse_times_dense
 
 
 class CenteredRows:
-    """Products with the centred rows of X, dense or sparse, in a given precision.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = sparse.csr_array(np.array([[1.0, 0.0], [3.0, 0.0]]))
-    >>> CenteredRows(X).matmat(np.eye(2))
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    """
+    """Products with the centred rows of X, dense or sparse, in a given precision."""
 
     def __init__(self, X: Any, sample_weight: np.ndarray | None = None, *, dtype: Any = np.float64) -> None:
         self.dtype = np.dtype(dtype)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, solve_ridge
 
 GRAM_FEATURES = 2000  # beyond, d×d matrices cost more than iterating on the rows
@@ -37,31 +37,7 @@ def label_pairs(k: int) -> np.ndarray:
 def solve_pairwise_ridge(
     X: Any, Y: sparse.csr_array, *, alpha: float = 1.0, sample_weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients (pairs×d) and intercepts of the ridge of every pair of labels.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    Y : csr_array of shape (n, k)
-    alpha : float
-        The ridge λ of every pair.
-    sample_weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    coef, intercept : ndarray
-        In the order of `label_pairs`; 0 for pairs that no row tells apart.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = np.array([[0.0], [1.0], [2.0], [9.0]])
-    >>> Y = sparse.csr_array(np.array([[1.0, 0], [0, 1], [0, 1], [1, 1]]))
-    >>> coef, intercept = solve_pairwise_ridge(X, Y, alpha=0.0)
-    >>> coef.round(6).tolist(), intercept.round(6).tolist()
-    ([[-1.0]], [0.666667])
-    """
+    """Return coefficients (pairs×d) and intercepts of every pair's ridge; 0 where no row tells them apart."""
     d, k = X.shape[1], Y.shape[1]
     coef, intercept = np.zeros((k * (k - 1) // 2, d)), np.zeros(k * (k - 1) // 2)
     grams = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES else None
@@ -107,12 +83,12 @@ class _LabelMoments:
             self._of(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]) for j in range(Y.shape[1])
         ]
 
-    def _of(self, rows: np.ndarray) -> Moments:
+    def _of(self, rows: np.ndarray) -> RowSums:
         weights = None if self.weights is None else self.weights[rows]
         ones = np.ones((len(rows), 1))
-        return Moments.from_rows(self.X[rows], ones, sample_weight=weights, shift=self.shift)
+        return RowSums.from_rows(self.X[rows], ones, sample_weight=weights, shift=self.shift)
 
-    def pair(self, p: int, q: int, both: np.ndarray) -> Moments:
+    def pair(self, p: int, q: int, both: np.ndarray) -> RowSums:
         """Moments of the rows that carry exactly one of p and q, with targets ±1."""
         P, Q = self.labels[p], self.labels[q]
         left = P + Q

@@ -31,20 +31,7 @@ BINS_TOL = 1e-7  # binning errs by more than this
 
 @dataclass(frozen=True, eq=False)
 class PlattResult:
-    """Solution and certificate.
-
-    Parameters
-    ----------
-    slope, intercept : ndarray of shape (k,)
-        p = σ(slope·score + intercept).
-    n_iter : ndarray of shape (k,)
-        Newton steps.
-    gradient : ndarray of shape (k,)
-        Largest component of the projected gradient of the mean loss, scores standardised: 0 at the
-        optimum of this convex problem.
-    converged : bool
-        Whether every gradient is below the tolerance.
-    """
+    """p = σ(slope·score + intercept); `gradient` is the projected one of the mean loss, 0 at the optimum."""
 
     slope: np.ndarray
     intercept: np.ndarray
@@ -71,37 +58,6 @@ def solve_platt(
     - the targets are Platt's: :math:`t = (N_+ + 1)/(N_+ + 2)` for the :math:`N_+` positives and
       :math:`1/(N_- + 2)` for the :math:`N_-` negatives, so that separable labels stay finite;
     - the slope cannot be negative: scores that run against the label say nothing (slope 0).
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-        Finite scores.
-    Y : csr_array of shape (n, k)
-        Labels as ones.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
-    tol : float, default=1e-8
-        On the gradient of the mean loss.
-    max_iter : int, default=100
-        Newton steps for each label.
-
-    Returns
-    -------
-    result : PlattResult
-
-    References
-    ----------
-    J. Platt, *Probabilistic outputs for support vector machines*, 1999. H.-T. Lin, C.-J. Lin, R. Weng,
-    *A note on Platt's probabilistic outputs for support vector machines*, 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array([[1.0], [1.0], [0.0], [0.0]])
-    >>> found = solve_platt(np.array([[2.0], [1.0], [-1.0], [-2.0]]), Y)
-    >>> bool(found.slope[0] > 0), found.converged
-    (True, True)
     """
     n, k = scores.shape
     weights = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
@@ -110,18 +66,9 @@ def solve_platt(
     columns = Y.tocsc()
     for block in row_blocks(k, 8 * n):
         s = np.ascontiguousarray(scores[:, block].T, dtype=np.float64)
-        _fit_rows(
-            s,
-            columns.indptr[block.start : block.stop + 1],
-            columns.indices,
-            weights,
-            tol,
-            max_iter,
-            slope[block],
-            intercept[block],
-            n_iter[block],
-            gradient[block],
-        )
+        found = slope[block], intercept[block], n_iter[block], gradient[block]
+        labels = columns.indptr[block.start : block.stop + 1], columns.indices
+        _fit_rows(s, *labels, weights, tol, max_iter, *found)
     return PlattResult(slope, intercept, n_iter, gradient, bool((gradient <= tol).all()))
 
 

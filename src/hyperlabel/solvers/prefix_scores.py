@@ -28,7 +28,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import compiled, csr_parts
 
 Metric = Literal["ndcg", "precision", "f1_micro", "hamming_loss"]
 ROWS = 256  # a block of scores that stays in cache
@@ -50,26 +50,7 @@ def score_prefixes(
 ) -> np.ndarray:
     """Score the models with M = grid[0], grid[1], … components; larger is better.
 
-    Parameters
-    ----------
-    R, P, base, Y, grid
-        See the module docstring; P dense, Y a ``csr_array`` of ones.
-    metric : {"ndcg", "precision", "f1_micro", "hamming_loss"} or callable
-        nDCG@k, P@k, micro-F1 of the labels with positive score, minus the Hamming loss, each as
-        in ``hyperlabel.metrics``; or ``metric(Y, scores) -> float``.
-    k : int, default=5
-        Length of the ranking, at most K.
-
-    Returns
-    -------
-    values : ndarray of shape (G,)
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[0.0, 1.0]]))
-    >>> score_prefixes(np.array([[1.0, -1.0]]), np.eye(2), np.zeros(2), Y, [1, 2], k=1)
-    array([0., 0.])
+    Each `metric` is as in `hyperlabel.metrics` (minus the Hamming loss), or ``metric(Y, scores) -> float``.
     """
     grid = np.asarray(grid, dtype=np.int64)
     R = np.ascontiguousarray(R[:, : grid[-1]], dtype=np.float32)
@@ -82,7 +63,7 @@ def score_prefixes(
     discount = 1.0 / np.log2(np.arange(2.0, k + 2))
     ideal = np.concatenate([[0.0], np.cumsum(discount)])
     sums = np.zeros((4, len(grid)))  # nDCG, hits@k, predicted, predicted and true
-    indptr, indices = Y.indptr.astype(np.int64), Y.indices.astype(np.int64)
+    indptr, indices = csr_parts(Y)[:2]
     counting = metric in ("f1_micro", "hamming_loss")
     legs = [(*leg, _reach(P, grid[leg[1] : leg[2]])) for leg in _legs(grid)]
     for start in range(0, n, ROWS):
@@ -91,20 +72,9 @@ def score_prefixes(
         leaders = np.full((len(S), k), -1, dtype=np.int64)
         for (done, at), first, last, reach in legs:
             S += R[rows, done:at] @ P[done:at]
-            _walk(
-                S,
-                R[rows],
-                P,
-                grid[first:last],
-                reach,
-                indptr[start : rows.stop + 1],
-                indices,
-                discount,
-                ideal,
-                leaders,
-                counting,
-                sums[:, first:last],
-            )
+            labels = indptr[start : rows.stop + 1], indices
+            score = discount, ideal, leaders, counting, sums[:, first:last]
+            _walk(S, R[rows], P, grid[first:last], reach, *labels, *score)
     return _finish(metric, sums, Y, k)
 
 

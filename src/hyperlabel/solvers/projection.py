@@ -27,7 +27,7 @@ from scipy import linalg
 from hyperlabel.solvers.arrays import dense, mix_both
 from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.evidence import degrees, krylov_alpha
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.ridge import (
     CrossPath,
     Path,
@@ -43,23 +43,12 @@ KEEP_SUMS = 2000
 
 @dataclass(eq=False)
 class Posed:
-    """A ridge path of the base, from which every form and λ is read.
-
-    Attributes
-    ----------
-    path : Path
-    right, gram : ndarray
-        See the module docstring.
-    moments : Moments or None
-        Sums over all rows, where they were taken to be kept.
-    nu : float
-        Degrees of freedom of the evidence.
-    """
+    """A ridge path of the base, from which every form and λ is read; sums over all rows if they were kept."""
 
     path: Path
     right: np.ndarray
     gram: np.ndarray
-    moments: Moments | None = None
+    moments: RowSums | None = None
     nu: float = 0.0
 
     @cached_property
@@ -96,30 +85,16 @@ def pose(
     alphas: Sequence[float] | None,
     *,
     solver: str = "auto",
-    known: Moments | None = None,
+    known: RowSums | None = None,
     keep: Any = None,
     **options: Any,
 ) -> Posed:
-    """Pose the problem on rows.
+    """Pose the problem on rows (with ``solver="kernel"`` on their kernel matrix).
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        The rows; with ``solver="kernel"`` their kernel matrix.
-    base, right, gram
-        The factor; see the module docstring.
-    alphas : sequence of float or None
-        The λ that will be asked for; None for the constraint WᵀW = I, which needs no solve; none at all
-        (an empty sequence) for that of the largest evidence, `Posed.alpha`.
-    solver : str, default="auto"
-        A route of `solve_ridge`, "factored" for any that does not iterate, or "kernel".
-    known : Moments, default=None
-        Sums of these rows over any factor: XᵀX is then not formed again.
-    keep : csr_array, default=None
-        The base, with other columns behind it if need be: its sums are kept where they are what the
-        problem is solved from.
-    **options
-        Of `solve_ridge`.
+    `alphas` are the λ that will be asked for; None means the constraint WᵀW = I, which needs no solve, an
+    empty sequence for the λ of the largest evidence. `solver` is a route of `solve_ridge`, "factored" for any
+    that does not iterate, or "kernel". Sums `known` over any factor spare forming XᵀX again; `keep`, the base
+    with other columns behind it, asks for its sums where the problem is solved from them.
     """
     nu = degrees(X.shape[0], X.shape[0])
     if solver == "kernel":
@@ -143,10 +118,10 @@ def pose(
     return Posed(path, right, gram, moments, nu)
 
 
-def _kept(X: Any, keep: Any) -> Moments | None:
+def _kept(X: Any, keep: Any) -> RowSums | None:
     """Return sums to be kept, where they are not too large."""
     small = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0])
-    return Moments.from_rows(X, keep, with_ff=True) if small else None
+    return RowSums.from_rows(X, keep, with_ff=True) if small else None
 
 
 def _evident(
@@ -159,7 +134,7 @@ def _evident(
     return posed
 
 
-def _over(base: Any, X: Any, known: Moments) -> Moments:
+def _over(base: Any, X: Any, known: RowSums) -> RowSums:
     """Return sums over the base of the rows behind `known`."""
     total = np.asarray(base.sum(axis=0)).ravel()
     xf = dense(base.T @ X).T - np.outer(known.shift, total)
@@ -175,13 +150,13 @@ def _route(X: Any, solver: str) -> tuple[str, bool]:
     return (route, True) if solver == "auto" else (solver, False)
 
 
-def pose_sums(moments: Moments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
+def pose_sums(moments: RowSums, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None) -> Posed:
     """Pose the problem on sums over the base (and other columns behind it)."""
     nu = degrees(moments.weight, moments.n)
     return Posed(_path_of_sums(moments, len(gram), alphas), right, gram, nu=nu)
 
 
-def _path_of_sums(moments: Moments, q: int, alphas: Sequence[float] | None) -> Any:
+def _path_of_sums(moments: RowSums, q: int, alphas: Sequence[float] | None) -> Any:
     sums = moments.centered()
     first = CenteredMoments(sums.weight, sums.x_mean, sums.f_mean[:q], sums.xx, sums.xf[:, :q], None)
     if alphas is None:

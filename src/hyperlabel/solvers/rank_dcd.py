@@ -52,32 +52,10 @@ def solve_rank_dcd(
     seed: int | np.random.RandomState | None = 0,
     trace: bool = False,
 ) -> RankResult:
-    """Minimise P to a relative duality gap of `tol`.
+    """Minimise P until (P − D)/P, computed exactly, is at most `tol`, or for `max_iter` epochs.
 
-    Parameters
-    ----------
-    problem : RankProblem
-        Rows, label pairs and costs.
-    C : float
-        Weight of the ranking loss.
-    tol : float
-        Stop when (P − D)/P, computed exactly, is at most this.
-    max_iter : int
-        Largest number of epochs.
-    alpha : ndarray of shape (n_pairs,), optional
-        Duals to start from (copied, and clipped to the box).
-    dual_dtype : {float64, float32}
-        How the duals are kept; everything else stays in double.
-    permute, shrinking : bool
-        Visit rows in random order; set settled rows aside. Both off is Algorithm 1 literally.
-    seed : int or RandomState
-        For the order of visits.
-    trace : bool
-        Record P and D after every epoch (costs one exact evaluation each).
-
-    Returns
-    -------
-    result : RankResult
+    Starting duals `alpha` are copied and clipped to the box; `dual_dtype` is how they are kept. Without
+    `permute` (random order) and `shrinking` (settled rows set aside) this is Algorithm 1 literally.
     """
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")

@@ -25,34 +25,7 @@ from hyperlabel.solvers.rank_problem import RankProblem, RankResult, relative_ga
 def solve_rank_frank_wolfe(
     problem: RankProblem, *, C: float = 1.0, tol: float = 1e-3, max_iter: int = 10_000, trace: bool = False
 ) -> RankResult:
-    """Minimise the same P to the same relative duality gap as `solve_rank_dcd`.
-
-    Parameters
-    ----------
-    problem : RankProblem
-        Rows, label pairs and costs.
-    C : float
-        Weight of the ranking loss.
-    tol : float
-        Stop when (P − D)/P is at most this.
-    max_iter : int
-        Largest number of steps.
-    trace : bool
-        Record P and D at every iterate (they are computed anyway).
-
-    Returns
-    -------
-    result : RankResult
-        Without duals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = np.array([[1.0], [-1.0]]); Y = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> bool(solve_rank_frank_wolfe(RankProblem.build(X, Y), C=10.0, tol=1e-6).converged)
-    True
-    """
+    """Minimise the same P to the same relative duality gap as `solve_rank_dcd`; no duals are kept."""
     k, d = problem.n_labels, problem.X.shape[1]
     W, b, total = np.zeros((d, k)), np.zeros(k), 0.0
     records = []

@@ -43,17 +43,7 @@ FLOAT32_ROOM = 2.5e-7
 
 @dataclass(frozen=True, eq=False)
 class RankProblem:
-    """One ranking problem, shared by every solver, C and warm start; see the module docstring.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = np.array([[1.0], [-1.0]]); Y = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> problem = RankProblem.build(X, Y)
-    >>> problem.n_pairs, problem.primal(np.zeros((1, 2)), np.zeros(2), C=1.0)
-    (2, 2.0)
-    """
+    """One ranking problem, shared by every solver, C and warm start; see the module docstring."""
 
     X: Any
     shift: np.ndarray
@@ -142,23 +132,7 @@ class RankProblem:
 
 @dataclass(frozen=True, eq=False)
 class RankResult:
-    """A ranking model with its certificate.
-
-    Attributes
-    ----------
-    W : ndarray of shape (d, k)
-    b : ndarray of shape (k,)
-    alpha : ndarray of shape (n_pairs,) or None
-        The duals (None from a solver that does not keep them).
-    primal, dual : float
-        P and D; ``primal >= dual`` up to rounding.
-    gap : float
-        (P − D)/P, computed over every pair.
-    n_iter : int
-    converged : bool
-    trace : ndarray of shape (n_records, 3)
-        Iteration, P and D, if asked for.
-    """
+    """A ranking model with its certificate: P, D and (P − D)/P over every pair; `alpha` where it was kept."""
 
     W: np.ndarray
     b: np.ndarray
@@ -177,13 +151,7 @@ def relative_gap(primal: float, dual: float) -> float:
 
 
 def rank_memory(n: int, d: int, k: int, n_pairs: int, dual_dtype: Any = np.float64) -> int:
-    """Bytes of the duals, the two copies of W and the score blocks of a solve.
-
-    Examples
-    --------
-    >>> rank_memory(1000, 100, 50, 10**8, "float32") // 2**20
-    382
-    """
+    """Bytes of the duals, the two copies of W and the score blocks of a solve."""
     block = min(8 * n * k, BLOCK_BYTES)
     return n_pairs * np.dtype(dual_dtype).itemsize + 4 * 8 * d * k + 2 * block + 5 * 8 * n
 

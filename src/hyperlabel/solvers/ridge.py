@@ -27,8 +27,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread_of_targets
-from hyperlabel.solvers.moments import Moments
+from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge_factored import (
     CrossPath,
     Path,
@@ -56,6 +56,7 @@ __all__ = [
     "krylov_memory",
     "needs_rows",
     "path_of_codes",
+    "route_of_shape",
     "solve_auto",
     "solve_ridge",
 ]
@@ -78,46 +79,16 @@ def solve_ridge(
     max_iter: int = 300,
     dtype: Any = np.float64,
 ) -> RidgePath | SamplePath | RowsPath | KrylovPath | LsqrPath:
-    """Solve the ridge of F on the rows X, for every λ on demand, by the best route.
+    """Solve the ridge of F on the rows X, never densified, for every λ on demand, by the best route.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-        Rows; never densified.
-    F : ndarray or sparse array of shape (n, m)
-        Targets.
-    alphas : sequence of float, default=()
-        The λ that will be asked for. They decide the factorisation; the smallest one decides how far
-        the Krylov space is built. Other λ may be asked for later.
-    solver : {"auto", "gram", "samples", "rows", "krylov", "lsqr"}, default="auto"
-        The route; ``path.solver`` names the one taken.
-    sample_weight : ndarray of shape (n,), default=None
-        Row weights.
-    tol, max_iter : float and int
-        Krylov route: relative residual per right-hand side, and the bound on block products.
-    dtype : {float64, float32}, default=float64
-        Krylov route: working precision.
-
-    Returns
-    -------
-    path : RidgePath, SamplePath, RowsPath, KrylovPath or LsqrPath
-        With ``solve(alpha)``, ``reduced(alpha)``, ``combine(alpha, right)`` and ``solver``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.eye(3, 5); F = np.arange(3.0)[:, None]
-    >>> paths = [solve_ridge(X, F, solver=s) for s in ("gram", "samples", "krylov")]
-    >>> [p.solve(1.0).coef[:3, 0].round(6).tolist() for p in paths]
-    [[-0.5, 0.0, 0.5], [-0.5, 0.0, 0.5], [-0.5, 0.0, 0.5]]
-    >>> solve_ridge(X, F).solver
-    'samples'
+    Announced `alphas` decide the factorisation, the smallest of them how far a Krylov space is built; any λ
+    may be asked for later. `tol` (relative residual), `max_iter` and `dtype` are those of iterative routes.
     """
     route = choose_route(X, len(alphas)) if solver == "auto" else solver
     if route in ("gram", "samples"):
         path: RidgePath | SamplePath
         if route == "gram":
-            path = RidgePath(Moments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
+            path = RidgePath(RowSums.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
         else:
             path = SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
         if solver == "auto" and min(alphas, default=1.0) <= 0 and needs_rows(path, X.shape):
@@ -139,28 +110,14 @@ def solve_ridge(
 def solve_auto(
     X: Any, F: Any, *, solver: Solver = "auto", sample_weight: np.ndarray | None = None, **options: Any
 ) -> tuple[Any, float]:
-    """Solve the ridge of F on the rows X at the λ of the largest evidence; return its path and λ.
-
-    Parameters
-    ----------
-    X, F, solver, sample_weight, **options
-        As in `solve_ridge`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 8)); F = X[:, :2] + rng.normal(size=(60, 2))
-    >>> [solve_auto(X, F, solver=s)[1] for s in ("gram", "samples", "krylov")]
-    [10.0, 10.0, 10.0]
-    """
+    """Solve the ridge of F on the rows X at the λ of the largest evidence; return its path and λ."""
     route: Any = choose_route(X) if solver == "auto" else solver
     if route not in ("gram", "samples"):
         alpha = krylov_alpha(X, F, sample_weight)
         return solve_ridge(X, F, alphas=(alpha,), solver=route, sample_weight=sample_weight, **options), alpha
     path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
     weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
-    return path, path.choose(spread_of_targets(F, sample_weight), degrees(weight, X.shape[0]))
+    return path, path.choose(spread(F, sample_weight), degrees(weight, X.shape[0]))
 
 
 def choose_alpha(
@@ -179,14 +136,18 @@ def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:
 
 
 def choose_route(X: Any, n_alphas: int = 1) -> str:
-    """Return the route for rows of this shape and density, and this many λ.
+    """Return the route for these rows and this many λ."""
+    return route_of_shape(X.shape[0], X.shape[1], sparse.issparse(X), n_alphas)
+
+
+def route_of_shape(n: int, d: int, is_sparse: bool, n_alphas: int = 1) -> str:
+    """Return the route for n×d rows.
 
     A path by factorisation needs all eigenvectors, ten times the price of one Cholesky solve; a Krylov
     space serves a path at the price of its smallest λ. So paths over sparse rows iterate earlier.
     """
-    n, d = X.shape
     limit = DENSE_LIMIT
-    if sparse.issparse(X):
+    if is_sparse:
         limit = SPARSE_LIMIT if n_alphas <= 1 else SPARSE_LIMIT // 4
     if min(n, d) > limit:
         return "krylov"

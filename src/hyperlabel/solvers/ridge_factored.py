@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, rank_floor
 from hyperlabel.solvers.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
-from hyperlabel.solvers.moments import CenteredMoments, Moments
+from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import Tridiagonal, solve_shifted
 
@@ -31,17 +31,10 @@ CONDITION_LIMIT = 1e6
 
 @dataclass(frozen=True)
 class RidgeResult:
-    """A solution with its certificate.
+    """A solution, and the relative size of what is left of the equation solved.
 
-    Attributes
-    ----------
-    coef : ndarray of shape (d, m)
-    intercept : ndarray of shape (m,)
-    residual : float
-        Relative size of what is left of the equation that was solved. Gram route:
-        ‖(XcᵀXc + λI)W − B‖ / ‖B‖ in the Frobenius norm, B the part of XcᵀFc inside the range of
-        XcᵀXc when λ = 0; sample route: the same with XcXcᵀ and Fc; Krylov: the largest such
-        ratio over the columns.
+    Gram route: ‖(XcᵀXc + λI)W − B‖/‖B‖, B the part of XcᵀFc inside the range of XcᵀXc when λ = 0; sample
+    route: the same with XcXcᵀ and Fc; Krylov: the largest such ratio over the columns.
     """
 
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef": "d m", "intercept": "m"}
@@ -51,8 +44,8 @@ class RidgeResult:
     residual: float
 
 
-class Path(Protocol):
-    """What every route offers."""
+class Path:
+    """What every route offers: a route says how W comes about, and may know shorter ways to the rest."""
 
     solver: str
     x_mean: np.ndarray
@@ -61,18 +54,39 @@ class Path(Protocol):
     @property
     def n_iter(self) -> int:
         """Block products with X; 1 for a factorisation."""
+        return 1
 
-    def solve(self, alpha: float) -> RidgeResult:
-        """Solve for one λ."""
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m)."""
+        raise AttributeError("A route defines its solution.")
+
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW, or a turn of it."""
+        raise AttributeError("A route knows its rows.")
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW (m×m), symmetric positive semi-definite."""
-
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p) without keeping W."""
+        raise AttributeError("A route defines its small matrix.")
 
     def residual(self, alpha: float) -> float:
         """Return the certificate of `RidgeResult` alone."""
+        raise AttributeError("A route certifies its solution.")
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Solve for one λ."""
+        coef = self.coef(alpha)
+        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right (d×p)."""
+        return self.coef(alpha) @ right
+
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column."""
+        fitted = self.fitted(alpha)
+        for right in rights:
+            fitted = dense(fitted @ right)
+        return np.einsum("ij,ij->j", fitted, fitted, dtype=np.float64)
 
 
 def refuse_ill_conditioned(eigenvalues: np.ndarray) -> None:
@@ -86,14 +100,12 @@ def refuse_ill_conditioned(eigenvalues: np.ndarray) -> None:
         )
 
 
-class FactoredPath:
+class FactoredPath(Path):
     """Shared by the two routes that factor a symmetric matrix A and have a right-hand side T."""
 
     A: np.ndarray
     null = 0  # eigenvalues of A that are 0 by construction
-    x_mean: np.ndarray
     alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
-    n_iter = 1
 
     def _rhs(self) -> np.ndarray:
         raise AttributeError("A path defines its right-hand side.")
@@ -210,21 +222,12 @@ class FactoredPath:
 
 
 class RidgePath(FactoredPath):
-    """The Gram route: every λ of one set of moments from one factorisation, solved on demand.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.array([[0.0], [1.0], [2.0]])
-    >>> path = RidgePath(Moments.from_rows(X, F))
-    >>> [round(float(path.solve(alpha).coef[0, 0]), 6) for alpha in (0.0, 2.0)]
-    [1.0, 0.5]
-    """
+    """The Gram route: every λ of one set of moments from one factorisation, solved on demand."""
 
     solver = "gram"
 
-    def __init__(self, moments: Moments | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
-        self.centered = moments.centered() if isinstance(moments, Moments) else moments
+    def __init__(self, moments: RowSums | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
+        self.centered = moments.centered() if isinstance(moments, RowSums) else moments
         self.A, self.alphas = self.centered.xx, tuple(alphas)
         self.x_mean, self.f_mean = self.centered.x_mean, self.centered.f_mean
 
@@ -242,9 +245,9 @@ class RidgePath(FactoredPath):
             W, reached = dense(W @ right), dense(reached @ right)
         return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
 
-    def solve(self, alpha: float) -> RidgeResult:
-        """Solve for one λ."""
-        return self._result(self._solution(alpha), alpha)
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m)."""
+        return self._solution(alpha)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
@@ -261,7 +264,7 @@ class RidgePath(FactoredPath):
         return (K + K.T) / 2
 
     def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right."""
+        """Return W·right (d×p) without forming W."""
         if alpha in self._announced:
             return self._solution(alpha) @ right
         _, Q, target = self._eigen
@@ -273,22 +276,9 @@ class RidgePath(FactoredPath):
         Z = np.asarray(X @ Q) - self.x_mean @ Q
         return (Z * Z) @ self._inverse(alpha)
 
-    def _result(self, coef: np.ndarray, alpha: float) -> RidgeResult:
-        intercept = self.f_mean - self.x_mean @ coef
-        return RidgeResult(coef, intercept, self.residual(alpha))
-
 
 def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alpha: float) -> RidgePath:
-    """Return the path from X to the codes P(f − o) of the targets, from sums over the rows alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0]]); F = np.hstack([X, -X])
-    >>> moments = Moments.from_rows(X, F).centered()
-    >>> path_of_codes(moments, np.array([[1.0, -1.0]]), np.zeros(2), 2.0).solve(2.0).coef.round(6)
-    array([[1.]])
-    """
+    """Return the path from X to the codes P(f − o) of the targets, from sums over the rows alone."""
     codes = replace(
         moments,
         f_mean=np.asarray(P @ (moments.f_mean - offset)),
@@ -301,14 +291,7 @@ def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, a
 class SamplePath(FactoredPath):
     """The sample-space route: α = (K + λI)⁻¹Fc with the centred n×n Gram (or kernel) K, W = Xcᵀα.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Centred Gram of the rows, or any centred kernel.
-    Fc : ndarray of shape (n, m)
-        Centred targets.
-    rows : CenteredRows, default=None
-        The rows behind K; without them (a kernel) only `dual` and `reduced` are available.
+    Without `rows` (a kernel) only `dual` and `reduced` are available.
     """
 
     solver = "samples"
@@ -355,12 +338,9 @@ class SamplePath(FactoredPath):
     def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         return alphas * quadratic
 
-    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column; XcW is Fc − λα."""
-        fitted = self.Fc - alpha * self.dual(alpha) if alpha > 0 else self.A @ self.dual(alpha)
-        for right in rights:
-            fitted = dense(fitted @ right)
-        return np.einsum("ij,ij->j", fitted, fitted)
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW, which is Fc − λα."""
+        return self.Fc - alpha * self.dual(alpha) if alpha > 0 else self.A @ self.dual(alpha)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
@@ -373,12 +353,11 @@ class SamplePath(FactoredPath):
         solution = self._solution(alpha)
         return solution if right is None else solution @ right
 
-    def solve(self, alpha: float) -> RidgeResult:
-        """Solve for one λ."""
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m)."""
         if self.rows is None:
             raise ValueError("A path over a kernel has no coefficients over features: use dual().")
-        coef = self.rows.rmatmat(self.dual(alpha))
-        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
+        return self.rows.rmatmat(self.dual(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return FcᵀKα (m×m); through K, since Fcᵀ(Fc − λα) cancels for large λ."""
@@ -395,11 +374,10 @@ class SamplePath(FactoredPath):
         return dual if self.rows is None else self.rows.rmatmat(dual)
 
 
-class CrossPath:
+class CrossPath(Path):
     """No constraint to solve for: W = B = XcᵀFc, the limit of λ·(ridge coefficients) for large λ."""
 
     solver = "none"
-    n_iter = 1
 
     def __init__(self, B: np.ndarray, *, x_mean: np.ndarray, f_mean: np.ndarray) -> None:
         self.B, self.x_mean, self.f_mean = B, x_mean, f_mean
@@ -411,17 +389,13 @@ class CrossPath:
         B = dense(F.T @ X).T - np.outer(X.shape[0] * x_mean, f_mean)
         return cls(B, x_mean=x_mean, f_mean=f_mean)
 
-    def solve(self, alpha: float) -> RidgeResult:
+    def coef(self, alpha: float) -> np.ndarray:
         """Return B itself."""
-        return RidgeResult(self.B, self.f_mean - self.x_mean @ self.B, 0.0)
+        return self.B
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀB."""
         return self.B.T @ self.B
-
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return B·right."""
-        return self.B @ right
 
     def residual(self, alpha: float) -> float:
         """Nothing is solved, nothing is left."""

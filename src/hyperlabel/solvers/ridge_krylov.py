@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.krylov import KrylovSpace, block_lanczos
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
-from hyperlabel.solvers.ridge_factored import RidgeResult
+from hyperlabel.solvers.ridge_factored import Path
 
 KRYLOV_BYTES = 2**30  # memory of one Krylov basis; more right-hand sides are taken in blocks
 
@@ -21,34 +20,16 @@ def krylov_memory(n: int, d: int, nnz: int, m: int, blocks: int, *, itemsize: in
 
     X by rows and by columns, the targets, the Krylov basis (one block of m columns per product), and
     while a product is under way both its sides and a few blocks for the orthogonalisation.
-
-    Parameters
-    ----------
-    n, d, nnz : int
-        Shape and nonzeros of X.
-    m : int
-        Right-hand sides.
-    blocks : int
-        Block products (20 to 40 for well-scaled text at a tolerance of 1e-4).
-    itemsize : int, default=8
-        Bytes of a number.
     """
     rows = 2 * nnz * (itemsize + 4)
     return rows + itemsize * m * (min(n, d) * (blocks + 5) + 2 * max(n, d))
 
 
-class KrylovPath:
+class KrylovPath(Path):
     """The matrix-free route: block Lanczos on XcXcᵀ (n ≤ d) or XcᵀXc, centred implicitly.
 
     All right-hand sides share each product with X. When the basis would outgrow
     `memory_limit` bytes they are taken in blocks of columns (`reduced` then needs one block).
-
-    Attributes
-    ----------
-    spaces : list of KrylovSpace
-        One per block of columns; ``n_iter`` counts their block products.
-    converged : bool
-        Whether every column reached `tol` at the smallest λ.
     """
 
     solver = "krylov"
@@ -110,13 +91,16 @@ class KrylovPath:
             self._last = (alpha, [space.small_solution(alpha) for space in self.spaces])
         return self._last[1]
 
-    def solve(self, alpha: float) -> RidgeResult:
-        """Solve for one λ (a λ below the smallest announced one meets a larger residual)."""
-        small = self._small(alpha)
-        parts = [self._primal(s.expand(y)) for s, (y, _) in zip(self.spaces, small, strict=True)]
-        coef = np.hstack(parts)
-        self._solved = (alpha, coef)
-        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m); a λ below the smallest announced one meets a larger residual."""
+        if self._solved[0] != alpha:
+            spaces = zip(self.spaces, self._small(alpha), strict=True)
+            self._solved = (alpha, np.hstack([self._primal(s.expand(y)) for s, (y, _) in spaces]))
+        return self._solved[1]
+
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW."""
+        return self.rows.matmat(self.coef(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW (m×m) from the small factors alone."""
@@ -133,19 +117,10 @@ class KrylovPath:
         return (K + K.T) / 2
 
     def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right."""
+        """Return W·right (d×p), from one space without forming W."""
         if len(self.spaces) > 1:
-            return self.solve(alpha).coef @ right
+            return self.coef(alpha) @ right
         return self._primal(self.spaces[0].expand(self._small(alpha)[0][0], right))
-
-    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column."""
-        if self._solved[0] != alpha:
-            self.solve(alpha)
-        fitted = self.rows.matmat(self._solved[1])
-        for right in rights:
-            fitted = dense(fitted @ right)
-        return np.einsum("ij,ij->j", fitted, fitted, dtype=np.float64)
 
     def residual(self, alpha: float) -> float:
         """Return the largest relative residual over the columns."""

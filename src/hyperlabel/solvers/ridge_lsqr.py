@@ -15,26 +15,14 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
-from hyperlabel.solvers.ridge_factored import RidgeResult
+from hyperlabel.solvers.ridge_factored import Path, RidgeResult
 
 
-class LsqrPath:
-    """The ridge path by LSQR; every λ is solved anew.
-
-    Attributes
-    ----------
-    n_iter : int
-        Products with X (and as many with Xᵀ) over all right-hand sides, of the λ last solved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, F = np.eye(3, 5), np.arange(3.0)[:, None]
-    >>> LsqrPath(X, F).solve(1.0).coef[:3, 0].round(6).tolist()
-    [-0.5, 0.0, 0.5]
-    """
+class LsqrPath(Path):
+    """The ridge path by LSQR; every λ is solved anew."""
 
     solver = "lsqr"
+    n_iter = 0
 
     def __init__(
         self,
@@ -49,7 +37,6 @@ class LsqrPath:
         self.root = np.ones(X.shape[0]) if sample_weight is None else np.sqrt(sample_weight)
         self.rows = CenteredRows(X, sample_weight)
         self.x_mean, self.f_mean = self.rows.mean, weighted_mean(F, sample_weight)
-        self.n_iter = 0
         self._last: tuple[float, Any] = (-1.0, None)
 
     def _operator(self, alpha: float) -> LinearOperator:
@@ -100,16 +87,13 @@ class LsqrPath:
         small = self.rows.targets(self.F).T @ self.rows.matmat(self.solve(alpha).coef)
         return (small + small.T) / 2
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right."""
-        return self.solve(alpha).coef @ right
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m)."""
+        return self.solve(alpha).coef
 
-    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column."""
-        fitted = self.rows.matmat(self.solve(alpha).coef)
-        for right in rights:
-            fitted = dense(fitted @ right)
-        return np.einsum("ij,ij->j", fitted, fitted, dtype=np.float64)
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW."""
+        return self.rows.matmat(self.coef(alpha))
 
     def residual(self, alpha: float) -> float:
         """Return the largest relative residual over the columns."""

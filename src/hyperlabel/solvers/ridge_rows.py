@@ -16,25 +16,15 @@ from scipy import linalg
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, dense
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
-from hyperlabel.solvers.ridge_factored import RidgeResult
+from hyperlabel.solvers.ridge_factored import Path
 
 ROWS_BYTES = 2 * 2**30  # memory of the factor R; it is as large as the dense rows where n < d
 
 
-class RowsPath:
-    """Every λ, 0 included, from the singular values of the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.arange(4.0)
-    >>> X = np.column_stack([x, 1e-9 * x**2])
-    >>> RowsPath(X, X @ [[1.0], [2e9]]).solve(0.0).coef.ravel().round(6) * [1.0, 1e-9]
-    array([1., 2.])
-    """
+class RowsPath(Path):
+    """Every λ, 0 included, from the singular values of the rows."""
 
     solver = "rows"
-    n_iter = 1
 
     def __init__(self, X: Any, F: Any, *, sample_weight: np.ndarray | None = None) -> None:
         self.rows = CenteredRows(X, sample_weight)
@@ -58,10 +48,9 @@ class RowsPath:
             target = Q.T @ np.vstack([target, self._Fc[start : start + step]])
         return R, target
 
-    def solve(self, alpha: float) -> RidgeResult:
-        """Solve for one λ."""
-        coef = self.combine(alpha, np.eye(self.target.shape[1]))
-        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m)."""
+        return self.V @ ((self.s / (self.s**2 + alpha))[:, None] * self.target)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
@@ -71,20 +60,13 @@ class RowsPath:
         """Return BᵀW (m×m)."""
         return self.target.T @ ((self.s**2 / (self.s**2 + alpha))[:, None] * self.target)
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right."""
-        return self.V @ ((self.s / (self.s**2 + alpha))[:, None] * (self.target @ right))
-
-    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column."""
-        fitted = (self.s**2 / (self.s**2 + alpha))[:, None] * self.target
-        for right in rights:
-            fitted = dense(fitted @ right)
-        return np.einsum("ij,ij->j", fitted, fitted)
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW turned into the range of Xc (r×m)."""
+        return (self.s**2 / (self.s**2 + alpha))[:, None] * self.target
 
     def residual(self, alpha: float) -> float:
         """Return ‖Xcᵀ(Fc − XcW) − λW‖ / ‖XcᵀFc‖, taken on the rows themselves."""
-        coef = self.combine(alpha, np.eye(self.target.shape[1]))
+        coef = self.coef(alpha)
         gap = self.rows.rmatmat(self._Fc - self.rows.matmat(coef)) - alpha * coef
         scale = float(np.linalg.norm(self.s[:, None] * self.target))
         return float(np.linalg.norm(gap)) / scale if scale else 0.0

@@ -25,16 +25,7 @@ MODES = ("auto", "standard", "norm", "none")
 
 @dataclass(frozen=True, eq=False)
 class FeatureScaling:
-    """x̃ = (x − mean) ∘ scale.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.5, 200.0], [1.5, 100.0], [2.5, 300.0]])
-    >>> rows = FeatureScaling.fit(X).rows(X)
-    >>> float((rows ** 2).sum(axis=1).mean().round(12))
-    1.0
-    """
+    """x̃ = (x − mean) ∘ scale."""
 
     mean: np.ndarray
     scale: np.ndarray

@@ -17,21 +17,7 @@ HALVINGS = 60  # of the bracket: down to the rounding of a float64
 
 
 def shared_cut(means: np.ndarray, spreads: np.ndarray, shares: np.ndarray) -> float | None:
-    """Return t, or None where no label varies.
-
-    Parameters
-    ----------
-    means, spreads : ndarray of shape (k,)
-        Mean and standard deviation of each label's score over the training rows.
-    shares : ndarray of shape (k,)
-        Share of the rows that carry each label; those that are 0 or 1 are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(shared_cut(np.array([0.1, 0.3]), np.array([0.1, 0.1]), np.array([0.1, 0.3])), 6)
-    0.328252
-    """
+    """Return t, or None where no label varies; labels whose share is 0 or 1 are left out."""
     varies = (shares > 0) & (shares < 1)
     if not varies.any():
         return None

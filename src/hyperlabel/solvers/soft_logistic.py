@@ -17,17 +17,7 @@ from hyperlabel.solvers.arrays import dense
 
 @dataclass(frozen=True)
 class SoftLogisticResult:
-    """Solution in the units of X, with its certificate.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (d, m)
-    intercept : ndarray of shape (m,)
-    gradient : float
-        Largest entry of the gradient per row of data, in the scaled units.
-    n_iter : int
-    converged : bool
-    """
+    """Solution in the units of X; `gradient` is its largest entry per row of data, in the scaled units."""
 
     coef: np.ndarray
     intercept: np.ndarray
@@ -39,27 +29,7 @@ class SoftLogisticResult:
 def solve_soft_logistic(
     X: Any, H: np.ndarray, *, alpha: float = 1.0, tol: float = 1e-7, max_iter: int = 500
 ) -> SoftLogisticResult:
-    """Fit class probabilities to rows of H that sum to one.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    H : ndarray of shape (n, m)
-        Target distribution of each row.
-    alpha : float, default=1.0
-        λ.
-    tol : float, default=1e-7
-        Stop when no entry of the gradient per row is larger.
-    max_iter : int, default=500
-
-    Examples
-    --------
-    >>> X = np.array([[-1.0], [1.0]]); H = np.array([[0.9, 0.1], [0.1, 0.9]])
-    >>> found = solve_soft_logistic(X, H, alpha=1e-9)
-    >>> special.softmax(X @ found.coef + found.intercept, axis=1).round(2)
-    array([[0.9, 0.1],
-           [0.1, 0.9]])
-    """
+    """Fit class probabilities to rows of H that sum to one."""
     n, d = X.shape
     m = H.shape[1]
     mean, scale = _column_scale(X)

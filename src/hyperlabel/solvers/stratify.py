@@ -23,18 +23,19 @@ room        rows a fold still wants                                 f
 left        positives of a label still to be dealt                  k
 ==========  ======================================================  ===========
 
-The next label comes from a heap with decrease-key, so dealing costs
-O(nnz·(log k + f)) time and O(nnz + k·f) memory; Y is never dense.
+The next label comes from a heap to which a label returns with each lower count, so dealing costs
+O(nnz·(log nnz + f)) time and O(nnz + k·f) memory; Y is never dense.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import compiled, csr_parts
 
 # Two wishes closer than this are equal: shares like 1/3 leave dust after subtraction.
 _DUST = 1e-12
@@ -42,15 +43,7 @@ _DUST = 1e-12
 
 @dataclass(frozen=True)
 class Stratification:
-    """A deal with its certificate.
-
-    Attributes
-    ----------
-    fold : ndarray of shape (u,)
-        The fold of each unit.
-    imbalance : float
-        Mean over labels with positives of max over folds |positives − wanted| (in rows).
-    """
+    """The fold of each unit, and the mean over labels of the largest |positives − wanted| of a fold."""
 
     fold: np.ndarray
     imbalance: float
@@ -66,26 +59,9 @@ def solve_stratify(
 ) -> Stratification:
     """Deal units to folds so that every fold gets its share of every label.
 
-    Parameters
-    ----------
-    counts : csr_array of shape (u, k)
-        Positives of each label in each unit; for single rows the indicator Y.
-    shares : ndarray of shape (f,)
-        Wanted share of each fold; positive, sums to 1.
-    size : ndarray of shape (u,), optional
-        Rows in each unit; large units are dealt first, while the folds can still absorb them.
-    rows_per_fold : ndarray of int of shape (f,), optional
-        Exact number of rows of each fold (single rows only); they sum to u.
-    rng : Generator, optional
-        Breaks ties between labels and between folds; None: the first one wins.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=float))
-    >>> solve_stratify(Y, np.array([0.5, 0.5])).fold
-    array([0, 1, 0, 1])
+    `counts` are the positives of each label in each unit (for single rows Y), `size` its rows: large units go
+    first, while the folds can still absorb them. `rows_per_fold` (single rows) is kept exactly. `rng`
+    breaks ties between labels and folds; without it the first one wins.
     """
     n_units, n_labels = counts.shape
     rows = np.ones(n_units) if size is None else np.asarray(size, dtype=np.float64)
@@ -101,20 +77,9 @@ def solve_stratify(
     draws = np.zeros(n_units) if rng is None else rng.random(n_units)
     fold = np.empty(n_units, dtype=np.int64)
     fold[order] = _deal(
-        dealt.indptr.astype(np.int64),
-        dealt.indices.astype(np.int64),
-        dealt.data.astype(np.float64),
-        by_label.indptr.astype(np.int64),
-        by_label.indices.astype(np.int64),
-        rows[order],
-        totals,
-        wanted,
-        room,
-        rank.astype(np.int64),
-        draws,
-        np.asarray(shares, dtype=np.float64),
-        exact,
-    )
+        *csr_parts(dealt), *csr_parts(by_label)[:2], rows[order], totals, wanted, room,
+        rank.astype(np.int64), draws, np.asarray(shares, dtype=np.float64), exact,
+    )  # fmt: skip
     missed = np.abs(wanted).max(axis=1)[totals > 0]
     return Stratification(fold, float(missed.mean()) if len(missed) else 0.0)
 
@@ -128,10 +93,13 @@ def _deal(
     fold = np.full(n_units, -1, np.int64)
     left = totals.copy()
     n_rows = max(size.sum(), 1.0)
-    heap, place, length = _build_heap(left, rank)
+    heap = [(left[label], rank[label], label) for label in range(len(left)) if left[label] > 0]
+    heapify(heap)
     wish = np.empty(n_folds)
-    while length > 0:
-        label = heap[0]
+    while len(heap) > 0:
+        count, _, label = heappop(heap)
+        if count != left[label]:  # it has fallen since, and stands further ahead with its new count
+            continue
         for p in range(label_ptr[label], label_ptr[label + 1]):
             unit = label_units[p]
             if fold[unit] >= 0:
@@ -150,9 +118,8 @@ def _deal(
                 other = indices[q]
                 wanted[other, chosen] -= data[q]
                 left[other] -= data[q]
-                if other != label:
-                    length = _moved(heap, place, length, left, rank, other)
-        length = _remove(heap, place, length, left, rank, label)
+                if other != label and left[other] > 0:
+                    heappush(heap, (left[other], rank[other], other))
     for unit in range(n_units):  # units without labels fill the folds up
         if fold[unit] < 0:
             chosen = _choose(room, room, exact, draws[unit])
@@ -181,77 +148,3 @@ def _choose(wish, room, exact, draw):
                 return f
             skip -= 1
     return 0
-
-
-# -- a heap of labels by (positives left, rank), with decrease-key -----------------------------
-
-
-@compiled
-def _before(left, rank, a, b):
-    return left[a] < left[b] or (left[a] == left[b] and rank[a] < rank[b])
-
-
-@compiled
-def _build_heap(left, rank):
-    heap = np.empty(len(left), np.int64)
-    place = np.full(len(left), -1, np.int64)
-    length = 0
-    for label in range(len(left)):
-        if left[label] > 0:
-            heap[length] = label
-            place[label] = length
-            length += 1
-            _rise(heap, place, left, rank, length - 1)
-    return heap, place, length
-
-
-@compiled
-def _rise(heap, place, left, rank, i):
-    label = heap[i]
-    while i > 0 and _before(left, rank, label, heap[(i - 1) // 2]):
-        heap[i] = heap[(i - 1) // 2]
-        place[heap[i]] = i
-        i = (i - 1) // 2
-    heap[i] = label
-    place[label] = i
-
-
-@compiled
-def _sink(heap, place, length, left, rank, i):
-    label = heap[i]
-    while 2 * i + 1 < length:
-        child = 2 * i + 1
-        if child + 1 < length and _before(left, rank, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(left, rank, heap[child], label):
-            break
-        heap[i] = heap[child]
-        place[heap[i]] = i
-        i = child
-    heap[i] = label
-    place[label] = i
-
-
-@compiled
-def _remove(heap, place, length, left, rank, label):
-    i = place[label]
-    place[label] = -1
-    length -= 1
-    if i < length:
-        last = heap[length]
-        heap[i] = last
-        place[last] = i
-        _rise(heap, place, left, rank, i)
-        _sink(heap, place, length, left, rank, place[last])
-    return length
-
-
-@compiled
-def _moved(heap, place, length, left, rank, label):
-    """Restore the heap after `left[label]` fell; a label with none left leaves it."""
-    if place[label] < 0:
-        return length
-    if left[label] <= 0:
-        return _remove(heap, place, length, left, rank, label)
-    _rise(heap, place, left, rank, place[label])
-    return length

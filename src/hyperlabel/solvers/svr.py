@@ -45,30 +45,7 @@ def solve_svr(
 ) -> SvrResult:
     """Fit t ≈ Xw + b with a tube of half-width `epsilon` and squared losses outside it.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    t : ndarray of shape (n,)
-    C : float
-        Weight of the losses.
-    epsilon : float
-        Half-width of the tube.
-    sample_weight : ndarray of shape (n,), optional
-    tol : float
-        Stop when the gradient has fallen to this share of its norm at w = 0.
-    max_iter : int
-
-    Returns
-    -------
-    result : SvrResult
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> found = solve_svr(X, np.array([0.0, 2.0, 4.0]), C=1e8, epsilon=0.5)
-    >>> round(float(found.w[0]), 4), round(float(found.b), 4)
-    (1.5, 0.5)
+    It stops when the gradient has fallen to `tol` of its norm at w = 0.
     """
     s = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     w, b = np.zeros(X.shape[1]), float(np.average(t, weights=s))

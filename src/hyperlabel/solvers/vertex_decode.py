@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers._compile import check_rows, compiled
+from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
 
 TINY = 1e-300  # tells a label of the best set, tied with another set, from one outside it
 
@@ -20,19 +20,6 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
     """Return the best score among the vertices with (without) each label, two n×K arrays.
 
     −inf where no vertex has (lacks) the label.
-
-    Parameters
-    ----------
-    S : ndarray of shape (n, C)
-        Scores of the vertices.
-    vertices : csr_array of shape (C, K)
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> V = sparse.csr_array(np.array([[1.0, 0], [1, 1]]))
-    >>> best_with_and_without(np.array([[0.2, 0.7]]), V)
-    (array([[0.7, 0.7]]), array([[-inf,  0.2]]))
     """
     n, K = len(S), vertices.shape[1]
     check_rows(vertices)
@@ -40,25 +27,12 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
         raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
     on, off = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
     S = np.ascontiguousarray(S, dtype=np.float64)
-    _best(S, vertices.indptr.astype(np.int64), vertices.indices.astype(np.int64), on, off)
+    _best(S, *csr_parts(vertices)[:2], on, off)
     return on, off
 
 
 def label_margins(on: np.ndarray, off: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Turn best scores into margins that are positive exactly on the chosen sets.
-
-    Parameters
-    ----------
-    on, off : ndarray of shape (n, K)
-        Best score with and without each label, −inf where there is none.
-    chosen : ndarray of shape (n, K), bool
-        The best set of each row.
-
-    Examples
-    --------
-    >>> label_margins(np.array([[0.7, 0.7]]), np.array([[-np.inf, 0.2]]), np.array([[True, True]]))
-    array([[1.5, 0.5]])
-    """
+    """Turn best scores into margins that are positive exactly on the chosen sets."""
     known = np.where(np.isfinite(on), on, np.where(np.isfinite(off), off, 0.0))
     low = np.minimum(known, np.where(np.isfinite(off), off, known)).min(axis=1, keepdims=True)
     high = np.maximum(known, np.where(np.isfinite(off), off, known)).max(axis=1, keepdims=True)

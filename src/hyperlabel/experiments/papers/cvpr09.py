@@ -7,14 +7,15 @@ rows; rankers decide by the learned label-set size (§3.4); macro and micro F1 o
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import Item, Plan, Runs, cell, random_part
-from hyperlabel.experiments.papers.result import Curve, Result
+from hyperlabel.experiments.papers.item import Item, Plan, Runs, Scores, cells, curve, random_part
+from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 
 METHODS = ("Binary-SVM", "Rank-SVM", "Rank-HLapSVM")
@@ -77,7 +78,9 @@ def _constant(Y_train: np.ndarray, Y_test: np.ndarray) -> Value:
     return Value("constant", "f1_micro", answer(Y_test, best))
 
 
-def _rankers(data: Dataset, split: int, grid: dict[str, tuple[float, ...]], folds: int) -> Outcome:
+def _rankers(
+    data: Dataset, split: int, grid: dict[str, tuple[float, ...]], folds: int, widened: str
+) -> Outcome:
     """Binary SVM, Rank-SVM and Rank-HLapSVM on one sample, tuned inside by macro F1."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -91,15 +94,14 @@ def _rankers(data: Dataset, split: int, grid: dict[str, tuple[float, ...]], fold
     C = list(grid["C"])
     svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False)))
     hyper = {"C": C, "hypergraph_weight": list(grid["weight"]), "nu": list(grid["nu"])}
-    models: dict[str, tuple[Any, dict[str, list[float]], list[str]]] = {
-        "Binary-SVM": (svm, {"binaryrelevance__estimator__C": [c / 100 for c in C]},
-                       ["binaryrelevance__estimator__C"]),
-        "Rank-SVM": (RankSVM(tol=1e-2, random_state=split), {"C": C}, ["C"]),
-        "Rank-HLapSVM": (HypergraphRankSVM(tol=1e-2, random_state=split), hyper, ["C"]),
-    }  # fmt: skip
+    models: dict[str, tuple[Any, dict[str, list[float]]]] = {
+        "Binary-SVM": (svm, {"binaryrelevance__estimator__C": [c / 100 for c in C]}),
+        "Rank-SVM": (RankSVM(tol=1e-2, random_state=split), {"C": C}),
+        "Rank-HLapSVM": (HypergraphRankSVM(tol=1e-2, random_state=split), hyper),
+    }
     values, chosen, grids, gaps = [_constant(Y[train], Y[test])], {}, {}, {}
-    for name, (model, choices, widen) in models.items():
-        widen = widen if len(C) > 2 else []
+    for name, (model, choices) in models.items():
+        widen = [key for key in choices if key.endswith(widened) and len(C) > 2]
         found = tune(model, choices, part.X[train], Y[train], "f1_macro", folds, split, widen=widen)
         chosen[name], grids[name] = found.best, found.grid
         model.set_params(**found.best).fit(part.X[train], Y[train])
@@ -111,35 +113,22 @@ def _rankers(data: Dataset, split: int, grid: dict[str, tuple[float, ...]], fold
 
 
 def _cells(name: str, plan: Plan) -> list[Cell]:
-    if not plan.has(name):
-        return []
-    data = plan.load(name)
     # Where the search starts; C goes on by factors of 8 until the choice lies inside.
     grid = plan.pick(
         {"C": (8.0, 64.0, 512.0, 4096.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)},
         {"C": (8.0, 64.0), "weight": (0.1,), "nu": (2.0,)},
     )
-    folds = plan.pick(5, 2)
-    spec = {"what": "cvpr09 rankers", "grid": {k: list(v) for k, v in grid.items()}, "folds": folds}
-    spec["widened"] = "C"
-    return [
-        cell(data, partial(_rankers, data, split, grid, folds), split=split, **spec)
-        for split in range(plan.pick(5, 1))
-    ]
+    given = {"grid": grid, "folds": plan.pick(5, 2), "widened": "C"}
+    return cells(plan, [name], "cvpr09 rankers", _rankers, plan.pick(5, 1), given)
 
 
 def _table(name: str, number: int, printed: dict[str, tuple[float, float]], plan: Plan, runs: Runs) -> Result:
-    numbers = []
-    for method in METHODS:
-        for column, metric, paper in zip(
-            ("F1 macro", "F1 micro"), ("f1_macro", "f1_micro"), printed[method], strict=True
-        ):
-            scores = runs.scores(name, method, metric)
-            if scores:
-                numbers.append(runs.number(method, column, scores, paper))
-        constant = runs.scores(name, "constant", "f1_micro")
-        if constant:
-            numbers.append(runs.number(method, "constant F1 micro", constant))
+    def entries() -> Iterator[tuple[str, str, Scores, float | None]]:
+        for method in METHODS:
+            for average, paper in zip(("macro", "micro"), printed[method], strict=True):
+                yield method, f"F1 {average}", runs.scores(name, method, f"f1_{average}"), paper
+            yield method, "constant F1 micro", runs.scores(name, "constant", "f1_micro"), None
+
     notes = [
         *_micro_note(runs.scores(name, "constant", "f1_micro"), printed),
         NOTE_IMAGECLEF if name == "imageclef07a" else NOTE_MEDIAMILL,
@@ -152,7 +141,8 @@ def _table(name: str, number: int, printed: dict[str, tuple[float, float]], plan
     worst = max((g for c in runs.cells for g in c["details"].get("gaps", {}).values()), default=None)
     if worst is not None:
         notes.append(f"Largest relative duality gap of the final models: {worst:.1e}.")
-    return Result(f"cvpr09-table{number}", f"F1 of three models on {name}", numbers, notes=notes)
+    title = f"F1 of three models on {name}"
+    return Result(f"cvpr09-table{number}", title, runs.numbers(entries()), notes=notes)
 
 
 def _micro_note(constant: list[float], printed: dict[str, tuple[float, float]]) -> list[str]:
@@ -195,38 +185,24 @@ def _solvers(data: Dataset, split: int, C: float, most: int) -> Outcome:
 
 
 def _solver_cells(plan: Plan) -> list[Cell]:
-    found = []
-    for name in TABLE3:
-        if plan.has(name):
-            data = plan.load(name)
-            for split in range(plan.pick(3, 1)):
-                most = plan.pick(5000, 500)
-                work = partial(_solvers, data, split, 8.0, most)
-                found.append(cell(data, work, what="cvpr09 solvers", split=split, C=8.0, most=most))
-    return found
+    given = {"C": 8.0, "most": plan.pick(5000, 500)}
+    return cells(plan, TABLE3, "cvpr09 solvers", _solvers, plan.pick(3, 1), given)
 
 
 def _table3(plan: Plan, runs: Runs) -> Result:
     numbers, notes = [], []
     for name, (fw, dcd) in TABLE3.items():
         slow, fast = runs.timings(name, "Frank-Wolfe"), runs.timings(name, "DCD")
-        if slow and fast:
-            numbers.append(runs.number(name, "Frank-Wolfe (s)", slow, fw))
-            numbers.append(runs.number(name, "DCD (s)", fast, dcd))
-            numbers.append(
-                runs.number(name, "ratio", [a / b for a, b in zip(slow, fast, strict=True)], fw / dcd)
-            )
-            gaps = [
-                c["details"]["gaps"]
-                for c in runs.cells
-                if c["spec"]["data"] == name and c["status"] == "done"
-            ]
+        ratio = Scores([a / b for a, b in zip(slow, fast, strict=True)], slow.cells)
+        columns = {"Frank-Wolfe (s)": (slow, fw), "DCD (s)": (fast, dcd), "ratio": (ratio, fw / dcd)}
+        numbers += runs.numbers((name, column, *entry) for column, entry in columns.items())
+        gaps = [c["details"]["gaps"] for c in runs.cells if c["id"] in slow.cells]
+        if gaps:
             reached = {s: max(g[s] for g in gaps) for s in ("DCD", "Frank-Wolfe")}
             notes.append(
                 f"{name}: largest relative gap reached: DCD {reached['DCD']:.1e}, Frank–Wolfe "
-                f"{reached['Frank-Wolfe']:.1e} "
-                "(asked for 1e-2; where Frank–Wolfe stopped at its limit of iterations the ratio is a "
-                "lower bound)."
+                f"{reached['Frank-Wolfe']:.1e} (asked for 1e-2; where Frank–Wolfe stopped at its limit of "
+                "iterations the ratio is a lower bound)."
             )
     notes += [
         "C = 8, both solvers compiled, one thread, this machine; the ratio is what can be compared.",
@@ -234,9 +210,8 @@ def _table3(plan: Plan, runs: Runs) -> Result:
         NOTE_MEDIAMILL,
         NOTE_SCALE,
     ]
-    return Result(
-        "cvpr09-table3", "Time of Rank-SVM: Frank–Wolfe and DCD", numbers, notes=notes, digits=2, scores=False
-    )
+    title = "Time of Rank-SVM: Frank–Wolfe and DCD"
+    return Result("cvpr09-table3", title, numbers, notes=notes, digits=2, scores=False)
 
 
 def linear_rate(left: np.ndarray) -> tuple[float, float]:
@@ -248,7 +223,7 @@ def linear_rate(left: np.ndarray) -> tuple[float, float]:
     return float(np.exp(slope)), float(1.0 - unexplained)
 
 
-def _trace(data: Dataset, split: int, n: int, epochs: int) -> Outcome:
+def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> Outcome:
     """Distance of the dual objective from its optimum after every epoch of coordinate descent."""
     import warnings
 
@@ -259,7 +234,7 @@ def _trace(data: Dataset, split: int, n: int, epochs: int) -> Outcome:
     traced = {"trace": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the gap it stops at is what is shown
-        model = hl.RankSVM(1.0, tol=1e-10, max_iter=epochs, solver_options=traced, random_state=split)
+        model = hl.RankSVM(C, tol=1e-10, max_iter=epochs, solver_options=traced, random_state=split)
         dual = model.fit(X, Y).trace_[:, 2]
     left = dual[-1] - dual[dual < dual[-1] - 1e-9 * abs(dual[-1])]  # beyond lies rounding
     rate, fit = linear_rate(left)
@@ -269,27 +244,21 @@ def _trace(data: Dataset, split: int, n: int, epochs: int) -> Outcome:
 
 def _trace_cells(plan: Plan) -> list[Cell]:
     n, epochs = plan.pick((300, 3000), (100, 1000))
-    spec = {"what": "cvpr09 trace", "n": n, "epochs": epochs, "C": 1.0, "split": 0}
-    return [
-        cell(data, partial(_trace, data, 0, n, epochs), **spec)
-        for data in (plan.load(name) for name in TABLE3 if plan.has(name))
-    ]
+    return cells(plan, TABLE3, "cvpr09 trace", _trace, 1, {"n": n, "epochs": epochs, "C": 1.0})
 
 
 def _theorem(plan: Plan, runs: Runs) -> Result:
-    numbers, curves = [], []
+    curves = []
+    numbers = runs.numbers(
+        (name, series, runs.scores(name, series, "rate"), None) for name in TABLE3 for series in ("μ", "R²")
+    )
     for name in TABLE3:
-        for series in ("μ", "R²"):
-            scores = runs.scores(name, series, "rate")
-            if scores:
-                numbers.append(runs.number(name, series, scores))
         ids = {c["id"] for c in runs.cells if c["spec"]["data"] == name}
         found = [v for v in runs.values if v["cell"] in ids and v["metric"] == "distance"]
-        if found:
-            shown = found[:: max(1, len(found) // 20)]
-            x, y = [v["x"] for v in shown], [v["value"] for v in shown]
-            title = f"{name}: distance of the dual from its optimum"
-            curves.append(Curve(title, x, {"DCD": [y]}, "epoch", "distance", log_y=True))
+        shown = found[:: max(1, len(found) // 20)]
+        title = f"{name}: distance of the dual from its optimum"
+        path = {"DCD": [[v["value"] for v in shown]] if shown else None}
+        curves += curve(title, [v["x"] for v in shown], path, "epoch", "distance", log_y=True)
     notes = [
         "Theorem 1 says that the distance shrinks by a factor μ < 1 per iteration from some iteration on. μ "
         "is fitted on the second half of the epochs; R² says how well a straight line of the logarithm fits. "
@@ -301,10 +270,10 @@ def _theorem(plan: Plan, runs: Runs) -> Result:
 
 
 ITEMS = [
-    Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3), _trace_cells, _theorem),
-    Item("cvpr09-table1", "F1 of three models on ImageCLEF", ("imageclef07a",),
-         partial(_cells, "imageclef07a"), partial(_table, "imageclef07a", 1, TABLE1)),
-    Item("cvpr09-table2", "F1 of three models on MediaMill", ("mediamill-real4k",),
-         partial(_cells, "mediamill-real4k"), partial(_table, "mediamill-real4k", 2, TABLE2)),
+    *(Item(f"cvpr09-table{i}", f"F1 of three models on {shown}", (name,), partial(_cells, name),
+           partial(_table, name, i, printed))
+      for i, (name, shown, printed) in enumerate((("imageclef07a", "ImageCLEF", TABLE1),
+                                                  ("mediamill-real4k", "MediaMill", TABLE2)), 1)),
     Item("cvpr09-table3", "Time of Frank–Wolfe and DCD", tuple(TABLE3), _solver_cells, _table3),
+    Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3), _trace_cells, _theorem),
 ]  # fmt: skip

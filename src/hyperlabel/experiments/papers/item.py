@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers import data
-from hyperlabel.experiments.papers.result import Number, Result
+from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.experiments.protocol import fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 
@@ -43,16 +44,8 @@ class Plan:
 class Item:
     """A table or figure that can be asked for.
 
-    Parameters
-    ----------
-    id, title : str
-        Its name on the command line, and what it shows.
-    data : tuple of str
-        Data sets it uses; each is left out, and said to be, when missing.
-    cells : callable
-        ``cells(plan)``: the work, for the data sets that are there.
-    collect : callable
-        ``collect(plan, runs)``: the `Result`.
+    A data set that is missing is left out, and said to be: ``cells(plan)`` is the work for those that are
+    there, ``collect(plan, runs)`` the `Result`.
     """
 
     id: str
@@ -102,6 +95,10 @@ class Runs:
         spread = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
         return Number(row, column, mean, spread, len(known), paper, getattr(scores, "cells", ()))
 
+    def numbers(self, entries: Iterable[tuple[str, str, Scores, float | None]]) -> list[Number]:
+        """Return the table entries (row, column, scores, paper) that were computed."""
+        return [self.number(*entry) for entry in entries if entry[2]]
+
     def choice_notes(self) -> list[str]:
         """Pin every grid that was searched, and name the choices that lie on an edge of theirs."""
         searched: dict[tuple[str, str], set[float]] = {}
@@ -149,13 +146,11 @@ class Runs:
                 columns[float(where[v["cell"]])].append(v["value"])
         return by_split(list(columns.values()))
 
-    def timings(self, name: str, key: str) -> list[float]:
+    def timings(self, name: str, key: str) -> Scores:
         """Return a timing kept in the details of the cells of a data set."""
-        return [
-            float(cell["details"]["seconds"][key])
-            for cell in self.cells
-            if cell["spec"]["data"] == name and key in cell["details"].get("seconds", {})
-        ]
+        timed = [c for c in self.cells if key in c["details"].get("seconds", {})]
+        mine = [c for c in timed if c["spec"]["data"] == name]
+        return Scores([c["details"]["seconds"][key] for c in mine], tuple(c["id"] for c in mine))
 
     def timings_along(self, field: str, xs: Sequence[float], key: str) -> list[list[float]] | None:
         """Like `along`, for a timing kept in the details."""
@@ -176,16 +171,44 @@ def by_split(columns: Sequence[Sequence[float]]) -> list[list[float]] | None:
     return np.array([c[:n] for c in columns]).T.tolist() if n else None
 
 
-def cell(dataset: Dataset, work: Callable[[], Outcome], **spec: Any) -> Cell:
-    """Return a cell whose specification names the data by content."""
-    return Cell({"data": dataset.name, "content": fingerprint(dataset.X, dataset.Y), **spec}, work)
+def cells(
+    plan: Plan,
+    names: Iterable[str],
+    what: str,
+    work: Callable[..., Outcome],
+    splits: int | Callable[[str], int],
+    settings: Mapping[str, Any] | Callable[[str], Mapping[str, Any]] = MappingProxyType({}),
+    prepare: Callable[[Dataset], Dataset] = lambda data: data,
+) -> list[Cell]:
+    """Return the cells of ``work(data, split, **settings)`` for the data sets that are there.
+
+    A cell's specification names the data by content and holds every setting that the work is given;
+    settings and the number of splits may depend on the name of the data.
+    """
+    found = []
+    for name in names:
+        if plan.has(name):
+            data = prepare(plan.load(name))
+            given = settings(name) if callable(settings) else settings
+            spec = {"data": name, "content": fingerprint(data.X, data.Y), "what": what, **given}
+            for split in range(splits(name) if callable(splits) else splits):
+                found.append(Cell({**spec, "split": split}, partial(work, data, split, **given)))
+    return found
+
+
+def curve(
+    title: str, x: Sequence[float], paths: Mapping[str, Any], xlabel: str, ylabel: str, **log: bool
+) -> list[Curve]:
+    """Return a panel of the series that were computed; none when there is none."""
+    scores = {name: path for name, path in paths.items() if path}
+    return [Curve(title, list(x), scores, xlabel, ylabel, **log)] if scores else []
 
 
 STATISTICS = ("rows", "features", "labels", "cardinality", "density", "distinct", "hypercube", "largest")
 
 
-def statistics(data: Dataset) -> Outcome:
-    """The statistics that the papers print of their data."""
+def statistics(data: Dataset, split: int) -> Outcome:
+    """The statistics that the papers print of their data; there is nothing to split."""
     Y = data.Y.sorted_indices()
     sizes = np.diff(Y.indptr)
     sets = {Y.indices[a:b].tobytes() for a, b in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)}
@@ -199,26 +222,21 @@ def statistics_item(
     columns: Sequence[str],
     printed: Mapping[str, tuple[float, ...]],
     notes: Sequence[str] = (),
-    prepare: Callable[[Dataset], Dataset] = lambda data: data,
 ) -> Item:
     """Return the item of a table of data statistics."""
-
-    def cells(plan: Plan) -> list[Cell]:
-        parts = [prepare(plan.load(name)) for name in printed if plan.has(name)]
-        return [cell(data, partial(statistics, data), what="statistics") for data in parts]
+    title = "Statistics of the data"
 
     def collect(plan: Plan, runs: Runs) -> Result:
-        numbers = [
-            runs.number(name, column, scores, float(paper))
+        numbers = runs.numbers(
+            (name, column, runs.scores(name, column, "statistic"), float(paper))
             for name, row in printed.items()
             for column, paper in zip(columns, row, strict=True)
-            if (scores := runs.scores(name, column, "statistic"))
-        ]
+        )
         said = ["hypercube: distinct label sets over 2^labels."] if "hypercube" in columns else []
-        title = "Statistics of the data"
         return Result(id, title, numbers, notes=[*notes, *said], digits=3, scores=False)
 
-    return Item(id, "Statistics of the data", tuple(printed), cells, collect)
+    work = partial(cells, names=tuple(printed), what="statistics", work=statistics, splits=1)
+    return Item(id, title, tuple(printed), work, collect)
 
 
 def random_part(n: int, n_train: int, *seed: int) -> tuple[np.ndarray, np.ndarray]:

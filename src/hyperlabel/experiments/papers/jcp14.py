@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import Item, Plan, Runs, cell, random_part, statistics_item
-from hyperlabel.experiments.papers.result import Curve, Result
+from hyperlabel.experiments.papers.item import Item, Plan, Runs, cells, curve, random_part, statistics_item
+from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 
 DATA = ("emotions", "scene", "genbase", "medical")
@@ -88,7 +88,7 @@ def _projections(
     }
 
 
-def _project(data: Dataset, method: str, share: float, split: int, quick: bool) -> Outcome:
+def _project(data: Dataset, split: int, method: str, share: float, quick: bool) -> Outcome:
     """Tune the projection inside the training rows, then ML-kNN on it."""
     from sklearn.pipeline import Pipeline
 
@@ -113,29 +113,27 @@ def _project(data: Dataset, method: str, share: float, split: int, quick: bool) 
     return Outcome([Value(method, name, float(measured[name])) for name in names], details=details)
 
 
-def _cells(plan: Plan) -> list[Cell]:
+def _cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan: Plan) -> list[Cell]:
     found = []
-    for name in DATA:
-        if not plan.has(name):
-            continue
-        data = plan.load(name)
-        for method in ROWS:
-            for split in range(plan.pick(10, 2)):
-                work = partial(_project, data, method, 0.7, split, plan.quick)
-                spec = {"what": "jcp14", "method": method, "share": 0.7, "quick": plan.quick}
-                found.append(cell(data, work, split=split, **spec))
+    for method in methods:
+        for share in shares:
+            given = {"method": method, "share": share, "quick": plan.quick}
+            found += cells(plan, names, "jcp14", _project, splits, given)
     return found
 
 
+def _table_cells(plan: Plan) -> list[Cell]:
+    return _cells(DATA, ROWS, (0.7,), plan.pick(10, 2), plan)
+
+
 def _table(number: int, measure: str, plan: Plan, runs: Runs) -> Result:
-    numbers = []
-    for name in DATA:
-        for method in ROWS:
-            paper = TABLES[measure][name][METHODS.index(method.split(" (")[0])]
-            for average in ("macro", "micro"):
-                scores = runs.scores(name, method, f"{measure}_{average}")
-                if scores:
-                    numbers.append(runs.number(f"{name}, {method}", average, scores, paper))
+    numbers = runs.numbers(
+        (f"{name}, {method}", average, runs.scores(name, method, f"{measure}_{average}"),
+         TABLES[measure][name][METHODS.index(method.split(" (")[0])])
+        for name in DATA
+        for method in ROWS
+        for average in ("macro", "micro")
+    )  # fmt: skip
     notes = [
         NOTE_AVERAGE,
         NOTE_SAME,
@@ -153,37 +151,25 @@ def _table(number: int, measure: str, plan: Plan, runs: Runs) -> Result:
         "The hyperedge weights are uniform; the paper's reference for its weights gives no formula for "
         "this use.",
     ]
-    title = {"f1": "F1", "precision": "Precision", "recall": "Recall"}[measure]
-    return Result(f"jcp14-table{number}", f"{title} of projections under ML-kNN", numbers, notes=notes)
+    title = f"{measure.capitalize()} of projections under ML-kNN"
+    return Result(f"jcp14-table{number}", title, numbers, notes=notes)
 
 
-_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+def _shares(plan: Plan) -> tuple[float, ...]:
+    return plan.pick((0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.5, 0.9))
 
 
 def _share_cells(plan: Plan) -> list[Cell]:
-    if not plan.has("emotions"):
-        return []
-    data = plan.load("emotions")
-    found = []
-    for method in METHODS:
-        for share in plan.pick(_SHARES, (0.1, 0.5, 0.9)):
-            for split in range(plan.pick(5, 1)):
-                work = partial(_project, data, method, share, split, plan.quick)
-                spec = {"what": "jcp14", "method": method, "share": share, "quick": plan.quick}
-                found.append(cell(data, work, split=split, **spec))
-    return found
+    return _cells(("emotions",), METHODS, _shares(plan), plan.pick(5, 1), plan)
 
 
 def _share_figure(plan: Plan, runs: Runs) -> Result:
-    shares = [float(s) for s in plan.pick(_SHARES, (0.1, 0.5, 0.9))]
-    curves = []
+    curves, shares = [], _shares(plan)
     for metric in ("f1_macro", "precision_macro", "recall_macro"):
         paths = {method: runs.along("share", shares, method, metric) for method in METHODS}
-        scores = {method: path for method, path in paths.items() if path}
-        if scores:
-            label = metric.replace("_", " ")
-            title = f"emotions: {label} against the share of training rows"
-            curves.append(Curve(title, shares, scores, "share of training rows", label))
+        shown = metric.replace("_", " ")
+        title = f"emotions: {shown} against the share of training rows"
+        curves += curve(title, shares, paths, "share of training rows", shown)
     notes = ["The paper prints this as a figure only, so there is no number to set beside ours.", NOTE_SAME]
     return Result("jcp14-fig1", "Share of training rows on emotions", curves=curves, notes=notes)
 
@@ -191,9 +177,8 @@ def _share_figure(plan: Plan, runs: Runs) -> Result:
 ITEMS = [
     statistics_item("jcp14-table1", ("rows", "features", "labels", "cardinality", "density", "distinct"),
                     TABLE1),
-    Item("jcp14-table2", "F1 of projections under ML-kNN", DATA, _cells, partial(_table, 2, "f1")),
-    Item("jcp14-table3", "Precision of projections under ML-kNN", DATA, _cells,
-         partial(_table, 3, "precision")),
-    Item("jcp14-table4", "Recall of projections under ML-kNN", DATA, _cells, partial(_table, 4, "recall")),
+    *(Item(f"jcp14-table{i}", f"{measure.capitalize()} of projections under ML-kNN", DATA, _table_cells,
+           partial(_table, i, measure))
+      for i, measure in enumerate(TABLES, 2)),
     Item("jcp14-fig1", "Share of training rows on emotions", ("emotions",), _share_cells, _share_figure),
 ]  # fmt: skip

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import Item, Plan, Runs, cell, random_part, statistics_item
+from hyperlabel.experiments.papers.item import (
+    Item,
+    Plan,
+    Runs,
+    Scores,
+    cells,
+    curve,
+    random_part,
+    statistics_item,
+)
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.solvers.arrays import dense
@@ -62,12 +72,15 @@ QUICK_DIMENSIONS = {
     "yeast": (1, 2, 4, 8, 14),
     "emotions": tuple(range(1, 7)),
 }
+TREES = {name: QUICK_DIMENSIONS[name] for name in ("yeast", "emotions")}
 MEASURES = ("hamming_loss", "ranking_loss", "roc_auc_macro", "f1_macro", "precision_macro", "recall_macro")
 NOTE_MEDIAMILL = (
     "mediamill: the public file with nearly all rows (43 851) has every feature cut to three levels by its "
     "publisher, so figures are not comparable to the paper's digit by digit."
 )
 NOTE_SPREAD = "± is the standard error over partitions, as the paper prints it; partitions overlap."
+_THREE = ("PBR", "PLST", "CS")
+_RANKED = ("yeast", "emotions", "mediamill-disc3")
 NOTE_FIGURE = "The paper prints this as a figure only, so there is no number to set beside ours."
 
 
@@ -140,52 +153,48 @@ def _dimensions(plan: Plan, name: str) -> tuple[int, ...]:
     return plan.pick(DIMENSIONS, QUICK_DIMENSIONS)[name]
 
 
-def _splits(plan: Plan, name: str) -> int:
+def splits(plan: Plan, name: str) -> int:
+    """Return how many partitions of a data set are drawn."""
     if plan.quick:
         return {"emotions": 5, "yeast": 3, "corel5k": 1}.get(name, 1)
     return {"delicious": 5, "mediamill-disc3": 5}.get(name, 20)
 
 
 def _cells(names: tuple[str, ...], methods: tuple[str, ...], plan: Plan) -> list[Cell]:
+    def settings(method: str, name: str) -> dict[str, Any]:
+        return {"methods": (method,), "dimensions": _dimensions(plan, name)}
+
     found = []
-    for name in names:
-        if not plan.has(name):
-            continue
-        data = plan.load(name)
-        dimensions = _dimensions(plan, name)
-        for split in range(_splits(plan, name)):
-            for method in methods:
-                work = partial(_sweep, data, split, (method,), dimensions)
-                spec = {"what": "neco12 sweep, CS 0/1", "methods": [method], "dimensions": list(dimensions)}
-                found.append(cell(data, work, split=split, **spec))
+    for method in methods:
+        given = partial(settings, method)
+        found += cells(plan, names, "neco12 sweep, CS 0/1", _sweep, partial(splits, plan), given)
     return found
 
 
-def _standard_error(runs: Runs, row: str, column: str, scores: list[float], paper: float | None) -> Number:
-    found = runs.number(row, column, scores, paper)
-    spread = found.spread / math.sqrt(found.n) if found.n > 1 else math.nan
-    return Number(row, column, found.ours, spread, found.n, paper, found.cells)
-
-
 def _splits_note(plan: Plan) -> str:
-    counts = ", ".join(f"{SHOWN[name]} {_splits(plan, name)}" for name in DATA)
+    counts = ", ".join(f"{SHOWN[name]} {splits(plan, name)}" for name in DATA)
     return f"Partitions: {counts} (the paper: 20 each)."
+
+
+def standard_errors(runs: Runs, entries: Iterable[tuple[str, str, Scores, float | None]]) -> list[Number]:
+    """Return the table entries that were computed, with standard errors as the paper prints them."""
+    return [replace(n, spread=n.spread / math.sqrt(max(n.n, 1))) for n in runs.numbers(entries)]
 
 
 def _table3(plan: Plan, runs: Runs) -> Result:
     numbers = []
     for name, printed in TABLE3.items():
-        m = float(BEST_M[name])
-        rows = {"BR": ("BR", None), "PLST(M*)": ("PLST", m), "CS(M*)": ("CS", m)}
-        for (row, (series, at)), paper in zip(rows.items(), printed, strict=True):
-            scores = runs.scores(name, series, "hamming_loss", at)
-            if scores:
-                numbers.append(_standard_error(runs, SHOWN[name], row, scores, paper))
-        found = _own_best(plan, runs, name)
-        if found is not None:
-            scores = runs.scores(name, "PLST", "hamming_loss", found)
-            numbers.append(Number(SHOWN[name], "our M*", found, n=len(scores), cells=scores.cells))
-            numbers.append(_standard_error(runs, SHOWN[name], "PLST(our M*)", scores, None))
+        m, row = float(BEST_M[name]), SHOWN[name]
+        found = {"BR": ("BR", None), "PLST(M*)": ("PLST", m), "CS(M*)": ("CS", m)}
+        numbers += standard_errors(runs, (
+            (row, column, runs.scores(name, series, "hamming_loss", at), paper)
+            for (column, (series, at)), paper in zip(found.items(), printed, strict=True)
+        ))  # fmt: skip
+        best = _own_best(plan, runs, name)
+        if best is not None:
+            scores = runs.scores(name, "PLST", "hamming_loss", best)
+            numbers.append(Number(row, "our M*", best, n=len(scores), cells=scores.cells))
+            numbers += standard_errors(runs, [(row, "PLST(our M*)", scores, None)])
     notes = [
         "M*: the smallest M of the sweep ("
         + "; ".join(f"{SHOWN[n]} {', '.join(map(str, _dimensions(plan, n)))}" for n in TABLE3)
@@ -205,68 +214,70 @@ def _table3(plan: Plan, runs: Runs) -> Result:
 
 def _own_best(plan: Plan, runs: Runs, name: str) -> float | None:
     """M* by the rule of §4.1 on our own runs; None when nothing was computed or no M is good enough."""
-    br = _standard_error(runs, "", "", runs.scores(name, "BR", "hamming_loss"), None)
+    br = standard_errors(runs, [("", "", runs.scores(name, "BR", "hamming_loss"), None)])
     for m in _dimensions(plan, name):
-        plst = _standard_error(runs, "", "", runs.scores(name, "PLST", "hamming_loss", m), None)
-        if plst.ours - br.ours <= plst.spread + br.spread:
+        plst = standard_errors(runs, [("", "", runs.scores(name, "PLST", "hamming_loss", m), None)])
+        if br and plst and plst[0].ours - br[0].ours <= plst[0].spread + br[0].spread:
             return float(m)
     return None
 
 
 def _table4(plan: Plan, runs: Runs) -> Result:
-    numbers = []
-    columns = ("BR fit", "PLST fit", "PLST predict", "CS fit", "CS predict")
-    for name, printed in TABLE4.items():
-        m = BEST_M[name]
-        keys = ("BR fit", f"PLST {m} fit", f"PLST {m} predict", f"CS {m} fit", f"CS {m} predict")
-        for column, key, paper in zip(columns, keys, printed, strict=True):
-            scores = runs.timings(name, key)
-            if scores:
-                numbers.append(runs.number(SHOWN[name], column, scores, paper))
+    def entries() -> Iterator[tuple[str, str, Scores, float | None]]:
+        for name, printed in TABLE4.items():
+            columns = ("BR fit", "PLST fit", "PLST predict", "CS fit", "CS predict")
+            for column, paper in zip(columns, printed, strict=True):
+                method, _, step = column.partition(" ")
+                key = column if method == "BR" else f"{method} {BEST_M[name]} {step}"
+                yield SHOWN[name], column, runs.timings(name, key), paper
+
     notes = [
         "Seconds of this machine, one thread; the paper's are MATLAB on a 2.4 GHz Opteron and solve each "
-        "sub-task on "
-        "its own. Here BR shares one Gram matrix between all labels, so there is little left to save in "
-        "training.",
+        "sub-task on its own. Here BR shares one Gram matrix between all labels, so there is little left to "
+        "save in training.",
         "fit holds encoding and regression, predict holds regression and decoding of the test rows; the "
-        "paper's second "
-        "column of PLST and CS is encode + decode.",
+        "paper's second column of PLST and CS is encode + decode.",
         NOTE_MEDIAMILL,
     ]
-    return Result(
-        "neco12-table4", "Time of BR, PLST and CS at M*", numbers, notes=notes, digits=3, scores=False
-    )
+    title = "Time of BR, PLST and CS at M*"
+    return Result("neco12-table4", title, runs.numbers(entries()), notes=notes, digits=3, scores=False)
+
+
+def _curves(
+    runs: Runs,
+    name: str,
+    metric: str,
+    methods: Iterable[str],
+    dims: Sequence[int],
+    flat: tuple[str, ...] = (),
+) -> list[Curve]:
+    """One panel over M; methods in `flat` do not depend on M."""
+    at = [float(m) for m in dims]
+    paths: dict[str, Any] = {method: runs.path(name, method, metric, at) for method in methods}
+    if any(paths.values()):
+        paths |= {method: [[v] * len(at) for v in runs.scores(name, method, metric)] for method in flat}
+    shown = metric.replace("_", " ")
+    return curve(f"{SHOWN[name]}: {shown} against M", at, paths, "label dimensions M", shown)
 
 
 def _curve_figure(
     number: int,
     title: str,
-    metric: str,
+    metrics: tuple[str, ...],
     names: tuple[str, ...],
     methods: tuple[str, ...],
+    flat: tuple[str, ...],
     plan: Plan,
     runs: Runs,
 ) -> Result:
     curves = []
-    for name in names:
-        dims = [float(m) for m in _dimensions(plan, name)]
-        scores = {}
-        for method in methods:
-            path = runs.path(name, method, metric, dims)
-            if path:
-                scores[method] = path
-        flat = runs.scores(name, "BR", metric)
-        if scores and flat and metric not in ("ideal_hamming", "encoding_error"):
-            scores["BR"] = [[value] * len(dims) for value in flat]
-        if scores:
-            label = metric.replace("_", " ")
-            curves.append(
-                Curve(f"{SHOWN[name]}: {label} against M", dims, scores, "label dimensions M", label)
-            )
+    for metric in metrics:
+        for name in names:
+            curves += _curves(runs, name, metric, methods, _dimensions(plan, name), flat)
     notes = [NOTE_FIGURE, _splits_note(plan)]
     if any(method.endswith("(soft)") for method in methods):
         notes.append("CS: its 0/1 output, as the paper scores it; CS (soft): the entries CoSaMP recovers.")
-    if metric == "ideal_hamming":
+    if "ideal_hamming" in metrics:
         notes += _unseen_note(runs, names)
     notes += [NOTE_MEDIAMILL] if "mediamill-disc3" in names else []
     return Result(f"neco12-fig{number}", title, curves=curves, notes=notes, digits=5)
@@ -285,15 +296,6 @@ def _unseen_note(runs: Runs, names: tuple[str, ...]) -> list[str]:
                 f"that no training row carries (the same number in {exact} of {len(left)} partitions)"
             )
     return [f"Left by PLST at M = K: {'; '.join(said)}. Such a label has no direction."] if said else []
-
-
-def _precision_recall(plan: Plan, runs: Runs) -> Result:
-    two = [
-        _curve_figure(8, "", metric, ("delicious",), ("PBR", "PLST", "CS"), plan, runs)
-        for metric in ("precision_macro", "recall_macro")
-    ]
-    curves = [curve for part in two for curve in part.curves]
-    return Result("neco12-fig8", "Macro precision and recall on delicious", curves=curves, notes=two[0].notes)
 
 
 def _tree_sweep(data: Dataset, split: int, dimensions: tuple[int, ...]) -> Outcome:
@@ -336,26 +338,16 @@ def _model_trees(X: Any, codes: Any, X_test: Any) -> np.ndarray:
 
 
 def _tree_cells(plan: Plan) -> list[Cell]:
-    found = []
-    for name in ("yeast", "emotions"):
-        if plan.has(name):
-            data, dims = plan.load(name), QUICK_DIMENSIONS[name]
-            for split in range(plan.pick(5, 1) if name == "yeast" else plan.pick(20, 2)):
-                work = partial(_tree_sweep, data, split, dims)
-                found.append(cell(data, work, what="neco12 model tree", split=split, dimensions=list(dims)))
-    return found
+    def few(name: str) -> int:
+        return plan.pick({"emotions": 20, "yeast": 5}, {"emotions": 2}).get(name, 1)
+
+    return cells(plan, TREES, "neco12 model tree", _tree_sweep, few, lambda name: {"dimensions": TREES[name]})
 
 
 def _tree_figure(plan: Plan, runs: Runs) -> Result:
     curves = []
-    for name in ("yeast", "emotions"):
-        dims = [float(m) for m in QUICK_DIMENSIONS[name]]
-        paths = {m: runs.path(name, m, "hamming_loss", dims) for m in ("PBR", "PLST", "CS")}
-        scores = {m: path for m, path in paths.items() if path}
-        if scores:
-            curves.append(
-                Curve(f"{name}: Hamming loss against M", dims, scores, "label dimensions M", "hamming loss")
-            )
+    for name, dims in TREES.items():
+        curves += _curves(runs, name, "hamming_loss", _THREE, dims)
     notes = [
         NOTE_FIGURE,
         "WEKA's M5P is replaced by Cubist (package cubist), the rule form of the same model trees by the "
@@ -363,7 +355,8 @@ def _tree_figure(plan: Plan, runs: Runs) -> Result:
         "Partitions: 20 for emotions, 5 for yeast; 2 and 1 in a quick run.",
     ]
     missing = ["delicious, corel5k and mediamill: thousands of model trees per partition, left out for time"]
-    return Result("neco12-fig3", "Hamming loss with model trees", curves=curves, notes=notes, missing=missing)
+    title = "Hamming loss with model trees"
+    return Result("neco12-fig3", title, curves=curves, notes=notes, missing=missing)
 
 
 _STOPPING: dict[str, dict[str, Any]] = {
@@ -372,14 +365,14 @@ _STOPPING: dict[str, dict[str, Any]] = {
 }
 
 
-def _stopping(data: Dataset, split: int, m: int) -> Outcome:
+def _stopping(data: Dataset, split: int) -> Outcome:
     """Hamming loss of CS at M* when CoSaMP stops at no progress (ours), or after 20 iterations."""
     from hyperlabel import labelspace
     from hyperlabel.solvers.cosamp import solve_sparse_codes
     from hyperlabel.solvers.ridge import solve_ridge
 
     train, test = random_part(data.n_rows, round(0.9 * data.n_rows), 12, split)
-    encoder = labelspace.HadamardEncoder(m, random_state=split).fit(data.Y[train])
+    encoder = labelspace.HadamardEncoder(BEST_M[data.name], random_state=split).fit(data.Y[train])
     model = solve_ridge(data.X[train], encoder.transform(data.Y[train]), alphas=(0.01,)).solve(0.01)
     codes = dense(data.X[test] @ model.coef) + model.intercept
     truth = data.Y[test].toarray() > 0
@@ -391,20 +384,14 @@ def _stopping(data: Dataset, split: int, m: int) -> Outcome:
 
 
 def _stopping_cells(plan: Plan) -> list[Cell]:
-    return [
-        cell(data, partial(_stopping, data, split, BEST_M[name]), what="neco12 stopping", split=split)
-        for name, data in ((name, plan.load(name)) for name in DATA if plan.has(name))
-        for split in range(_splits(plan, name))
-    ]
+    return cells(plan, DATA, "neco12 stopping", _stopping, partial(splits, plan))
 
 
 def _stopping_table(plan: Plan, runs: Runs) -> Result:
-    numbers = [
-        _standard_error(runs, SHOWN[name], rule, scores, TABLE3[name][2])
-        for name in DATA
-        for rule in _STOPPING
-        if (scores := runs.scores(name, rule, "hamming_loss"))
-    ]
+    numbers = standard_errors(runs, (
+        (SHOWN[name], rule, runs.scores(name, rule, "hamming_loss"), TABLE3[name][2])
+        for name in DATA for rule in _STOPPING
+    ))  # fmt: skip
     notes = [
         "CS at the paper's M*; the paper does not say how its CoSaMP stops.",
         NOTE_SPREAD,
@@ -422,52 +409,26 @@ def _ranking_sweep(data: Dataset, split: int) -> Outcome:
     return Outcome(_measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
 
 
-_RANKED = ("yeast", "emotions", "mediamill-disc3")
-
-
 def _ranking_cells(plan: Plan) -> list[Cell]:
-    found = _cells(_RANKED, ("PBR", "PLST", "CS"), plan)
-    for name in _RANKED:
-        if plan.has(name):
-            data = plan.load(name)
-            for split in range(_splits(plan, name)):
-                work = partial(_ranking_sweep, data, split)
-                found.append(cell(data, work, what="neco12 clr", split=split))
-    return found
-
-
-def _ranking_figure(plan: Plan, runs: Runs) -> Result:
-    curves = []
-    for metric in ("ranking_loss", "hamming_loss"):
-        for name in _RANKED:
-            part = _curve_figure(5, "", metric, (name,), ("PBR", "PLST", "CS"), plan, runs)
-            if not part.curves:
-                continue
-            curve, flat = part.curves[0], runs.scores(name, "CLR", metric)
-            scores = curve.scores | {"CLR": [[v] * len(curve.x) for v in flat]}
-            curves.append(Curve(curve.title, curve.x, scores, curve.xlabel, curve.ylabel))
-    notes = [NOTE_FIGURE, _splits_note(plan), NOTE_MEDIAMILL]
-    return Result("neco12-fig5", "Calibrated label ranking beside PLST", curves=curves, notes=notes)
+    clr = cells(plan, _RANKED, "neco12 clr", _ranking_sweep, partial(splits, plan))
+    return [*_cells(_RANKED, _THREE, plan), *clr]
 
 
 def _item(
     number: int,
     title: str,
-    metric: str,
+    metrics: tuple[str, ...] | str,
     names: tuple[str, ...],
     methods: tuple[str, ...],
     also: tuple[str, ...] = (),
+    flat: tuple[str, ...] = ("BR",),
+    work: Callable[[Plan], list[Cell]] | None = None,
 ) -> Item:
-    return Item(
-        f"neco12-fig{number}",
-        title,
-        names,
-        partial(_cells, names, methods),
-        partial(_curve_figure, number, title, metric, names, (*methods, *also)),
-    )
+    metrics = (metrics,) if isinstance(metrics, str) else metrics
+    show = partial(_curve_figure, number, title, metrics, names, (*methods, *also), flat)
+    return Item(f"neco12-fig{number}", title, names, work or partial(_cells, names, methods), show)
 
 
-_THREE = ("PBR", "PLST", "CS")
 _SIX = ("PLST", "PLST-Origin", "PBR", "PBR-Mean", "CS", "CS-BestVertex")
 _FOUR = ("PLST", "PLST-Origin", "PBR-Mean", "CS-BestVertex")
 ITEMS = [
@@ -478,16 +439,16 @@ ITEMS = [
     _item(2, "Hamming loss against M, ridge", "hamming_loss", DATA, _THREE),
     Item("neco12-stopping", "Hamming loss of CS by CoSaMP's stopping rule", DATA,
          _stopping_cells, _stopping_table),
-    Item("neco12-fig3", "Hamming loss against M, model trees", ("yeast", "emotions"),
-         _tree_cells, _tree_figure),
+    Item("neco12-fig3", "Hamming loss against M, model trees", tuple(TREES), _tree_cells, _tree_figure),
     _item(4, "Ranking loss against M", "ranking_loss", DATA, _THREE, ("CS (soft)",)),
-    Item("neco12-fig5", "Calibrated label ranking beside PLST", _RANKED, _ranking_cells, _ranking_figure),
+    _item(5, "Calibrated label ranking beside PLST", ("ranking_loss", "hamming_loss"), _RANKED, _THREE,
+          flat=("BR", "CLR"), work=_ranking_cells),
     _item(6, "Macro AUC against M", "roc_auc_macro", DATA, _THREE, ("CS (soft)",)),
     _item(7, "Macro F1 against M", "f1_macro", DATA, _THREE),
-    Item("neco12-fig8", "Macro precision and recall on delicious", ("delicious",),
-         partial(_cells, ("delicious",), _THREE), _precision_recall),
-    _item(9, "Hamming loss with the ideal learner", "ideal_hamming", DATA, _THREE),
-    _item(10, "Encoding error of PBR and PLST", "encoding_error", DATA, ("PBR", "PLST")),
+    _item(8, "Macro precision and recall on delicious", ("precision_macro", "recall_macro"), ("delicious",),
+          _THREE),
+    _item(9, "Hamming loss with the ideal learner", "ideal_hamming", DATA, _THREE, flat=()),
+    _item(10, "Encoding error of PBR and PLST", "encoding_error", DATA, ("PBR", "PLST"), flat=()),
     _item(11, "Reference points", "hamming_loss", ("delicious", "yeast"), _SIX),
     _item(12, "Improved PBR and CS beside PLST", "hamming_loss", DATA, _FOUR),
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -24,6 +24,12 @@ class Number:
         """Ours minus the paper's."""
         return math.nan if self.paper is None else self.ours - self.paper
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        found = {**asdict(self), "splits": self.n, "difference": self.difference}
+        del found["n"]
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in found.items()}
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -42,26 +48,9 @@ class Curve:
 class Result:
     """A reproduced table or figure.
 
-    Parameters
-    ----------
-    id : str
-        As given to ``hyperlabel reproduce``.
-    title : str
-        What it shows.
-    numbers : list of Number
-        Table entries.
-    curves : list of Curve
-        Panels.
-    notes : list of str
-        Every deviation in data or protocol, and what it means.
-    missing : list of str
-        Parts without data: named, never invented.
-    digits : int
-        Decimals to print.
-    quick : bool
-        Whether fewer repeats were run.
-    scores : bool
-        Whether the numbers are scores, whose distance to the paper's says something (times do not).
+    `notes` name every deviation in data or protocol, `missing` the parts without data, which are never
+    invented; `scores` says whether the distance to the paper's numbers means something (of times it does
+    not).
     """
 
     id: str
@@ -94,19 +83,7 @@ class Result:
             "id": self.id,
             "title": self.title,
             "quick": self.quick,
-            "numbers": [
-                {
-                    "row": n.row,
-                    "column": n.column,
-                    "ours": _plain(n.ours),
-                    "spread": _plain(n.spread),
-                    "splits": n.n,
-                    "paper": n.paper,
-                    "difference": _plain(n.difference),
-                    "cells": list(n.cells),
-                }
-                for n in self.numbers
-            ],
+            "numbers": [n.as_dict() for n in self.numbers],
             "notes": self.notes,
             "missing": self.missing,
             "failures": self.failures,
@@ -152,10 +129,6 @@ class Result:
                 cells.append(show(sum(known) / len(known) if known else math.nan, self.digits))
             lines.append(f"| {x:g} | " + " | ".join(cells) + " |")
         return [*lines, ""]
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def show(value: float, digits: int, sign: str = "") -> str:

@@ -1,0 +1,60 @@
+"""The cost model: it names the route the solver takes, and grows the way the route does."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hyperlabel import BinaryRelevance
+from hyperlabel.solvers.cost import estimate, product_rate
+
+SHAPES = [(40, 5, False), (5, 40, False), (60, 9, True), (9, 60, True), (8200, 8100, False)]
+SHAPES.append((2600, 2600, True))
+
+
+@pytest.mark.parametrize(("n", "d", "is_sparse"), SHAPES)
+def test_the_route_named_is_the_route_taken(n, d, is_sparse):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, d), density=min(1.0, 20 / d), rng=rng, format="csr")
+    found = estimate(n, d, 2, X.nnz if is_sparse else None)
+    if not is_sparse and n > 100:  # dense rows of this size only in theory
+        assert found.route == "krylov"
+        return
+    Y = rng.integers(0, 2, size=(n, 2))
+    model = BinaryRelevance().fit(X if is_sparse else X.toarray(), Y)
+    assert found.route == model.solver_
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.parametrize("base", [(20_000, 400, 100), (1000, 20_000, 100), (50_000, 30_000, 300)])
+def test_more_of_anything_never_costs_less(base, evidence, sparse_rows):
+    def cost(n, d, k, each=50):
+        return estimate(n, d, k, n * each if sparse_rows else None, evidence=evidence)
+
+    n, d, k = base
+    once = cost(n, d, k)
+    wider = cost(n, 2 * d, k)
+    if sparse_rows and once.route == "samples":  # the same words over more columns meet less often
+        assert wider.bytes > once.bytes
+        wider = once
+    for larger in (cost(2 * n, d, k), wider, cost(n, d, 2 * k), cost(n, d, k, each=100)):
+        if larger.route == once.route:
+            assert larger.seconds >= once.seconds * (1 - 1e-9)
+            assert larger.bytes >= once.bytes
+    assert estimate(n, d, k, n * 50 if sparse_rows else None, evidence=True).seconds >= once.seconds
+
+
+def test_seconds_are_steps_over_the_rate_of_this_machine():
+    found = estimate(10**6, 1000, 1, n_positives=0)
+    assert found.route == "gram"
+    assert found.seconds == pytest.approx((1e12 + 1e9 / 3 + 4e6) / product_rate())
+
+
+def test_too_large_a_fit_comes_with_advice():
+    found = estimate(10**6, 100_000, 5000, 6 * 10**7)
+    assert found.bytes > 4e9  # the weights alone
+    assert "max_weights" in found.advice(4e9)
+    assert "4.0 GiB" in found.advice(4 * 2**30)
+    assert found.advice(1e12) is None
+    assert "fewer columns" in estimate(10**6, 7000, 10).advice(1e8)
+    assert "krylov" in estimate(7000, 10**5, 10).advice(1e8)
