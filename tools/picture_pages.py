@@ -1,6 +1,6 @@
 """Take the pictures of docs/reports.md: pages made anew from the embedded data, in Debian's chromium.
 
-Run ``python tools/picture_pages.py`` from the root of the repository; it takes some minutes.
+Run ``python tools/picture_pages.py [FOLDER]``; pages that FOLDER holds are not made again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def pages(folder: Path) -> None:
         ["data", "report", "packages.jsonl", *labelled, "-o", "data.html"],
         ["demo", "--out", "demo.html"],
     ):
-        subprocess.run([sys.executable, "-m", "hyperlabel", *command], cwd=folder, check=True)
+        if not (folder / command[-1]).exists():
+            subprocess.run([sys.executable, "-m", "hyperlabel", *command], cwd=folder, check=True)
 
 
 def main() -> None:
@@ -46,9 +47,9 @@ def main() -> None:
     from tests.report.browsing import Browser
 
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(sys.argv[1] if len(sys.argv) > 1 else name)
         pages(folder)
-        browser = Browser(folder)
+        browser = Browser(Path(name))
         for picture, (page, part, (width, height), dark) in PICTURES.items():
             html = (folder / f"{page}.html").read_text(encoding="utf-8")
             browser.open(html, width=width, height=height, dark=dark, hash=part)

@@ -34,7 +34,7 @@ def known_title(name: str) -> str:
 def short_title(name: str) -> str:
     """Return the part of that name that fits into a sentence or a figure."""
     title = known_title(name)
-    return name if title == name else re.split("[,(:]", title)[0].strip()
+    return re.split("[,(:]", title)[0].strip() if title in {known.title for known in CATALOGUE} else name
 
 
 def join_titles(names: list[str], most: int = 6) -> str:
@@ -210,7 +210,7 @@ def _which_fail(c: Comparison, best: str) -> str:
         )
         parts.append(
             f"{data}: {len(bad)} of {len(seen)} labels have F1 below {FAILING} under {short_title(best)}, "
-            f"{never} of them are never found. The largest of these: {names}."
+            f"{never} of them {'is' if never == 1 else 'are'} never found. The largest of these: {names}."
         )
     return " ".join(parts)
 
