@@ -33,8 +33,6 @@ class PathDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import PathDisplay
     >>> display = PathDisplay.from_scores([1, 2, 4], {"PLST": [[0.3, 0.2, 0.1], [0.4, 0.2, 0.2]]})
     >>> len(display.ax_.lines)
@@ -136,8 +134,6 @@ class ReliabilityDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import ReliabilityDisplay
     >>> display = ReliabilityDisplay.from_probabilities([[1, 0], [1, 0]], {"a": [[0.9, 0.1], [0.8, 0.3]]})
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]

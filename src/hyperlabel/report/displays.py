@@ -60,8 +60,6 @@ class CriticalDifferenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> import numpy as np
     >>> from hyperlabel.report import CriticalDifferenceDisplay
     >>> scores = np.random.default_rng(0).uniform(size=(9, 3))

@@ -29,8 +29,6 @@ class LabelScoresDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import LabelScoresDisplay
     >>> display = LabelScoresDisplay.from_predictions([[1, 0], [1, 1]], [[1, 0], [0, 1]])
     >>> display.f1.round(2).tolist()
@@ -87,8 +85,6 @@ class CooccurrenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import CooccurrenceDisplay
     >>> CooccurrenceDisplay.from_labels([[1, 0], [1, 1]]).share.tolist()
     [[1.0, 0.5], [1.0, 1.0]]
@@ -133,8 +129,6 @@ class SpectrumDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import SpectrumDisplay
     >>> display = SpectrumDisplay.from_labels([[1, 0], [1, 1], [0, 1]])
     >>> sorted(display.eigenvalues)

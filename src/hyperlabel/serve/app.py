@@ -15,13 +15,13 @@ from urllib.parse import quote
 
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
+from starlette.exceptions import HTTPException as Refused
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from hyperlabel import __version__
-from hyperlabel.serve.reading import Gate, Json, Refused, asked_of, json_of, problem, text_and_fields
+from hyperlabel.serve.reading import Gate, answer, asked_of, json_of, problem, text_and_fields
 
 
 @dataclass
@@ -76,19 +76,18 @@ def make_app(
     described = Path(__file__).with_name("openapi.json").read_bytes()
     service, one = _Service(known, limits or Limits()), "/v1/projects/{project_id}"
     pages = {
-        "/": lambda request: HTMLResponse(page) if page else Json({"projects": list(known)}),
-        "/healthz": lambda request: Json({"status": "ok", "projects": len(known)}),
-        "/v1/": lambda request: Json({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
+        "/": lambda request: HTMLResponse(page) if page else answer({"projects": list(known)}),
+        "/healthz": lambda request: answer({"status": "ok", "projects": len(known)}),
+        "/v1/": lambda request: answer({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
         "/v1/openapi.json": lambda request: Response(described, media_type="application/json"),
-        "/v1/projects": lambda request: Json({"projects": [p.describe() for p in projects]}),
-        one: lambda request: Json(service.project(request).describe()),
+        "/v1/projects": lambda request: answer({"projects": [p.describe() for p in projects]}),
+        one: lambda request: answer(service.project(request).describe()),
     }
     works = (service.suggest, service.suggest_batch, service.explain, service.learn)
-    routes = [Route(path, answer) for path, answer in pages.items()]
+    routes = [Route(path, shown) for path, shown in pages.items()]
     routes += [Route(f"{one}/{w.__name__.replace('_', '-')}", w, methods=["POST"]) for w in works]
-    return Gate(
-        Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, Exception), _told)), token
-    )
+    handlers: Any = {Refused: _told, Exception: _told}
+    return Gate(Starlette(routes=routes, exception_handlers=handlers), token)
 
 
 class _Service:
@@ -107,7 +106,7 @@ class _Service:
         project = self.project(request)
         text, form = await text_and_fields(request, self.limits.body)
         (found,) = await self._work(project.suggestions, [text], *asked_of(form))
-        return Json({"results": found})
+        return answer({"results": found})
 
     async def suggest_batch(self, request: Request) -> Response:
         project, asked = self.project(request), asked_of(request.query_params)
@@ -121,7 +120,7 @@ class _Service:
         texts = [d["text"] for d in documents]
         found = await self._work(project.suggestions, texts, *asked) if texts else []
         pairs = zip(found, documents, strict=True)
-        return Json([{"results": one, "document_id": d.get("document_id")} for one, d in pairs])
+        return answer([{"results": one, "document_id": d.get("document_id")} for one, d in pairs])
 
     async def explain(self, request: Request) -> Response:
         project = self.project(request)
@@ -130,7 +129,7 @@ class _Service:
         if labels and labels[0] not in project.model.label_names:
             raise Refused(400, "The model has no such label.")
         top = min(asked_of(form)[0], 100)
-        return Json({"results": await self._work(project.model.explain, text, labels, top)})
+        return answer({"results": await self._work(project.model.explain, text, labels, top)})
 
     async def learn(self, request: Request) -> Response:
         project = self.project(request)
@@ -173,6 +172,6 @@ def _indexed(body: Any, label_names: list[str]) -> tuple[list[str], list[list[st
 
 
 async def _told(request: Request, error: Exception) -> Response:
-    if isinstance(error, HTTPException):
+    if isinstance(error, Refused):
         return problem(error.status_code, error.detail)
     return problem(500, "Something went wrong; the server's log says what.")

@@ -12,30 +12,24 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
+from starlette.exceptions import HTTPException as Refused
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 _MOST_LABELS = 10_000
 
 
-class Refused(HTTPException):
-    """A request that is not answered; the sentence says why."""
-
-
-class Json(JSONResponse):
-    """JSON in ASCII: halves of characters that a client sent come back as it wrote them."""
-
-    def render(self, content: Any) -> bytes:
-        """Return the bytes of the body."""
-        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+def answer(content: Any, status: int = 200, kind: str = "application/json") -> Response:
+    """Return JSON in ASCII: halves of characters that a client sent come back as it wrote them."""
+    body = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return Response(body.encode("ascii"), status, media_type=kind)
 
 
 def problem(status: int, detail: str) -> Response:
     """Return an error as application/problem+json."""
     title = HTTPStatus(status).phrase
     content = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return Json(content, status_code=status, media_type="application/problem+json")
+    return answer(content, status, "application/problem+json")
 
 
 async def body_of(request: Request, most: int) -> bytes:
