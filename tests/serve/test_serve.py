@@ -174,6 +174,7 @@ def test_errors_are_problems_without_paths(ask, made):
         (400, "POST", f"{ONE}/suggest-batch", {"content": "[" * 100_000}),
         (400, "POST", f"{ONE}/suggest-batch", {"content": "1" * 10_000}),
         (400, "POST", f"{ONE}/suggest-batch", {"json": {"documents": [{"text": 3}]}}),
+        (400, "POST", f"{ONE}/suggest-batch", {"json": {"documents": [{"text": "a", "document_id": {}}]}}),
         (400, "POST", f"{ONE}/suggest-batch", {"json": {"documents": [{"text": "a"}] * 33}}),
         (400, "POST", f"{ONE}/explain", {"data": {"text": "a", "label": "no such"}}),
         (403, "POST", f"{ONE}/learn", {"json": []}),

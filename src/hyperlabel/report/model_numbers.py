@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 from hyperlabel.decision import decide
 from hyperlabel.decision.curves import Curves
@@ -235,17 +236,19 @@ def _places(alike: np.ndarray, seed: int) -> np.ndarray:
 def _apart(places: np.ndarray, radius: np.ndarray, steps: int = 120) -> np.ndarray:
     """Push overlapping circles apart."""
     size = radius * _unit(radius)
-    reach = 1.12 * (size[:, None] + size[None, :])
+    places = places.copy()
     for _ in range(steps):
-        gap = places[:, None, :] - places[None, :, :]
-        distance = np.sqrt((gap**2).sum(axis=2)) + 1e-9
-        push = np.maximum(reach - distance, 0)
-        np.fill_diagonal(push, 0)
+        near = cKDTree(places).query_pairs(2.24 * float(size.max()), output_type="ndarray")
+        i, j = near[:, 0], near[:, 1]
+        gap = places[i] - places[j]
+        distance = np.sqrt((gap**2).sum(axis=1)) + 1e-9
+        push = np.maximum(1.12 * (size[i] + size[j]) - distance, 0)
         if not push.any():
             break
-        places = places + 0.5 * (gap / distance[:, :, None] * push[:, :, None]).sum(axis=1)
-    low = (places - size[:, None]).min(axis=0)
-    return places - low
+        move = 0.5 * gap * (push / distance)[:, None]
+        np.add.at(places, i, move)
+        np.subtract.at(places, j, move)
+    return places - (places - size[:, None]).min(axis=0)
 
 
 def _clusters(places: np.ndarray, counts: np.ndarray) -> list[int]:

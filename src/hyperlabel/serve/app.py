@@ -112,8 +112,13 @@ class _Service:
         project, asked = self.project(request), asked_of(request.query_params)
         body = await json_of(request, self.limits.body)
         documents: Any = body.get("documents") if isinstance(body, dict) else None
-        well = isinstance(documents, list) and all(isinstance(d, dict) for d in documents)
-        if not (well and all(isinstance(d.get("text"), str) for d in documents)):
+        well = isinstance(documents, list) and all(
+            isinstance(d, dict)
+            and isinstance(d.get("text"), str)
+            and isinstance(d.get("document_id", ""), str | None)
+            for d in documents
+        )
+        if not well:
             raise Refused(400, 'The body must be {"documents": [{"text": "…"}, …]}.')
         if len(documents) > (most := self.limits.batch):
             raise Refused(400, f"A batch may hold {most} documents, this one has {len(documents)}.")
