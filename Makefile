@@ -11,6 +11,9 @@ TEST_JOBS ?= 2
 # Other environments read the source from here, and keep compiled code apart.
 UNINSTALLED = PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
+# Pinned versions without their hashes, which pip accepts for released files only and then for all of them.
+VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types contract doctest docs check attack test-minimum test-core bench clean
 
@@ -21,7 +24,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hyperlabel needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install your system's python3-venv package"; exit 2; }
 	@echo "setting up $(VENV) (once, a minute or two)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(VERSIONS) > $(VENV)/versions.txt
 	@touch $@
 
 setup: $(VENV)/.ready ## make the virtual environment
@@ -42,12 +47,13 @@ contract: setup ## imports go down only, lazy ones too; the drawing of the house
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/house.py
 	@$(BIN)/python tools/walk.py --check
+	@$(BIN)/python tools/readme.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src README.md docs
 
 docs: setup ## build the documentation site into docs/_build/html (warnings are errors)
-	@rm -rf docs/generated  # pages of names that are gone would count as warnings
+	@rm -rf docs/generated docs/gallery  # pages of names that are gone would count as warnings
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 check: test lint types contract doctest docs ## all that CI runs
@@ -61,16 +67,18 @@ test-minimum: ## run the tests with the oldest versions pyproject.toml allows, i
 	@test -x .venv-minimum/bin/python || $(PYTHON) -m venv .venv-minimum
 	@$(PYTHON) tools/minimum.py > .venv-minimum/versions.txt
 	@.venv-minimum/bin/python -m pip install -q --disable-pip-version-check -r .venv-minimum/versions.txt
-	@$(UNINSTALLED) .venv-minimum/bin/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
+	@# Old packages warn about what their own newer dependencies deprecate: no fault of this project.
+	@$(UNINSTALLED) .venv-minimum/bin/python -m pytest -q -n $(TEST_JOBS) --dist worksteal -W ignore::DeprecationWarning
 
 test-core: ## run the tests without the optional packages, in a virtual environment of its own
 	@test -x .venv-core/bin/python || $(PYTHON) -m venv .venv-core
 	@$(PYTHON) tools/minimum.py core | sed 's/==.*//' > .venv-core/packages.txt
-	@.venv-core/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r .venv-core/packages.txt
+	@$(VERSIONS) > .venv-core/versions.txt
+	@.venv-core/bin/python -m pip install -q --disable-pip-version-check -c .venv-core/versions.txt -r .venv-core/packages.txt
 	@$(UNINSTALLED) .venv-core/bin/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
 
 bench: setup ## peers and growth, 20 minutes; the others: python -m benchmarks.NAME
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c $(VENV)/versions.txt -e '.[bench]'
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.growth
 

@@ -8,6 +8,7 @@ Children are forked from this process, which has no threads, so that a kill cost
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -23,6 +24,8 @@ from click.testing import CliRunner
 import hyperlabel
 from hyperlabel import outofcore
 from hyperlabel.cli import main as cli
+from hyperlabel.cli._model import open_model
+from hyperlabel.cli.serve import open_project
 from hyperlabel.datasets import Dataset, make_multilabel
 from hyperlabel.experiments import Method, Protocol, Splits, Store, run
 
@@ -46,6 +49,13 @@ def forked(work: Callable[[], None], seconds: float | None) -> bool:
     if not os.WIFSIGNALED(status) and status:
         raise SystemExit("The work itself failed; see above.")
     return os.WIFSIGNALED(status)
+
+
+def command(*arguments: str) -> str:
+    """Run `hyperlabel` in this process; return what it printed."""
+    done = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 def saving(folder: Path) -> Job:
@@ -73,10 +83,6 @@ def updating(folder: Path) -> Job:
     data = make_multilabel(60, 5, 3, random_state=0)
     path, new = folder / "m.hyper", folder / "new.npz"
     data.save(new)
-
-    def command(*arguments: str) -> None:
-        done = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
-        assert done.exit_code == 0, done.output
 
     command("fit", str(new), "-o", str(path), "--method", "ridge")
     before = path.read_bytes()
@@ -142,17 +148,85 @@ def comparing(folder: Path) -> Job:
     return work, check
 
 
+def reproducing(folder: Path) -> Job:
+    """A table of a paper on made data: after any number of kills its numbers are the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(593, 72))
+    Dataset(X, (X[:, :6] + rng.normal(size=(593, 6)) > 0.8).astype(int)).save(folder / "emotions.npz")
+    page = folder / "r.html"
+
+    def compute(store: Path) -> list[dict[str, object]]:
+        files = ["--data", str(folder), "--store", str(store), "--out", str(page)]
+        told = command("reproduce", "neco12-table3", "--quick", "--n-jobs", "1", *files, "--json")
+        return json.loads(told)[0]["numbers"]
+
+    expected, path = compute(folder / "whole.sqlite"), folder / "p.sqlite"
+    assert any(one["ours"] for one in expected)
+
+    def work() -> None:
+        assert compute(path) == expected
+
+    def check() -> None:
+        assert page.read_text(encoding="utf-8").rstrip().endswith("</html>")
+        if random.random() < 0.3:
+            forked(work, None)
+            for left in folder.glob("p.sqlite*"):
+                left.unlink()
+
+    return work, check
+
+
+def learning(folder: Path) -> Job:
+    """A served model that learns: whatever was answered for is in its file, and at most one text more."""
+    path, told = folder / "notes.hyper", folder / "told"
+    rows = "".join(
+        f"{i} {'piano' if i % 2 else 'garden'},{'music' if i % 2 else 'plants'}\n" for i in range(20)
+    )
+    (folder / "notes.csv").write_text("text,tags\n" + rows)
+    command(
+        "fit",
+        str(folder / "notes.csv"),
+        "-o",
+        str(path),
+        "--method",
+        "ridge",
+        "--labels",
+        "tags",
+        "--text",
+        "text",
+    )
+    before, first = path.read_bytes(), open_model(str(path)).columns.rows
+
+    def work() -> None:
+        model = open_project(str(path), None, learns=True).model
+        with told.open("ab", buffering=0) as answers:
+            for _ in range(4):
+                model = model.learned(["a piano again"], [["music"]])
+                answers.write(b".")
+
+    def check() -> None:
+        answered = told.stat().st_size if told.exists() else 0
+        assert answered <= open_model(str(path)).columns.rows - first <= answered + 1
+        path.write_bytes(before)
+        told.unlink(missing_ok=True)
+
+    return work, check
+
+
 JOBS: dict[str, Callable[[Path], Job]] = {
     "save": saving,
     "update": updating,
     "out-of-core": summing,
     "compare": comparing,
+    "reproduce": reproducing,
+    "learn": learning,
 }
 
 
 def kill() -> int:
     parser = argparse.ArgumentParser(prog="python -m attack.kill", description=__doc__)
     parser.add_argument("--kills", type=int, default=20, help="of each kind of work")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each kind of work, at most")
     parser.add_argument("--work", nargs="+", default=list(JOBS), choices=list(JOBS))
     options = parser.parse_args()
     for name in options.work:
@@ -164,7 +238,8 @@ def kill() -> int:
             forked(work, None)
             check()
             whole, killed = time.perf_counter() - start, 0
-            while killed < options.kills:
+            end = time.perf_counter() + options.seconds
+            while killed < options.kills and time.perf_counter() < end:
                 killed += forked(work, random.uniform(0.0, whole))
                 check()
             forked(work, None)

@@ -1,37 +1,40 @@
 """Mutation testing: change one operator, number or condition of the source at a time; some test must fail.
 
-`python tools/mutate.py map` runs the tests once and notes which function each of them enters;
-`python tools/mutate.py run --count 300` draws mutants of the numerical rooms and runs, for each, the quickest
-tests that enter the changed function, in a forked process and a copy of the repository. Outcomes are appended
-to a file of JSON lines, so that a stopped run goes on; `python tools/mutate.py show` lists survivors.
+`python tools/mutate.py run --count 300` draws mutants of the numerical rooms and runs, for each, the tests
+nearest to the changed file (of its room those that name what the file defines, the rest of the room, others
+that name it) in a forked process and a copy of the repository, for a minute of processor time. Outcomes are
+appended to a file of JSON lines, so that a stopped run goes on. `python tools/mutate.py show` lists what
+survived; `verify` runs the tests that caught something on the source as it is: all must pass.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", "projection", "linear")
-TESTS = (*ROOMS, "ranking", "meta", "model_selection", "neighbors", "outofcore")
-SECONDS = 60.0  # of tests for one mutant, by the time they took when they were mapped
+SECONDS = 60.0  # of processor time after which no further test of a mutant is started
+HANG = 180  # more: when a mutant counts as caught because a test does not end
 MEMORY = 6 << 30
+BATTERY = "tests/test_multilabel_battery.py"
+SLOW = ("attack", "benchmarks", "cli", "experiments", "report", "serve", "distributed")
 
-Place = tuple[str, str]  # file, function
 _COMPARE = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
     **{ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In},
@@ -120,112 +123,55 @@ def draw(root: Path, count: int, seed: int) -> list[tuple[str, int]]:
 # -- tests ------------------------------------------------------------------------------------------------
 
 
-def test_paths(root: Path) -> list[str]:
-    return [str(root / "tests" / room) for room in TESTS] + sorted(
-        map(str, (root / "tests").glob("test_*.py"))
-    )
+def near_tests(root: Path, file: str) -> list[Path]:
+    """Return test files, the nearest first: by how many of the file's own names they use, for their length.
+
+    What a private file defines is often reached through its room only, so the whole room stays in.
+    """
+    room, stem = file.split("/")[1], Path(file).stem.strip("_")
+    tree = ast.parse((root / "src" / file).read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    names = {stem} | {node.name for node in ast.walk(tree) if isinstance(node, kinds) and len(node.name) > 4}
+    words = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+
+    def nearness(path: Path) -> tuple[bool, float]:
+        text = path.read_text(encoding="utf-8")
+        return stem not in path.stem, -len(set(words.findall(text))) / len(text) ** 0.5
+
+    own = sorted((root / "tests" / room).glob("test_*.py"), key=nearness)
+    others = [path for path in (root / "tests").rglob("test_*.py") if path.parent.name != room]
+    told = sorted((path for path in others if words.search(path.read_text(encoding="utf-8"))), key=nearness)
+    return own + [path for path in told if path.parent.name not in SLOW] + [root / BATTERY]
 
 
-class Mapping:
-    """A pytest plugin: notes the functions of hyperlabel that each test enters, and how long it takes."""
+class Watch:
+    """A pytest plugin: notes the first test that fails, and starts none when time is up."""
 
-    def __init__(self, root: Path) -> None:
-        self.source = str(root / "src") + os.sep
-        self.entered: set[Place] = set()
-        self.tests: dict[str, Any] = {}
-        self.names: dict[Any, Place | None] = {}
+    def __init__(self, told: Path, seconds: float) -> None:
+        self.told, self.seconds = told, seconds
 
-    def trace(self, frame: Any, event: str, _: Any) -> None:
-        code = frame.f_code
-        if code not in self.names:
-            inside = code.co_filename.startswith(self.source)
-            self.names[code] = (
-                (code.co_filename[len(self.source) :], code.co_qualname.replace(".<locals>", ""))
-                if inside
-                else None
-            )
-        if (place := self.names[code]) is not None:
-            self.entered.add(place)
+    def pytest_runtest_setup(self) -> None:
+        if time.process_time() > self.seconds:
+            import pytest
 
-    def pytest_runtest_logstart(self) -> None:
-        self.entered.clear()
-        sys.settrace(self.trace)
+            pytest.skip("the time of this mutant is up")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        told = self.tests.setdefault(report.nodeid, {"seconds": 0.0, "passed": True})
-        told["seconds"] += report.duration
-        told["passed"] &= report.outcome == "passed"
-        if report.when == "teardown":
-            sys.settrace(None)
-            told["entered"] = sorted(self.entered)
+        if report.failed:
+            self.told.write_text(report.nodeid)
 
 
-class Chosen:
-    """A pytest plugin: runs the chosen tests only, in the order given."""
-
-    def __init__(self, tests: list[str]) -> None:
-        self.order = {test: i for i, test in enumerate(tests)}
-
-    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = sorted(
-            (item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid]
-        )
-
-
-def imports(root: Path) -> dict[str, set[str]]:
-    """Return the files of hyperlabel that import each file."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for path in (root / "src" / "hyperlabel").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hyperlabel"):
-                for name in ("", *(f"/{alias.name}" for alias in node.names)):
-                    found[f"{node.module.replace('.', '/')}{name}.py"].add(
-                        str(path.relative_to(root / "src"))
-                    )
-    return found
-
-
-class Choice:
-    """Which tests a mutant has to stand."""
-
-    def __init__(self, root: Path, tests: dict[str, Any]) -> None:
-        self.seconds = {name: told["seconds"] for name, told in tests.items() if told["passed"]}
-        self.by_place: dict[Place, set[str]] = defaultdict(set)
-        self.by_file: dict[str, set[str]] = defaultdict(set)
-        for name in self.seconds:
-            for file, function in tests[name]["entered"]:
-                self.by_place[file, function].add(name)
-                self.by_file[file].add(name)
-        self.imported_by = imports(root)
-
-    def tests(self, file: str, function: str) -> list[str]:
-        """Return tests that enter the function; where compiled code hides that, its file or a caller's."""
-        found = self.by_place[file, function] if function else set()
-        found = found or self.by_file[file] or set().union(*(self.by_file[f] for f in self.imported_by[file]))
-        own, stem = f"tests/{file.split('/')[1]}/", Path(file).stem.strip("_")
-
-        def nearness(test: str) -> tuple[bool, bool, float]:
-            return stem not in test, own not in test, self.seconds[test]
-
-        chosen, left = [], SECONDS
-        for one in sorted(found, key=nearness):
-            if self.seconds[one] <= left:
-                chosen.append(one)
-                left -= self.seconds[one]
-        return chosen
-
-
-def in_fork(root: Path, arguments: list[str], plugin: Any, seconds: float, cache: Path) -> str:
-    """Run pytest in a child; return "caught", "survived", "out of time" or "untested"."""
-    child = os.fork()
+def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[bool, str]:
+    """Run pytest in a child, file by file; return whether all went well, and the first test that failed."""
+    child, told = os.fork(), root / "failed"
     if not child:
         os.setpgid(0, 0)
-        limit = int(seconds)
+        limit = int(seconds) + HANG
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         os.chdir(root)
         sys.path[:0] = [str(root / "src"), str(root)]
-        os.environ |= {"PYTHONPATH": f"{root / 'src'}", "NUMBA_CACHE_DIR": str(cache)}
+        os.environ |= {"PYTHONPATH": str(root / "src"), "NUMBA_CACHE_DIR": str(cache)}
         import numba
         import pytest
 
@@ -233,39 +179,31 @@ def in_fork(root: Path, arguments: list[str], plugin: Any, seconds: float, cache
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1), os.dup2(silent, 2)
         code = 3
+        options = ["-x", "-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
         try:
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
-            code = int(pytest.main([*options, *arguments], plugins=[plugin]))
+            for test in tests:  # a file is collected only when the ones before it passed
+                if time.process_time() < seconds:
+                    watch = Watch(told, seconds)
+                    code = int(pytest.main([*options, "--rootdir", str(root), test], plugins=[watch]))
+                if code not in (0, 5):
+                    break
+                code = 0
         finally:
             os._exit(code)
-    end = time.monotonic() + 10 * seconds
-    while not (done := os.waitpid(child, os.WNOHANG))[0]:
-        if time.monotonic() > end:
-            os.killpg(child, signal.SIGKILL)
-        time.sleep(0.05)
-    if os.WIFSIGNALED(done[1]):
-        return "out of time"
-    return {0: "survived", 5: "untested"}.get(os.waitstatus_to_exitcode(done[1]), "caught")
+    done = os.waitpid(child, 0)[1]
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what the tests started
+    failed = told.read_text() if told.exists() else "a signal" if os.WIFSIGNALED(done) else "collection"
+    told.unlink(missing_ok=True)
+    return done == 0, "" if done == 0 else failed
 
 
 # -- commands ---------------------------------------------------------------------------------------------
 
 
-def map_tests(root: Path, out: Path) -> None:
-    import pytest
-
-    os.chdir(root)
-    sys.path[:0] = [str(root / "src"), str(root)]
-    plugin = Mapping(root)
-    pytest.main(["-q", "-m", "not real_data", "-p", "no:cacheprovider", *test_paths(root)], plugins=[plugin])
-    out.write_text(json.dumps(plugin.tests))
-
-
-def run(root: Path, told: Path, out: Path, count: int, seed: int) -> None:
-    choice = Choice(root, json.loads(told.read_text()))
+def run(root: Path, out: Path, count: int, seed: int, seconds: float) -> None:
     done = {(one["file"], one["number"]) for one in _lines(out)}
-    import hypothesis  # noqa: F401  # before the forks, which then start at once
-    import numba  # noqa: F401
+    import numba  # noqa: F401  # before the forks, which then start at once
     import pandas  # noqa: F401
     import pytest  # noqa: F401
     import sklearn.utils.estimator_checks  # noqa: F401
@@ -274,43 +212,48 @@ def run(root: Path, told: Path, out: Path, count: int, seed: int) -> None:
         copied, cache = Path(folder, "repo"), Path(folder, "numba")
         shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
         cache.mkdir()
+        whole, by = in_fork(
+            copied, [str(copied / "tests" / "geometry" / "test_hypercube.py")], cache, seconds
+        )
+        if not whole:
+            raise SystemExit(f"The tests fail on the source as it is: {by}.")
         for file, number in draw(root, count, seed):
             if (file, number) in done:
                 continue
             path = copied / "src" / file
             source = path.read_text(encoding="utf-8")
             changed, function, what, line = mutant(source, number)
-            tests = choice.tests(file, function)
             own = cache
             if "compiled" in source:  # what calls a changed function is compiled anew too
                 own = Path(tempfile.mkdtemp(dir=folder))
             path.write_text(changed, encoding="utf-8")
             start = time.monotonic()
-            seconds = 3 * sum(choice.seconds[test] for test in tests) + 60
-            files = sorted({str(copied / test.split("::")[0]) for test in tests})
-            outcome = in_fork(copied, files, Chosen(tests), seconds, own) if tests else "untested"
+            tests = [str(copied / test.relative_to(root)) for test in near_tests(root, file)]
+            survived, by = in_fork(copied, tests, own, seconds)
             path.write_text(source, encoding="utf-8")
             if own != cache:
                 shutil.rmtree(own)
-            told_one = {"file": file, "number": number, "line": line, "function": function, "what": what}
-            told_one |= {
-                "outcome": outcome,
-                "tests": len(tests),
-                "seconds": round(time.monotonic() - start, 1),
-            }
+            told = {"file": file, "number": number, "line": line, "function": function, "what": what}
+            told |= {"survived": survived, "by": by, "seconds": round(time.monotonic() - start, 1)}
             with out.open("a") as stream:
-                stream.write(json.dumps(told_one, ensure_ascii=False) + "\n")
+                stream.write(json.dumps(told, ensure_ascii=False) + "\n")
 
 
 def show(out: Path) -> None:
     lines = _lines(out)
-    outcomes = Counter(one["outcome"] for one in lines)
-    caught = outcomes["caught"] + outcomes["out of time"]
-    for one in sorted(lines, key=lambda one: (one["file"], one["line"])):
-        if one["outcome"] in ("survived", "untested"):
-            print(f"{one['file']}:{one['line']} {one['function']}: {one['what']}  [{one['outcome']}]")
-    share = 100 * caught / max(len(lines), 1)
-    print(f"{caught} of {len(lines)} mutants caught ({share:.1f} %): {dict(outcomes)}")
+    left = [one for one in lines if one["survived"]]
+    for one in sorted(left, key=lambda one: (one["file"], one["line"])):
+        print(f"{one['file']}:{one['line']} {one['function']}: {one['what']}")
+    caught = len(lines) - len(left)
+    print(f"{caught} of {len(lines)} mutants caught ({100 * caught / max(len(lines), 1):.1f} %)")
+
+
+def verify(root: Path, out: Path) -> int:
+    import pytest
+
+    tests = sorted({one["by"] for one in _lines(out) if "::" in one["by"]})
+    os.chdir(root)
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *tests]))
 
 
 def _lines(out: Path) -> list[dict[str, Any]]:
@@ -321,22 +264,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("map", "run", "show"))
+    parser.add_argument("command", choices=("run", "show", "verify"))
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository to change (a copy of it)")
-    parser.add_argument("--map", type=Path, default=Path("out/tests.json"))
     parser.add_argument("--out", type=Path, default=Path("out/mutants.jsonl"))
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time for one mutant")
     options = parser.parse_args()
-    for path in (options.map, options.out):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    root, told, out = options.root.resolve(), options.map.resolve(), options.out.resolve()
+    root, out = options.root.resolve(), options.out.resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
     sys.dont_write_bytecode = True  # a change within a second keeps the time of a file
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    if options.command == "map":
-        map_tests(root, told)
-    elif options.command == "run":
-        run(root, told, out, options.count, options.seed)
+    if options.command == "run":
+        run(root, out, options.count, options.seed, options.seconds)
+    elif options.command == "verify":
+        sys.exit(verify(root, out))
     else:
         show(out)
 
