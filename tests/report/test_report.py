@@ -189,7 +189,7 @@ def test_a_reproduction_report_shows_both_figures_and_the_difference():
     for text in ("0.8548", "0.8610", "+0.0062", "Data differ.", "Computers: no data"):
         assert text in html
     markdown = result.markdown()
-    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – | – | – |" in markdown
+    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – |" in markdown
     assert "Not reproduced: Computers: no data" in markdown
     assert result.as_dict()["numbers"][1]["ours"] is None
 
