@@ -112,7 +112,15 @@ class ModelFile:
 
 def open_model(path: str) -> ModelFile:
     """Load a model written by ``hyperlabel fit``."""
-    from hyperlabel.persistence import describe, load
+    from hyperlabel.persistence import load
+
+    columns = read_columns(path)
+    return ModelFile(load(path), columns, path)
+
+
+def read_columns(path: str) -> Columns:
+    """Read what `fit` noted in a model file, without building the model."""
+    from hyperlabel.persistence import describe
 
     need_model(path)
     notes = (describe(path).get("metadata") or {}).get(KEY)
@@ -122,12 +130,11 @@ def open_model(path: str) -> ModelFile:
             "use hyperlabel.load in Python."
         )
     try:
-        columns = Columns(**notes)
+        return Columns(**notes)
     except TypeError as error:
         raise ValueError(
             f"The notes on columns in {path} are of another version: fit the model again."
         ) from error
-    return ModelFile(load(path), columns, path)
 
 
 def save_model(file: ModelFile, sample: Any = None) -> None:

@@ -103,13 +103,12 @@ def report(file: str, out: str, **options: str | None) -> None:
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
     from hyperlabel.cli._progress import step
-    from hyperlabel.datasets import data_format
-    from hyperlabel.report.data_page import data_report, table_columns
+    from hyperlabel.report.data_page import column_use, data_report
 
     with step(f"reading {file}"):
         found, settled = read_file(file, options)
-        is_table = Path(file).exists() and data_format(file) == "table"
-        columns = table_columns(file, settled) if is_table else []
+        cells = whole_table(file).columns if is_table(file) else {}
+        columns = [_column_facts(name, c) | {"use": column_use(name, settled)} for name, c in cells.items()]
     with step("drawing"):
         html = data_report(found, Path(file).name, columns)
     write_text(Path(out), html)
@@ -301,7 +300,10 @@ def _column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
     """Say what a column holds: its kind, missing cells, distinct values and words of a cell."""
     from hyperlabel.cli._columns import kind_of
 
-    filled = [str(cell).strip() for cell in cells if cell is not None and str(cell).strip()]
+    written = [
+        "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip() for c in cells if c is not None
+    ]
+    filled = [text for text in written if text]
     words = sum(len(text.split()) for text in filled) / max(len(filled), 1)
     return {
         "column": name,
@@ -309,6 +311,7 @@ def _column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
         "missing": len(cells) - len(filled),
         "distinct": len(set(filled)),
         "words_per_cell": words,
+        "example": filled[0][:400] if filled else "",
     }
 
 
