@@ -198,6 +198,10 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
         "each). A claim marked (ours) is not the papers'.",
         "\n".join(summary(results)),
     ]
+    if (folder / "summary-earlier.md").is_file():
+        told.insert(
+            2, "[Verdicts of the earlier runs, of older code](summary-earlier.md), on data not run since."
+        )
     write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
     found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
     write_text(folder / f"results{end}.json", f"[{found}]\n")
