@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -22,6 +26,8 @@ WANTED = [
     "neco12-stopping",
     *(f"neco12-table{i}" for i in range(2, 5)),
     *(f"neco12-fig{i}" for i in range(2, 13)),
+    *("kdd08-kernel", "cvpr09-kernel", "neco12-sets", "neco12-topics"),
+    *("beyond-semi", "beyond-evidence", "beyond-setsize"),
 ]
 
 
@@ -65,57 +71,106 @@ def test_a_run_without_any_data_computes_nothing_and_fails(tmp_path):
     assert "Nothing could be computed" in done.output
 
 
-def recorded_emotions(n_rows=593):
-    """What OpenML answers, by its recorded response: emotions with as many rows as asked."""
-    import numpy as np
-
-    from hyperlabel.datasets import Dataset
-
-    rng = np.random.default_rng(0)
-    Y = np.zeros((n_rows, 6), dtype=int)
-    Y.ravel()[rng.choice(Y.size, 1108, replace=False)] = 1
-    return Dataset(rng.normal(size=(n_rows, 72)), Y, name="40589")
+RECORDED = Path(__file__).parent / "openml"  # OpenML's answers for 40589, its data cut to 13 rows
 
 
-def test_fetched_data_is_kept_and_used(monkeypatch, tmp_path):
+class Recorded:
+    """An opener that answers from the recorded bodies; `md5` replaces the published checksum."""
+
+    def __init__(self, md5=None):
+        self.asked, self.md5 = [], md5
+
+    def __call__(self, request, timeout=None):
+        url = request.full_url
+        self.asked.append(url)
+        kinds = {"/json/data/features/": "jdf", "/json/data/qualities/": "jdq", "/json/data/": "jd-"}
+        part = next((part for key, part in kinds.items() if key in url), "data")
+        body = gzip.decompress(next(RECORDED.glob(f"*{part}*")).read_bytes())
+        if part == "jd-" and self.md5:
+            told = json.loads(body)
+            told["data_set_description"]["md5_checksum"] = self.md5
+            body = json.dumps(told).encode()
+        answer = io.BytesIO(body)
+        answer.info = lambda: {}
+        return answer
+
+
+@pytest.fixture
+def openml(monkeypatch):
+    """OpenML as it answered, the labels of its 13 rows unexpected."""
     from hyperlabel.experiments.papers import data
 
-    asked = []
-    monkeypatch.setattr(data, "fetch_openml", lambda **given: asked.append(given) or recorded_emotions())
+    opener = Recorded()
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", opener)
+    monkeypatch.setattr("sklearn.datasets._openml.time.sleep", lambda seconds: None)
+    monkeypatch.setattr(data, "OPENML", data.OPENML | {"emotions": (40589, 13, 72, "9f0b")})
+    return opener
+
+
+def test_fetched_data_is_kept_and_used(openml, monkeypatch, tmp_path):
+    from hyperlabel.experiments.papers import data
+
+    monkeypatch.setattr(data, "OPENML", {"emotions": (40589, 13, 72, "b5b2d6978b3da7c2")})
+    monkeypatch.setattr(data, "SOURCES", dict.fromkeys(FILES, "the moon"))
     arguments = ["reproduce", "jcp14-table1", "neco12-table2", "--fetch", "--quick", "--n-jobs", "1"]
     files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
-    monkeypatch.setattr(data, "OPENML", {"emotions": data.OPENML["emotions"]})
-    monkeypatch.setattr(data, "SOURCES", dict.fromkeys(FILES, "the moon"))
-    for _ in range(2):
-        done = CliRunner().invoke(main, [*arguments, *files], env={"HYPERLABEL_DATA": ""})
-        assert done.exit_code == 0, done.output
-    assert [given["data_id"] for given in asked] == [40589]
+    done = CliRunner().invoke(main, [*arguments, *files], env={"HYPERLABEL_DATA": ""})
+    assert done.exit_code == 0, done.output
+    assert "emotions: fetched from OpenML (40589)" in done.output
     assert "genbase: not on OpenML; get it from the moon and save it as" in done.output
-    assert "593" in done.output
+    asked = len(openml.asked)
+    assert asked >= 3
+    again = CliRunner().invoke(main, [*arguments, *files], env={"HYPERLABEL_DATA": ""})
+    assert "emotions: there" in again.output
+    assert len(openml.asked) == asked
 
 
-def test_fetched_data_that_is_not_the_papers_is_refused(monkeypatch, tmp_path):
+def test_fetched_data_that_is_not_the_papers_is_refused(openml, tmp_path):
     from hyperlabel.experiments.papers import data
 
-    monkeypatch.setattr(data, "fetch_openml", lambda **_: recorded_emotions(n_rows=500))
-    with pytest.raises(ValueError, match="40589 is not emotions"):
+    with pytest.raises(ValueError, match="40589 is not emotions: rows, features and the hash"):
         data.fetch(tmp_path, "emotions")
     assert not list(tmp_path.glob("*.npz"))
 
 
-def test_offline_a_fetch_ends_in_one_sentence(monkeypatch, tmp_path):
-    from urllib.error import URLError
-
+def test_a_download_without_its_published_checksum_is_refused(openml, tmp_path):
     from hyperlabel.experiments.papers import data
 
-    def offline(**_):
+    openml.md5 = 32 * "0"
+    with pytest.raises(ValueError, match="md5 checksum"):
+        data.fetch(tmp_path, "emotions")
+    assert not list(tmp_path.glob("*.npz"))
+
+
+def test_offline_a_fetch_ends_in_one_sentence(openml, monkeypatch, tmp_path):
+    from urllib.error import URLError
+
+    def offline(request, timeout=None):
         raise URLError("no route")
 
-    monkeypatch.setattr(data, "fetch_openml", offline)
-    done = CliRunner().invoke(main, ["reproduce", "neco12-table2", "--fetch", "--data", str(tmp_path)])
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", offline)
+    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
+    arguments = ["reproduce", "neco12-table2", "--fetch", "--quick", "--data", str(tmp_path), *files]
+    done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 2
-    assert "openml.org could not be reached" in done.output
+    assert done.output.count("openml.org could not be reached") == 1
+    assert "Nothing could be computed" in done.output
     assert "Traceback" not in done.output
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["emotions", "scene", "yeast"])
+def test_the_hashes_pinned_for_openml_are_those_of_the_papers_files(load_real, name):
+    from hyperlabel.experiments.papers import data
+
+    found = load_real(name)
+    assert data.OPENML[name][1:] == (found.n_rows, found.n_features, data.label_mark(found.Y))
+    order = np.random.default_rng(0)
+    mixed = found.Y[order.permutation(found.n_rows)][:, order.permutation(found.n_labels)]
+    assert data.label_mark(mixed) == data.OPENML[name][3]
+    changed = found.Y.tolil()
+    changed[0, 0] = 1 - changed[0, 0]
+    assert data.label_mark(changed.tocsr()) != data.OPENML[name][3]
 
 
 def test_every_file_that_cannot_be_fetched_has_a_source():
@@ -242,15 +297,42 @@ def test_all_projections_search_the_same_ridge():
 
 def test_a_claim_that_fails_is_named_with_both_numbers():
     from hyperlabel.experiments.papers import Number, Result
-    from hyperlabel.experiments.papers.claims import summary
+    from hyperlabel.experiments.papers.claims import sentence, summary
 
     rows = {"HG_c^λ": 0.7, "HG_c": 0.6, "lsHG_c^λ": 0.72, "RankSVM": 0.71, "SVM per label": 0.705}
     result = Result("kdd08-table2", "t", [Number(row, "Arts", v) for row, v in rows.items()])
     text = "\n".join(summary([result]))
-    assert "regularisation helps every form: holds in 1 of 1." in text
-    assert "above RankSVM: holds in 1 of 2; not HG_c^λ, Arts (0.7000, 0.7100)." in text
-    assert "agree to .005: holds in 0 of 1; not HG_c^λ, Arts (0.7000, 0.7200)." in text
-    assert "an SVM per label is below RankSVM: holds in 1 of 1." in text
+    assert "| regularisation helps every form | `kdd08-table2` | holds | 1 of 1 | – |" in text
+    assert "above RankSVM | `kdd08-table2` | in part | 1 of 2 | – |" in text
+    assert "above RankSVM (`kdd08-table2`): HG_c^λ, Arts (0.7000, 0.7100)." in text
+    assert "agree to .005 | `kdd08-table2` | fails | 0 of 1 | – |" in text
+    assert "| an SVM per label is below RankSVM | `kdd08-table2` | holds | 1 of 1 | – |" in text
+    assert "| HOPLS (literal) has the best micro F1 | `jcp14-table2` | not run | – | – |" in text
+    uneven = Result(
+        "kdd08-table2", "t", [Number("HG_c^λ", "Arts", 0.7, n=3), Number("HG_c", "Arts", 0.6, n=1)]
+    )
+    assert "| regularisation helps every form | `kdd08-table2` | not run | – | – |" in summary([uneven])
+    assert sentence([result]).startswith("Of 4 claims judged, 2 hold everywhere, 1 in part and 1 nowhere")
+
+
+def test_the_published_claims_are_those_of_the_published_numbers():
+    """The page of claims says what claims.py says of results.json, whose numbers name their cells."""
+    from hyperlabel.experiments.papers import Number, Result
+    from hyperlabel.experiments.papers.claims import summary
+
+    pages = Path(__file__).parents[2] / "docs" / "reproduction"
+    results = []
+    for told in json.loads((pages / "results.json").read_text()):
+        numbers = [
+            Number(n["row"], n["column"], n["ours"], math.nan if n["spread"] is None else n["spread"],
+                   n["splits"], n["paper"], tuple(n["cells"]))
+            for n in told["numbers"] if n["ours"] is not None
+        ]  # fmt: skip
+        assert all(number.cells for number in numbers), told["id"]
+        results.append(Result(told["id"], told["title"], numbers, digits=told["digits"],
+                              scores=told["scores"]))  # fmt: skip
+    assert results
+    assert "\n".join(summary(results)).strip() in (pages / "summary.md").read_text()
 
 
 def test_our_m_star_follows_the_rule_of_the_paper():
@@ -270,8 +352,6 @@ def test_our_m_star_follows_the_rule_of_the_paper():
 
 
 def test_a_rate_is_read_off_a_geometric_sequence():
-    import numpy as np
-
     from hyperlabel.experiments.papers.cvpr09 import linear_rate
 
     rate, fit = linear_rate(3.0 * 0.9 ** np.arange(60))
@@ -284,7 +364,6 @@ def test_a_rate_is_read_off_a_geometric_sequence():
 @pytest.mark.parametrize("alpha", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("expansion", ["clique", "star", "zhou", "cca"])
 def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
-    import numpy as np
     from sklearn.datasets import make_multilabel_classification
 
     import hyperlabel as hl
@@ -304,8 +383,6 @@ def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
 
 
 def test_the_constant_answer_is_chosen_on_training_rows():
-    import numpy as np
-
     from hyperlabel.experiments.papers import cvpr09
 
     Y = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
@@ -336,3 +413,86 @@ def test_items_share_their_cells():
     table = {c.id for c in by_id("neco12-table3").cells(plan)}
     figure = {c.id for c in by_id("neco12-fig2").cells(plan)}
     assert table == figure
+
+
+def test_every_note_belongs_to_an_item_and_every_name_of_a_note_is_known():
+    from hyperlabel.experiments.papers.item import PRINTED
+
+    assert set(PRINTED["about"]) <= set(WANTED)
+    assert set(PRINTED["tables"]) <= set(WANTED)
+    for texts in PRINTED["about"].values():
+        assert all(" " in PRINTED["notes"].get(text, text) for text in texts)
+    stopping = by_id("neco12-stopping").result(Plan(None), Runs([], []))
+    assert stopping.notes[:2] == [
+        "CS at the paper's M*; the paper does not say how its CoSaMP stops.",
+        PRINTED["notes"]["standard-error"],
+    ]
+
+
+def test_the_evidence_is_that_of_the_normal_distribution():
+    from scipy import linalg, stats
+
+    from hyperlabel.experiments.papers.beyond import log_evidence
+
+    rng = np.random.default_rng(0)
+    X, F = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    U = linalg.orth(F - F.mean(axis=0))
+    Q = linalg.null_space(np.ones((1, 12)))  # what centring leaves
+    Z = Q.T @ (X - X.mean(axis=0))
+
+    def brute(alpha):
+        shape = np.eye(11) + Z @ Z.T / alpha
+        variance = np.trace(U.T @ Q @ np.linalg.solve(shape, Q.T @ U)) / U.size * 12 / 11
+        return sum(stats.multivariate_normal(cov=variance * shape).logpdf(Q.T @ u) for u in U.T)
+
+    found = log_evidence(X, F, (0.5, 3.0, 40.0))
+    np.testing.assert_allclose(np.diff(found), np.diff([brute(a) for a in (0.5, 3.0, 40.0)]), rtol=1e-8)
+    np.testing.assert_allclose(log_evidence(X, F @ rng.normal(size=(2, 2)), (0.5, 3.0, 40.0)), found)
+
+
+def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
+    from sklearn.neighbors import kneighbors_graph
+
+    from hyperlabel.experiments.papers.beyond import SmoothRows
+    from hyperlabel.geometry import LabelHypergraph
+
+    rng = np.random.default_rng(0)
+    X, rest, Y = rng.normal(size=(20, 4)), rng.normal(size=(30, 4)), rng.integers(0, 2, size=(20, 3))
+    Z = np.vstack([X, rest])
+    A = np.maximum((near := kneighbors_graph(Z, 5).toarray()), near.T)
+    scaled = Z / np.sqrt(A.sum(axis=1))[:, None]
+    M = sum(A[i, j] * np.outer(g, g) for i in range(50) for j in range(i) for g in [scaled[i] - scaled[j]])
+    H = LabelHypergraph(Y).factor("zhou").toarray()
+    M = M + X.T @ (np.eye(20) - H @ H.T) @ X
+    lift = SmoothRows(rest, weight=2.0, n_neighbors=5).fit(X, Y).lift_
+    np.testing.assert_allclose(np.linalg.inv(lift @ lift), np.eye(4) + 2.0 * 4 / np.trace(M) * M, rtol=1e-8)
+    np.testing.assert_array_equal(SmoothRows(rest).fit(X, Y).transform(X), X)
+
+
+class MadeUp(Plan):
+    """A plan whose data sets are made up."""
+
+    def has(self, name):
+        return name in ("emotions", "yeast")
+
+    def load(self, name):
+        from hyperlabel.datasets import make_multilabel
+
+        return make_multilabel(200, 6, 3, random_state=len(name), name=name)
+
+
+@pytest.mark.parametrize("name", ["neco12-sets", "kdd08-kernel", "cvpr09-kernel", "beyond-setsize"])
+def test_a_contest_is_tuned_inside_and_shows_every_entrant(name, monkeypatch):
+    from hyperlabel.experiments import Store, run
+    from hyperlabel.experiments.papers import beyond
+
+    monkeypatch.setattr(beyond, "frequent", lambda data: data)
+    item, plan = by_id(name), MadeUp(None, quick=True)
+    with Store(":memory:") as store:
+        cells = item.cells(plan)
+        assert run(cells, store, name).failed == 0, [c["error"] for c in store.cells(name)]
+        runs = Runs(store.cells(name), store.values(name))
+    result = item.collect(plan, runs)
+    assert len(result.rows()) == len({(c.spec["data"], c.spec.get("method")) for c in cells})
+    assert all(number.cells for number in result.numbers)
+    assert runs.choice_notes()[0].startswith("Searched: ")

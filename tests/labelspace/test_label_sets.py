@@ -190,3 +190,26 @@ def test_sparse_sets_come_back_from_enough_codes_of_every_sensing_matrix(sensing
     encoder = HadamardEncoder(48, sensing=sensing, random_state=1).fit(Y)
     assert_allclose(np.linalg.norm(encoder.components_, axis=0), 1.0)
     assert np.array_equal(encoder.inverse_transform(encoder.transform(Y)) > 0.5, Y)
+
+
+def test_topics_may_come_from_any_clustering_of_the_label_sets():
+    from sklearn.cluster import DBSCAN, KMeans
+    from sklearn.decomposition import NMF, PCA
+    from sklearn.mixture import GaussianMixture
+
+    rng = np.random.default_rng(0)
+    Y = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]], 40, axis=0)
+    X = Y + 0.1 * rng.normal(size=Y.shape)
+    for clustering in (
+        KMeans(random_state=0),
+        GaussianMixture(random_state=0),
+        NMF(init="random", random_state=0),
+    ):
+        model = LabelTopicModel(3, clustering=clustering, alpha=0.01).fit(X, Y)
+        assert np.mean(model.predict(X) == Y) > 0.95, clustering
+    centres = LabelTopicModel(3, clustering=KMeans(random_state=0)).fit(X, Y).components_
+    assert sorted(map(tuple, centres.round(9))) == sorted(map(tuple, np.unique(Y, axis=0)))
+    with pytest.raises(ValueError, match="n_components or n_clusters, not so DBSCAN"):
+        LabelTopicModel(3, clustering=DBSCAN()).fit(X, Y)
+    with pytest.raises(ValueError, match="must not be negative"):
+        LabelTopicModel(2, clustering=PCA()).fit(X, Y)

@@ -70,11 +70,17 @@ def _wanted(ids: tuple[str, ...], known: dict[str, Any]) -> list[Any]:
 
 
 def _fetch(names: set[str], given: str | None) -> None:
-    from hyperlabel.experiments.papers.data import fetch, fetch_folder
+    from hyperlabel.experiments.papers.data import OPENML, fetch, fetch_folder
 
-    folder = fetch_folder(given)
+    folder, offline = fetch_folder(given), None
     for name in sorted(names):
-        click.echo(fetch(folder, name), err=True)
+        try:
+            if offline is None or name not in OPENML:
+                click.echo(fetch(folder, name), err=True)
+        except ConnectionError as error:  # what is there already can still be computed
+            offline = error
+    if offline is not None:
+        click.echo(str(offline), err=True)
 
 
 def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
@@ -120,7 +126,7 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
                     progress=progress,
                 )
             runs = Runs(store.cells(suite), store.values(suite))
-            result = item.collect(plan, runs)
+            result = item.result(plan, runs)
             result.notes += runs.choice_notes()
             if len(runs.cells) < len(cells):
                 result.notes.append(
@@ -166,35 +172,42 @@ def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) 
 
 
 def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) -> None:
-    """Write one page per paper, with date and versions."""
+    """Write one page per paper, the page of claims, and the numbers of both with their cells as JSON."""
     from datetime import UTC, datetime
 
     from hyperlabel.experiments.papers import PAPERS
     from hyperlabel.experiments.papers.claims import summary
 
     folder.mkdir(parents=True, exist_ok=True)
+    quick = results[0].quick
+    end, kind = ("-quick", ": quick run") if quick else ("", "")
     keys = ("hyperlabel", "code", "python", "numpy", "scipy", "scikit-learn", "numba", "cpu")
     versions = "; ".join(", ".join(f"{key} {e[key]}" for key in keys) for e in record["environments"])
+    made = f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}"
     for paper, title in PAPERS.items():
         mine = [r for r in results if r.id.startswith(f"{paper}-")]
-        if not mine:
-            continue
-        quick = mine[0].quick
-        head = [
-            f"# {title}{': quick run' if quick else ''}",
-            f"`{record['command']}`, {datetime.now(UTC):%Y-%m-%d}. {versions}; one BLAS thread per fit.",
+        there = [r for r in mine if r.numbers or r.curves]
+        waiting = ", ".join(f"`{r.id}`" for r in mine if r not in there)
+        earlier = f"{paper}-earlier.md"
+        parts = [
+            f"# {title}{kind}",
+            f"{made}. {versions}; one BLAS thread per fit.",
             "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
+            f"**Not run with this code:** {waiting}." if waiting else "",
+            f"[The earlier full run, of older code]({earlier})." if (folder / earlier).is_file() else "",
+            *(r.markdown() for r in there),
         ]
-        text = "\n\n".join([*head, *(r.markdown() for r in mine)])
-        write_text(folder / f"{paper}{'-quick' if quick else ''}.md", text)
-    quick = results[0].quick
+        if mine:
+            write_text(folder / f"{paper}{end}.md", "\n\n".join(part for part in parts if part))
     told = [
-        f"# What holds of the papers' claims{': quick run' if quick else ''}",
-        f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}, from the numbers on the pages of "
-        "this section; what a claim fails on is named with both numbers.",
+        f"# What holds of the papers' claims{kind}",
+        f"{made}, from the numbers on the pages of this section (`results{end}.json` names the cells behind "
+        "each). A claim marked (ours) is not the papers'.",
         "\n".join(summary(results)),
     ]
-    write_text(folder / f"summary{'-quick' if quick else ''}.md", "\n\n".join(told))
+    write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
+    found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
+    write_text(folder / f"results{end}.json", f"[{found}]\n")
 
 
 def _print(result: Any) -> None:

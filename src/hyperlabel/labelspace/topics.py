@@ -27,7 +27,8 @@ class LabelTopicModel(MultiLabelClassifier):
     where:
 
     - :math:`z` is the topic; :math:`h_{im} = P(z = m \mid y_i)` comes from latent Dirichlet
-      allocation, each label set being a document of label names ("no label" is a word as well);
+      allocation, each label set being a document of label names ("no label" is a word as well),
+      or from another `clustering` of the label sets;
     - :math:`p_m = \sum_i h_{im} y_i / \sum_i h_{im}` is the centre of topic m, inside the cube;
     - :math:`r_m(x)` is multinomial logistic regression (maximum entropy) on the soft targets h.
 
@@ -41,17 +42,21 @@ class LabelTopicModel(MultiLabelClassifier):
     classifier : classifier, default=None
         A probabilistic classifier that takes sample_weight, trained on every row once per topic
         with weight h; None is logistic regression on the soft targets themselves.
+    clustering : clusterer, mixture or decomposition, default=None
+        Another way to find the topics, with ``n_components`` or ``n_clusters`` (set to `n_topics`):
+        memberships are its `predict_proba`, its clusters as 0 and 1, or its non-negative
+        `transform` with rows of sum 1; None is latent Dirichlet allocation.
     alpha : float, default=1.0
         The penalty (λ/2)‖W‖² of the default classifier, on columns of unit variance.
     n_init : int, default=3
-        Random starts of the topic model; the one of lowest perplexity is kept.
+        Random starts of latent Dirichlet allocation; the one of lowest perplexity is kept.
     random_state : int, default=None
         First start of the topic model; None is 0.
 
     Attributes
     ----------
-    topics_ : LatentDirichletAllocation
-        The fitted topic model.
+    topics_ : LatentDirichletAllocation, or the fitted clustering
+        The topic model.
     components_ : ndarray of shape (n_topics, n_labels)
         p, the centres.
     coef_, intercept_ : ndarray
@@ -80,6 +85,7 @@ class LabelTopicModel(MultiLabelClassifier):
     n_topics: int = 10
     _: KW_ONLY
     classifier: Any = None
+    clustering: Any = None
     alpha: float = 1.0
     n_init: int = 3
     random_state: int | None = None
@@ -100,6 +106,8 @@ class LabelTopicModel(MultiLabelClassifier):
 
     def _find_topics(self, documents: sparse.csr_array) -> np.ndarray:
         """Topic distribution of each label set, from the best of several starts."""
+        if self.clustering is not None:
+            return self._cluster(documents.toarray())
         found = []
         for start in range(int(self.n_init)):
             # label sets are short documents: a small prior lets each belong to few topics
@@ -113,6 +121,23 @@ class LabelTopicModel(MultiLabelClassifier):
             found.append((model.bound_, start, model, H))
         _, _, self.topics_, H = min(found, key=lambda entry: entry[:2])  # bound_ is the perplexity
         return H
+
+    def _cluster(self, documents: np.ndarray) -> np.ndarray:
+        model = clone(self.clustering)
+        size = next((p for p in ("n_components", "n_clusters") if p in model.get_params()), None)
+        if size is None:
+            raise ValueError(
+                f"clustering must have n_components or n_clusters, not so {type(model).__name__}."
+            )
+        self.topics_ = model.set_params(**{size: int(self.n_topics)}).fit(documents)
+        if hasattr(model, "predict_proba"):
+            return model.predict_proba(documents)
+        if hasattr(model, "labels_"):
+            return np.eye(int(self.n_topics))[model.labels_]
+        H = model.transform(documents)
+        if (H < 0).any():
+            raise ValueError(f"Memberships must not be negative, as those of {type(model).__name__} are.")
+        return H / np.maximum(H.sum(axis=1, keepdims=True), 1e-12)
 
     def _fit_topics(self, X: Any, H: np.ndarray) -> None:
         if self.classifier is None:

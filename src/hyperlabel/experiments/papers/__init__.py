@@ -7,7 +7,7 @@ they show the same runs (a table and five figures of one sweep are computed once
 
 from __future__ import annotations
 
-from hyperlabel.experiments.papers import cvpr09, jcp14, kdd08, kdd08_forms, neco12
+from hyperlabel.experiments.papers import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
 from hyperlabel.experiments.papers.item import Item, Plan, Runs
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 
@@ -18,6 +18,7 @@ PAPERS = {
     "jcp14": "Hypergraph orthonormalized PLS (Journal of Computers 9(6), 2014)",
     "cvpr09": "Rank-SVM with hypergraph regularisation (Chen et al., CVPR 2009)",
     "neco12": "Principal label space transformation (Tai, Lin, Neural Computation 2012)",
+    "beyond": "Where the papers stopped",
 }
 
 
@@ -30,4 +31,12 @@ def items() -> list[Item]:
     >>> [item.id for item in items()][:3]
     ['kdd08-distance', 'kdd08-table1', 'kdd08-table2']
     """
-    return [*kdd08.ITEMS, *kdd08_forms.ITEMS, *jcp14.ITEMS, *cvpr09.ITEMS, *neco12.ITEMS]
+    return [
+        *kdd08.ITEMS,
+        *kdd08_forms.ITEMS,
+        *jcp14.ITEMS,
+        *cvpr09.ITEMS,
+        *neco12.ITEMS,
+        *contest.ITEMS,
+        *beyond.ITEMS,
+    ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tomllib
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from hyperlabel.datasets import Dataset, fetch_openml, load_npz, read_arff, stack
+from hyperlabel.geometry.hypercube import distinct_vertices
 
 # name → the files whose rows together are the data set, in order
 FILES: dict[str, tuple[str, ...]] = {
@@ -26,25 +30,15 @@ FILES: dict[str, tuple[str, ...]] = {
 }
 
 
-# name → OpenML's number, then rows, features, labels and assigned labels as they must be
-OPENML: dict[str, tuple[int, int, int, int, int]] = {
-    "emotions": (40589, 593, 72, 6, 1108),
-    "scene": (40595, 2407, 294, 6, 2585),
-    "yeast": (40597, 2417, 103, 14, 10241),
+# name → OpenML's number, rows, features, and the `label_mark` that its labels must have
+OPENML: dict[str, tuple[int, int, int, str]] = {
+    "emotions": (40589, 593, 72, "4c7ce674341d5688"),
+    "scene": (40595, 2407, 294, "e6dc3827720bceff"),
+    "yeast": (40597, 2417, 103, "a482cc0140b1c257"),
 }
-_MULAN = "the Mulan collection, mulan.sourceforge.net/datasets-mlc.html"
-_KEYS = "(npz with X or X_data, X_indices, X_indptr, X_shape, and Y)"
-SOURCES: dict[str, str] = {
-    "genbase": _MULAN,
-    "medical": _MULAN,
-    "corel5k": _MULAN,
-    "delicious": _MULAN,
-    "yahoo-arts": f"{_MULAN} (Arts of the Yahoo sets, all 23 146 terms) {_KEYS}",
-    "yahoo5k-computers": f"the 2000/3000 split of Yahoo Computers with selected terms {_KEYS}",
-    "mediamill-real4k": f"MediaMill (real-valued features, 4387 rows drawn), {_MULAN} {_KEYS}",
-    "mediamill-disc3": f"MediaMill with features of three levels, {_MULAN} {_KEYS}",
-    "imageclef07a": f"ImageCLEF07A of the CLUS hierarchical multi-label collection {_KEYS}",
-}
+SOURCES: dict[str, str] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))[
+    "sources"
+]
 CACHE = Path.home() / ".cache" / "hyperlabel" / "papers"
 
 
@@ -77,14 +71,18 @@ def fetch_folder(given: str | None) -> Path:
     return folder
 
 
+def label_mark(Y: Any) -> str:
+    """Hash how often every label and every label set occurs: the same for any order of rows and columns."""
+    counts = [sorted(map(int, found)) for found in (Y.sum(axis=0), distinct_vertices(Y).counts)]
+    return hashlib.sha256(repr(counts).encode()).hexdigest()[:16]
+
+
 def fetch(folder: Path, name: str) -> str:
     """Get a data set from OpenML unless it is there; return one line that says what happened.
 
-    scikit-learn checks the checksum that OpenML publishes and keeps the download; its size and label
-    counts must also be those the papers print, as OpenML holds other data of the same name.
+    scikit-learn checks the checksum that OpenML publishes and keeps the download; its size and labels must
+    also be those of the papers' file, as OpenML holds other data of the same name.
     """
-    from urllib.error import URLError
-
     if available(folder, name):
         return f"{name}: there"
     if name not in OPENML:
@@ -92,16 +90,19 @@ def fetch(folder: Path, name: str) -> str:
         return f"{name}: not on OpenML; get it from {SOURCES[name]} and save it as {files}"
     data_id, *expected = OPENML[name]
     try:
-        data = fetch_openml(data_id=data_id, data_home=str(folder / "openml"))
-    except (URLError, OSError) as error:
-        raise ValueError(
+        with warnings.catch_warnings():
+            # both say only that it is tried again
+            warnings.filterwarnings("ignore", message="A network error occurred|Invalid cache")
+            data = fetch_openml(data_id=data_id, data_home=str(folder / "openml"))
+    except OSError as error:  # URLError is one
+        raise ConnectionError(
             f"openml.org could not be reached ({error}): connect to a network, or name a folder that holds "
             "the benchmark files with --data."
         ) from error
-    found = [data.n_rows, data.n_features, data.n_labels, int(data.Y.sum())]
+    found = [data.n_rows, data.n_features, label_mark(data.Y)]
     if found != expected:
         raise ValueError(
-            f"OpenML's data set {data_id} is not {name}: rows, features, labels and assigned labels are "
+            f"OpenML's data set {data_id} is not {name}: rows, features and the hash of its labels are "
             f"{found}, the papers' are {expected}."
         )
     Dataset(data.X, data.Y, data.feature_names, data.label_names, name=name).save(folder / f"{name}.npz")

@@ -83,6 +83,8 @@ class Result:
             "id": self.id,
             "title": self.title,
             "quick": self.quick,
+            "digits": self.digits,
+            "scores": self.scores,
             "numbers": [n.as_dict() for n in self.numbers],
             "notes": self.notes,
             "missing": self.missing,
@@ -95,10 +97,17 @@ class Result:
         if self.quick:
             lines += ["**Quick run: fewer repeats and smaller grids than the paper's protocol.**", ""]
         if self.numbers:
-            heads = [f"{c}: paper | ours | spread | difference" for c in self.columns()]
-            lines += ["| | " + " | ".join(heads) + " |", "|---" + "|---:" * (4 * len(heads)) + "|"]
+            printed = {
+                c: any(n.paper is not None for n in self.numbers if n.column == c) for c in self.columns()
+            }
+            heads = [f"{c}: paper | ours | spread | difference" if p else f"{c} | spread"
+                     for c, p in printed.items()]  # fmt: skip
+            lines += [
+                "| | " + " | ".join(heads) + " |",
+                "|---" + "|---:" * " | ".join(heads).count("|") + "|---:|",
+            ]
             for row in self.rows():
-                entries = [self._entry(row, column) for column in self.columns()]
+                entries = [self._entry(row, column, p) for column, p in printed.items()]
                 lines.append(f"| {row} | " + " | ".join(entries) + " |")
             lines.append("")
         for curve in self.curves:
@@ -108,13 +117,11 @@ class Result:
         lines += [f"- Failed: {text}" for text in self.failures]
         return "\n".join(lines) + "\n"
 
-    def _entry(self, row: str, column: str) -> str:
-        n = self.at(row, column)
-        if n is None:
-            return "– | – | – | –"
-        values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
-        shown = [show(v, self.digits) for v in values]
-        return " | ".join([*shown, show(n.difference, self.digits, "+")])
+    def _entry(self, row: str, column: str, printed: bool) -> str:
+        n = self.at(row, column) or Number(row, column, math.nan)
+        paper = [math.nan if n.paper is None else n.paper] if printed else []
+        shown = [show(value, self.digits) for value in (*paper, n.ours, n.spread)]
+        return " | ".join([*shown, show(n.difference, self.digits, "+")] if printed else shown)
 
     def _curve(self, curve: Curve) -> list[str]:
         lines = [f"{curve.title} ({curve.ylabel}; mean over splits)", ""]
