@@ -27,9 +27,11 @@ from hyperlabel import (
     HypergraphRankSVM,
     HypergraphSpectral,
     KernelDependencyEstimation,
+    LabelForest,
     LabelPowerset,
     LabelSpaceClassifier,
     LabelTopicModel,
+    Landmarks,
     MLkNN,
     MultiLabelCalibrator,
     PartialBinaryRelevance,
@@ -118,6 +120,7 @@ CLASSIFIERS: list[Any] = [
     KernelDependencyEstimation(),
     KernelDependencyEstimation(label_kernel="linear", decoder="round", kernel="rbf"),
     MLkNN(),
+    but(LabelForest(20, random_state=0), row_order=TREE),
     but(ThresholdTuner(), sign_of_score=TUNED_CUTS),
     but(
         ThresholdTuner(
@@ -149,7 +152,7 @@ TRANSFORMERS: list[Any] = [
 ]
 
 # Transformers that take y and ignore it: scikit-learn's checks only.
-UNSUPERVISED: list[Any] = [LPP()]
+UNSUPERVISED: list[Any] = [LPP(), Landmarks(random_state=0)]
 
 # Public estimators that no battery can run, with the reason.
 NOT_FIT_ON_ROWS_AND_LABELS: dict[str, str] = {

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import gen_batches
+from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hyperlabel._topk import top_k
@@ -115,18 +115,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return decode(self._layout, (block for _, block in self._score_blocks(X)))
 
     def predict_labels(self, X: Any) -> list[list[str]]:
-        """Names of the labels of each row.
+        """Names of the labels of each row: the entries of `label_names_` that `predict` says yes to.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to label.
-
-        Returns
-        -------
-        names : list of list of str
-            The entries of `label_names_` that `predict` says yes to; after a fit with 1-D y, the one class of
-            each row.
+        After a fit with 1-D y, the one class of each row.
         """
         found = self.predict(X)
         if self._layout.kind != "multilabel":
@@ -138,27 +129,18 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return [part.tolist() for part in np.split(names, rows.indptr[1:-1])]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows whose label sets are predicted without a mistake.
+        """Share of rows (weighed, if asked) whose label sets are predicted without a mistake.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to label.
-        y : array-like, sparse matrix, or label sets
-            What they should be, in any form that `fit` takes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-
-        Returns
-        -------
-        score : float
+        y may have any form that `fit` takes.
         """
         check_is_fitted(self)
         if self._layout.kind == "multilabel":
             y = encode_like(y, self._layout, n_rows=_num_samples(X))
         return float(super().score(X, y, sample_weight))
 
-    def predict_topk(self, X: Any, k: int = 5, *, names: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def predict_topk(
+        self, X: Any, k: int = 5, *, names: bool = False, propensity: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row, best first.
 
         Parameters
@@ -169,6 +151,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             How many labels; at most the number of labels.
         names : bool, default=False
             Return the names of the labels in place of their column indices.
+        propensity : array-like of shape (n_labels,), default=None
+            How likely a relevant label was marked in training (`hyperlabel.metrics.propensities`): labels
+            are ranked by the chance of being marked divided by it, so that rare ones come up. Under squared
+            loss that is the fit on labels so weighted (the unbiased one); others need `predict_proba`.
 
         Returns
         -------
@@ -177,7 +163,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             index.
         """
         X = self._check_predict(X)
-        best = [top_k(block, k) for _, block in self._score_blocks(X)]
+        if propensity is None:
+            best = [top_k(block, k) for _, block in self._score_blocks(X)]
+        else:
+            p = self._check_propensity(propensity)
+            best = [top_k(block / p, k) for block in self._marked_blocks(X)]
         indices, scores = (np.vstack(part) for part in zip(*best, strict=True))
         return (np.asarray(self.label_names_, dtype=object)[indices] if names else indices), scores
 
@@ -196,6 +186,27 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _check_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         return check_features(self, X)
+
+    def _check_propensity(self, propensity: Any) -> np.ndarray:
+        p = np.asarray(propensity, dtype=np.float64)
+        if self._layout.kind != "multilabel" or p.shape != (self._layout.n_columns,):
+            raise ValueError(f"propensity must have one number for each of {self._layout.n_columns} labels.")
+        if not ((p > 0) & (p <= 1)).all():
+            raise ValueError("propensity must lie in (0, 1]: get it from hyperlabel.metrics.propensities.")
+        return p
+
+    def _marked_blocks(self, X: Any) -> Iterator[np.ndarray]:
+        """Estimates of the chance that a label is marked: targets of 0 and 1 where they were ±1."""
+        if hasattr(self, "cut_"):
+            yield from ((block + self.cut_ + 1.0) / 2.0 for _, block in self._score_blocks(X))
+        elif hasattr(self, "predict_proba"):
+            for batch in score_batches(_num_samples(X), self._layout.n_columns):
+                yield self.predict_proba(_safe_indexing(X, batch))
+        else:
+            raise ValueError(
+                f"{type(self).__name__} has no probabilities to divide by propensity: wrap it in "
+                "MultiLabelCalibrator."
+            )
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of validated rows, a bounded block at a time, constant labels in their place."""

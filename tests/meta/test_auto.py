@@ -7,14 +7,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.preprocessing import FunctionTransformer, Normalizer
 
-from hyperlabel import AutoMultiLabel, BinaryRelevance
-from hyperlabel.decision import global_cut, per_label_cuts
+import hyperlabel
+from hyperlabel import AutoMultiLabel, BinaryRelevance, LabelForest
+from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
 from hyperlabel.meta import portfolio
 from hyperlabel.meta.catalogue import CATALOGUE
-from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, _stop_if_labels_take_too_long
+from hyperlabel.meta.judging import Judge, Judged, learned_weights
+from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, Tried, _stop_if_labels_take_too_long
 from hyperlabel.metrics import f1_score, label_ranking_average_precision
 from hyperlabel.model_selection import TimeOrderedSplit
 
@@ -82,7 +86,7 @@ def test_values_come_from_cuts_that_never_saw_the_fold(data):
 def test_oof_scores_are_those_of_the_winner(data):
     X, Y = data
     model = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
-    Z = model.scaler_.transform(X)
+    Z = model.preparation_.transform(X)
     alpha = model.leaderboard_[0]["params"][0]["alpha"]
     for train, test in KFold(3).split(X):
         fresh = BinaryRelevance(alpha=alpha).fit(Z[train], Y[train])
@@ -173,11 +177,116 @@ def test_a_scorer_that_fails_is_reported_once_with_the_first_reason(data):
 
 def test_a_method_that_does_not_suit_the_rows_says_so(data):
     _, Y = data
-    texts = sparse.random_array((len(Y), 50), density=0.05, rng=np.random.default_rng(0), format="csr")
-    model = AutoMultiLabel(methods=["ridge", "kernel-ridge"], cv=KFold(3)).fit(texts, Y)
+    wide = np.random.default_rng(0).normal(size=(len(Y), 2001))
+    model = AutoMultiLabel(methods=["ridge", "kernel-ridge"], cv=KFold(3)).fit(wide, Y)
     assert model.leaderboard_[-1] == {
         "method": "kernel-ridge",
         "left_out": "wants dense rows of at most 2000 columns",
     }
     with pytest.raises(ValueError, match="kernel-ridge: wants dense rows"):
-        AutoMultiLabel(methods=["kernel-ridge"], cv=KFold(3)).fit(texts, Y)
+        AutoMultiLabel(methods=["kernel-ridge"], cv=KFold(3)).fit(wide, Y)
+
+
+def counts(seed=0):
+    """Word counts of rows of very different length, labels from what the rows are about."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(40, 0.1), size=5)
+    Y = (rng.random((260, 5)) < 0.35).astype(int)
+    mix = (Y + 0.05) @ topics
+    X = [
+        rng.multinomial(size, row / row.sum())
+        for size, row in zip(rng.geometric(0.03, 260), mix, strict=True)
+    ]
+    return sparse.csr_array(np.array(X, dtype=float)), Y
+
+
+def test_rows_are_prepared_as_serves_the_ridge_best_out_of_fold():
+    X, Y = counts()
+    model = AutoMultiLabel("ndcg_at_5", methods=["ridge"], cv=KFold(3)).fit(X, Y)
+    values = {}
+    for way in (Normalizer(), TfidfTransformer(), FunctionTransformer(accept_sparse=True)):
+        ridge = BinaryRelevance(alpha="auto", cut=0.0, cv=KFold(3), scoring="ndcg_at_5")
+        values[type(way)] = ridge.fit(way.fit_transform(X), Y).cv_results_["mean_test_score"][0]
+    best = max(values, key=values.get)
+    assert best is not FunctionTransformer
+    assert isinstance(model.preparation_, best)
+    negative = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(-X, Y)  # tf-idf is of counts
+    assert not isinstance(negative.preparation_, TfidfTransformer)
+
+
+def test_prepared_landmarks_trees_and_blends_come_back_from_a_file(tmp_path):
+    X, Y = counts()
+    model = AutoMultiLabel(
+        "ndcg_at_5", methods=["ridge", "kernel-ridge", "forest"], cv=KFold(3), random_state=1
+    ).fit(X[:200], Y[:200])
+    assert {"forest", "kernel-ridge"} <= {row["method"] for row in model.leaderboard_}
+    hyperlabel.save(model, tmp_path / "auto.hlm")
+    again = hyperlabel.load(tmp_path / "auto.hlm")
+    assert_array_equal(again.decision_function(X[200:]), model.decision_function(X[200:]))
+    assert_array_equal(again.predict(X[200:]), model.predict(X[200:]))
+
+
+@pytest.mark.parametrize("scoring", ["f1_macro", "f1_micro", "ndcg_at_5", "ranking_loss"])
+def test_blends_are_no_worse_than_their_best_member_by_more_than_a_spread(data, scoring):
+    X, Y = data
+    model = AutoMultiLabel(scoring, methods=["ridge", "kernel-ridge", "forest"], cv=KFold(3)).fit(X, Y)
+    rows = [row for row in model.leaderboard_ if "score" in row]
+    best = next(row for row in rows if "weights" not in row)
+    learned = [row for row in rows if row["method"].startswith("weighted")]
+    for row in learned:
+        assert row["score"] >= best["score"] - max(best["spread"], row["spread"])
+        assert_allclose(sum(row["weights"]), 1.0, atol=0.002)
+        assert min(row["weights"]) > 0
+    assert learned or "weights" not in rows[0]  # where none was learned one candidate is enough
+
+
+def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
+    X, Y = data
+    model = AutoMultiLabel("ndcg_at_5", methods=["ridge", "kernel-ridge", "forest"], cv=KFold(3)).fit(X, Y)
+    Z = model.preparation_.transform(X[:7])
+    first = Judged("", (0, 1), "per-label", np.zeros(3), 0.0, (0.25, 0.75))
+    rng = np.random.default_rng(0)
+    scores = [rng.normal(size=Y.shape) + Y, rng.normal(size=Y.shape) + 2 * Y]
+    parts = [
+        Tried("a", {}, BinaryRelevance(), scores[0], 1.0, 1.0),
+        Tried("b", {}, LabelForest(), scores[1], 1.0, 1.0),
+    ]
+    task = Task(X, sparse.csr_array(Y.astype(float)), None, list(KFold(3).split(X)), None, None, 0)
+    blend = Judge(task, None, "f1_macro").blend(first, parts)
+    p = [Sigmoid.fit(s, task.Y).probabilities(s) for s in scores]
+    assert_allclose(blend(scores), 0.25 * p[0] + 0.75 * p[1], atol=1e-12)
+    assert model.decision_function(X[:7]).shape == (len(Z), Y.shape[1])
+
+
+def test_learned_weights_find_the_good_members_and_stay_near_equal():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((400, 6)) < 0.3).astype(int)
+    noise = [rng.normal(size=Y.shape) for _ in range(3)]
+    scores = [1.5 * Y + noise[0], 1.5 * Y + noise[1], 5 * noise[2]]
+    weights = learned_weights(scores, lambda mean: label_ranking_average_precision(Y, mean))
+    assert weights[2] == 0
+    assert_allclose(weights[:2], 0.5, atol=0.2)
+    assert_allclose(learned_weights(scores[:1], lambda mean: 0.0), [1.0])
+
+
+def test_each_candidate_is_told_as_soon_as_it_is_judged(data, capsys):
+    X, Y = data
+    told = []
+    model = AutoMultiLabel(methods=["ridge", "forest"], cv=KFold(3), verbose=1, on_candidate=told.append).fit(
+        X, Y
+    )
+    assert [row["method"] for row in told[:2]] == ["ridge", "forest"]
+    assert sorted(row["method"] for row in told) == sorted(row["method"] for row in model.leaderboard_)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(told)
+    assert lines[0].split()[:2] == ["ridge", f"{told[0]['score']:.4f}"]
+    with pytest.raises(ValueError, match="on_candidate must be a function or None"):
+        AutoMultiLabel(on_candidate=3).fit(X, Y)
+
+
+def test_large_tables_get_one_ridge_at_the_evidence(data, monkeypatch):
+    X, Y = data
+    monkeypatch.setattr(Task, "large", True)
+    model = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
+    expected = BinaryRelevance(alpha="auto").fit(model.preparation_.transform(X), Y).alpha_
+    assert model.leaderboard_[0]["params"] == [{"alpha": expected}]

@@ -13,7 +13,7 @@ from hyperlabel import MLkNN
 from hyperlabel.metrics import ranking_loss
 from hyperlabel.neighbors._search import find_neighbors
 from hyperlabel.solvers.nearest import solve_nearest
-from hyperlabel.solvers.neighbor_counts import look_up
+from hyperlabel.solvers.neighbor_counts import count_tables, leave_one_out_loss, look_up
 
 
 def direct(X, Y, X_new, k=10, s=1.0, metric="euclidean"):
@@ -175,3 +175,35 @@ def test_neighbours_do_not_depend_on_the_unit_of_the_features(size):
     exact = ((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2)
     np.fill_diagonal(exact, np.inf)
     np.testing.assert_array_equal(found.index, np.argsort(exact, axis=1, kind="stable")[:, :4])
+
+
+def test_auto_takes_the_k_of_least_leave_one_out_loss(small):
+    X, Y, X_new = small
+    losses = {}
+    for k in (3, 5, 7, 10, 14, 20):
+        near = solve_nearest(X, X, k, skip=np.arange(len(X))).index
+        C = np.array([Y[row].sum(axis=0) for row in near])
+        loss = 0.0
+        for i in range(len(X)):  # count anew among the other rows, one row at a time
+            rest = np.arange(len(X)) != i
+            for l in range(Y.shape[1]):
+                same = [rest & (Y[:, l] == value) for value in (0, 1)]
+                likely = [
+                    (1 + rows.sum()) * (1 + (C[rows, l] == C[i, l]).sum()) / (k + 1 + rows.sum())
+                    for rows in same
+                ]
+                loss -= np.log(likely[Y[i, l]] / sum(likely))
+        losses[k] = loss
+        from_tables = leave_one_out_loss(*count_tables(near, sparse.csr_array(Y.astype(float))), 1.0)
+        np.testing.assert_allclose(from_tables, loss, rtol=1e-10)
+    model = MLkNN("auto").fit(X, Y)
+    assert model.n_neighbors_ == min(losses, key=losses.get)
+    fixed = MLkNN(model.n_neighbors_).fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X_new), fixed.decision_function(X_new))
+
+
+def test_auto_never_asks_for_more_neighbours_than_there_are(small):
+    X, Y, _ = small
+    assert MLkNN("auto").fit(X[:4], Y[:4]).n_neighbors_ <= 3
+    with pytest.raises(ValueError, match="whole number of at least 1 or 'auto'"):
+        MLkNN("many").fit(X, Y)

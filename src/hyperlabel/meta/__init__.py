@@ -24,11 +24,16 @@ __all__ = [
     "Explanation",
     "Share",
 ]
-_HOMES = ("threshold", "calibrator", "free_search", "auto", "updating", *3 * ("explanation",))
+_HOMES = {
+    "ThresholdTuner": "hyperlabel.meta.threshold",
+    "MultiLabelCalibrator": "hyperlabel.meta.calibrator",
+    "FreeSearchCV": "hyperlabel.meta.free_search",
+    "AutoMultiLabel": "hyperlabel.meta.auto",
+    "update": "hyperlabel.meta.updating",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'hyperlabel.meta' has no attribute {name!r}")
-    home = _HOMES[__all__.index(name)]
-    return getattr(importlib.import_module(f"hyperlabel.meta.{home}"), name)
+    return getattr(importlib.import_module(_HOMES.get(name, "hyperlabel.meta.explanation")), name)

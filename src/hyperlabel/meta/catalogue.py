@@ -13,18 +13,17 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
-from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from hyperlabel.labelspace import CPLST, PLST, LabelPowerset
 from hyperlabel.linear import BinaryRelevance, ChainEnsemble
-from hyperlabel.neighbors import MLkNN
+from hyperlabel.neighbors import LabelForest, Landmarks, MLkNN
 from hyperlabel.projection import HOPLS, HypergraphSpectral, ProjectionClassifier
 from hyperlabel.ranking import CalibratedLabelRanking, HypergraphRankSVM, RankSVM
 
-NYSTROEM_ROWS = 600
+LANDMARKS = 600
 
 
 @dataclass(frozen=True)
@@ -74,13 +73,12 @@ def _values(parameter: str, *values: float) -> Callable[[Rows], Grid]:
 
 
 def _kernel_ridge(rows: Rows) -> Any:
-    lift = Nystroem(gamma=1.0 / rows.n_columns, n_components=min(NYSTROEM_ROWS, max(1, rows.n_rows // 2)))
-    return make_pipeline(lift, BinaryRelevance(alpha=1e-4 * rows.n_rows))
+    return make_pipeline(Landmarks(min(LANDMARKS, rows.n_rows)), BinaryRelevance(alpha=1e-4 * rows.n_rows))
 
 
 def _kernel_grid(rows: Rows) -> Grid:
     return {
-        "nystroem__gamma": [1.0 / rows.n_columns, 0.3 / rows.n_columns],
+        "landmarks__width": [1.0, 0.5, 2.0],
         "binaryrelevance__alpha": [share * rows.n_rows for share in (1e-4, 1e-5, 1e-3)],
     }
 
@@ -104,6 +102,13 @@ def _chains(rows: Rows) -> Any:
 CATALOGUE: tuple[Known, ...] = (
     Known("ridge", "BinaryRelevance (shared ridge)", lambda rows: BinaryRelevance(), _ridge()),
     Known("kernel-ridge", "shared ridge on an RBF kernel", _kernel_ridge, _kernel_grid, default=False),
+    Known(
+        "forest",
+        "trees on label codes (LabelForest)",
+        lambda rows: LabelForest(),
+        _values("min_samples_leaf", 2, 5, 1),
+        default=False,
+    ),
     Known("plst", "PLST, dimension chosen", lambda rows: PLST(), _ridge()),
     Known("cplst", "CPLST, dimension chosen", lambda rows: CPLST(), _ridge(), default=False),
     Known("spectral", "HypergraphSpectral, ridge on it", _spectral, _ridge("projection__alpha")),

@@ -1,9 +1,10 @@
 """The portfolio of `AutoMultiLabel`: what it tries, and how each gets out-of-fold scores.
 
-Methods come from the catalogue, by name. The ridge family compares a whole grid from one pass
-(`BinaryRelevance(cv=…)`, `FreeSearchCV`), with λ in proportion to the size of the columns; the others
-are fitted on each training fold. Methods that fit label by label are timed on a few labels before the
-first fold, the first fold then tells whether the rest fits in the time left.
+Methods come from the catalogue, by name. The ridge family, on rows as they are prepared or through
+landmarks, compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `FreeSearchCV`), with λ in proportion
+to the size of the columns; a forest brings out-of-fold scores along; the others are fitted on each training
+fold. Methods that fit label by label are timed on a few labels before the first fold, the first fold then
+tells whether the rest fits in the time left.
 """
 
 from __future__ import annotations
@@ -16,17 +17,24 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from hyperlabel._base import score_rows
 from hyperlabel._validation import TargetLayout
-from hyperlabel.meta.catalogue import Rows, known
+from hyperlabel.linear import BinaryRelevance
+from hyperlabel.meta.catalogue import LANDMARKS, Rows, known
 from hyperlabel.meta.free_search import FreeSearchCV
+from hyperlabel.neighbors import LabelForest
 
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
 ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
 RANK_SVM_BYTES = 2**30
 KERNEL_COLUMNS = 2000  # above, an RBF kernel of standardised columns says little
 PROBED = 6  # labels whose fit tells what all labels will take
+MOST_LANDMARKS = 3000
+LANDMARK_BYTES = 2**31  # of the rows seen through them
+TREES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +67,7 @@ class Task:
 
     @property
     def large(self) -> bool:
-        """Whether one fold at one λ is already seconds of work, so that grids must be short."""
+        """Whether one fold at one λ is already seconds of work, so that there is no time for a grid."""
         n, d = self.X.shape
         width = min(n, d)
         return width * self.Y.shape[1] * (n + width) > 2e10
@@ -81,6 +89,11 @@ class Tried:
     seconds: float
     refit_seconds: float  # what fitting it on all rows will about cost
 
+    @property
+    def linear(self) -> bool:
+        """Whether its scores are a linear function of the rows as far as can be seen."""
+        return not (hasattr(self.model, "steps") or isinstance(self.model, LabelForest))
+
 
 class OutOfTime(Exception):
     """The candidate would not finish in the time left; says how long it would take."""
@@ -100,29 +113,91 @@ class Candidate:
 
 def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
     start = time.perf_counter()
-    alphas = task.alphas[3::2] if task.large else task.alphas
-    model = task.make("ridge", alpha=alphas, cv=task.splits, scoring=task.criterion)
+    # one λ, of largest evidence, where each would cost another round of scores
+    alphas = "auto" if task.large else task.alphas
+    model = task.make("ridge", alpha=alphas, cut=0.0, cv=task.splits, scoring=task.criterion)
     model.fit(task.X, task.Y)
     spent = time.perf_counter() - start
     final = task.make("ridge", alpha=model.alpha_)
     yield Tried("ridge", {"alpha": model.alpha_}, final, model.oof_scores_, spent, spent / 4)
 
 
-def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
-    n, d = task.X.shape
-    if sparse.issparse(task.X) or d > KERNEL_COLUMNS:
-        raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
-    for gamma in known("kernel-ridge").grid(Rows.of(task.X))["nystroem__gamma"]:
+def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
+    """Return how to prepare the rows, and the rows so prepared: what serves the shared ridge best.
+
+    Dense columns get unit variance. Sparse rows are compared at unit length, as tf-idf and as they are, on
+    out-of-fold scores at the λ of largest evidence. None of it looks at a label.
+    """
+    if not sparse.issparse(task.X):
+        scaler = StandardScaler().fit(task.X)
+        return scaler, scaler.transform(task.X)
+    ways: list[Any] = [Normalizer(), None]
+    if task.X.data.min(initial=0.0) >= 0:
+        ways.insert(1, TfidfTransformer())
+    best, found = -np.inf, (None, task.X)
+    for way in ways:
         start = time.perf_counter()
-        lift, ridge = task.make("kernel-ridge", nystroem__gamma=gamma)
-        Z = lift.fit_transform(task.X)
-        alphas = [float(alpha) for alpha in n * np.array([1e-6, 1e-5, 1e-4, 1e-3])]
-        ridge.set_params(alpha=alphas, cv=task.splits, scoring=task.criterion).fit(Z, task.Y)
-        spent = time.perf_counter() - start
-        final = task.make("kernel-ridge", nystroem__gamma=gamma, binaryrelevance__alpha=ridge.alpha_)
-        params = {"gamma": gamma, "alpha": ridge.alpha_}
-        yield Tried("kernel-ridge", params, final, ridge.oof_scores_, spent, spent / 3)
-        _stop_if_late(deadline, spent)
+        X = task.X if way is None else sparse.csr_array(way.fit_transform(task.X))
+        if task.large:
+            return way, X
+        model = BinaryRelevance(alpha="auto", cut=0.0, cv=task.splits, scoring=task.criterion)
+        value = float(model.fit(X, task.Y).cv_results_["mean_test_score"][0])
+        if value > best:
+            best, found = value, (way, X)
+        now = time.perf_counter()
+        if now + 5 * (now - start) > deadline:
+            break
+    return found
+
+
+def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[Tried, float]:
+    start = time.perf_counter()
+    params = {"landmarks__n_components": size, "landmarks__width": width}
+    lift, ridge = task.make("kernel-ridge", **params)
+    ridge.set_params(alpha=[float(alpha) for alpha in alphas], cv=task.splits, scoring=task.criterion)
+    ridge.fit(lift.fit_transform(task.X), task.Y)
+    spent = time.perf_counter() - start
+    final = task.make("kernel-ridge", **params, binaryrelevance__alpha=ridge.alpha_)
+    shown = {"landmarks": size, "width": width, "alpha": ridge.alpha_}
+    value = float(max(ridge.cv_results_["mean_test_score"]))
+    return Tried("kernel-ridge", shown, final, ridge.oof_scores_, spent, spent / 3), value
+
+
+def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
+    """Few landmarks choose the width; then as many as the time left allows."""
+    n, d = task.X.shape
+    if not sparse.issparse(task.X) and d > KERNEL_COLUMNS:
+        raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
+    few = min(LANDMARKS, n)
+    best, chosen = -np.inf, None
+    for width in known("kernel-ridge").grid(Rows.of(task.X))["landmarks__width"]:
+        tried, value = _landmark_ridge(task, few, width, n * np.array([1e-6, 1e-5, 1e-4, 1e-3]))
+        yield tried
+        if value > best:
+            best, chosen = value, tried
+        _stop_if_late(deadline, tried.seconds)
+    assert chosen is not None
+    room = (deadline - time.perf_counter()) / (3 * chosen.seconds)  # the cost grows about as size^1.5
+    most = min(n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(few * min(room, 1e3) ** (2 / 3)))
+    if most > 1.5 * few:
+        alphas = chosen.params["alpha"] * np.array([0.3, 1.0])
+        yield _landmark_ridge(task, most, chosen.params["width"], alphas)[0]
+
+
+def _forest(task: Task, deadline: float) -> Iterator[Tried]:
+    """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
+    folds = len(task.splits)
+    start = time.perf_counter()
+    task.make("forest", n_estimators=folds, cv=task.splits).fit(task.X, task.Y)
+    each = (time.perf_counter() - start) / folds
+    room = 0.4 * (deadline - time.perf_counter()) / each
+    size = int(min(TREES, room)) // folds * folds
+    if size < 4 * folds:
+        raise OutOfTime(4 * folds * each)
+    model = task.make("forest", n_estimators=size, cv=task.splits).fit(task.X, task.Y)
+    spent = time.perf_counter() - start
+    final = task.make("forest", n_estimators=size)  # trees grown on all rows are a little better
+    yield Tried("forest", {"n_estimators": size}, final, model.oof_scores_, spent, 1.3 * spent)
 
 
 def _searched(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> Tried:
@@ -218,6 +293,7 @@ def _chains(task: Task, deadline: float) -> Iterator[Tried]:
 PORTFOLIO = [
     Candidate("ridge", _ridge),
     Candidate("kernel-ridge", _kernel_ridge, like_ridge=True),
+    Candidate("forest", _forest),
     Candidate("plst", _plst, like_ridge=True),
     Candidate("spectral", _spectral, like_ridge=True),
     Candidate("hopls-mlknn", _neighbours),

@@ -1,5 +1,7 @@
-"""Classifiers that look at a row's neighbours."""
+"""Methods that look at other rows: the nearest ones, those in the same leaves, or a few landmarks."""
 
+from hyperlabel.neighbors._forest import LabelForest
+from hyperlabel.neighbors._landmarks import Landmarks
 from hyperlabel.neighbors._mlknn import MLkNN
 
-__all__ = ["MLkNN"]
+__all__ = ["MLkNN", "LabelForest", "Landmarks"]

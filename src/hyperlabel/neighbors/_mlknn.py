@@ -9,9 +9,11 @@ from scipy import sparse
 from scipy.special import expit
 
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
-from hyperlabel._params import Rule, number, whole
+from hyperlabel._params import Rule, number, one_of, whole
 from hyperlabel.neighbors._search import find_neighbors
-from hyperlabel.solvers.neighbor_counts import count_tables, log_odds, look_up
+from hyperlabel.solvers.neighbor_counts import count_tables, leave_one_out_loss, log_odds, look_up
+
+SIZES = (3, 5, 7, 10, 14, 20)  # compared by n_neighbors="auto"
 
 
 class MLkNN(MultiLabelClassifier):
@@ -37,8 +39,9 @@ class MLkNN(MultiLabelClassifier):
 
     Parameters
     ----------
-    n_neighbors : int, default=10
-        Number of neighbours k.
+    n_neighbors : int or "auto", default=10
+        Number of neighbours k. "auto" takes the one of 3, 5, 7, 10, 14 and 20 whose log loss is least
+        when each training row is left out of its own counts, from one list of neighbours.
     smoothing : float, default=1.0
         Pseudo-count s > 0 (Laplace: 1).
     metric : str or callable, default="euclidean"
@@ -51,7 +54,7 @@ class MLkNN(MultiLabelClassifier):
     Attributes
     ----------
     n_neighbors_ : int
-        Neighbours really used: at most the number of other training rows.
+        Neighbours really used: chosen, or at most the number of other training rows.
     log_odds_ : ndarray of shape (n_labels, k + 1)
         Log-odds of each label for each number of neighbours that have it.
     classes_ : ndarray
@@ -87,11 +90,14 @@ class MLkNN(MultiLabelClassifier):
     _fitted_shapes: ClassVar[dict[str, str]] = {"_rows": "n d", "_labels": "n k", "log_odds_": "k j"}
 
     # A smoothing of 0 would make counts never seen in training impossible.
-    _rules: ClassVar[dict[str, Rule]] = {"n_neighbors": whole(1), "smoothing": number(above=0)}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_neighbors": whole(1) | one_of("auto"),
+        "smoothing": number(above=0),
+    }
 
     def __init__(
         self,
-        n_neighbors: int = 10,
+        n_neighbors: int | str = 10,
         *,
         smoothing: float = 1.0,
         metric: Any = "euclidean",
@@ -110,11 +116,16 @@ class MLkNN(MultiLabelClassifier):
         X, Y = self._check_fit(X, y, min_samples=2)
         if self._pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed distances must be a square matrix, got shape {X.shape}.")
-        self.n_neighbors_ = min(int(self.n_neighbors), X.shape[0] - 1)
+        asked = SIZES if self.n_neighbors == "auto" else (int(self.n_neighbors),)
+        sizes = sorted({min(size, X.shape[0] - 1) for size in asked})
         self._rows = X
         self._labels = Y
-        neighbors = self._neighbors(X, skip=np.arange(X.shape[0]))
-        self.log_odds_ = log_odds(*count_tables(neighbors, Y), float(self.smoothing))
+        self.n_neighbors_ = sizes[-1]
+        neighbors, smoothing = self._neighbors(X, skip=np.arange(X.shape[0])), float(self.smoothing)
+        tables = [count_tables(neighbors[:, :size], Y) for size in sizes]
+        losses = [leave_one_out_loss(*pair, smoothing) if len(sizes) > 1 else 0.0 for pair in tables]
+        best = int(np.argmin(losses))
+        self.n_neighbors_, self.log_odds_ = sizes[best], log_odds(*tables[best], smoothing)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -134,7 +134,8 @@ def _scores(model: Any, constant: np.ndarray) -> _Scores:
 def _scalers(model: Any) -> Iterator[Any]:
     """Steps between the features and the linear part, first to last."""
     for part in walk(model):
-        for step in [*(step for _, step in getattr(part, "steps", [])[:-1]), getattr(part, "scaler_", None)]:
+        prepared = getattr(part, "preparation_", None)
+        for step in [*(step for _, step in getattr(part, "steps", [])[:-1]), prepared]:
             if step is None or step == "passthrough" or isinstance(step, Projection):
                 continue
             if not isinstance(step, _SCALERS) or getattr(step, "clip", False):

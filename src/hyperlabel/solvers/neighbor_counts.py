@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from scipy.special import log_expit
 
 from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
 
@@ -35,13 +36,29 @@ def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float
     P(H₁) = (s + Σc)/(2s + n) and P(E_j|H₁) = (s + c_j)/(s(k+1) + Σc), likewise for H₀ with c′
     (equations 5–8 of the paper); c and c′ sum to the rows with and without the label.
     """
-    n_counts = with_label.shape[1]
-    evidence = []
-    for counts in (with_label, without_label):
-        total = counts.sum(axis=1, keepdims=True)
-        prior = np.log(smoothing + total)  # the common factor 1/(2s + n) cancels
-        evidence.append(prior + np.log(smoothing + counts) - np.log(smoothing * n_counts + total))
-    return evidence[0] - evidence[1]
+    return _evidence(with_label, smoothing) - _evidence(without_label, smoothing)
+
+
+def leave_one_out_loss(with_label: np.ndarray, without_label: np.ndarray, smoothing: float) -> float:
+    """Return the log loss over all training rows and labels, every row being left out of its own counts.
+
+    A row with label l and j neighbours that have it is one of c[l][j] alike, so the tables say it all.
+    """
+    loss = 0.0
+    for own, other in ((with_label, without_label), (without_label, with_label)):
+        met = own > 0  # counts that some row has
+        odds = _evidence(np.where(met, own, 1), smoothing, own.sum(axis=1) - 1, left_out=1)
+        loss -= float((own * log_expit(odds - _evidence(other, smoothing)))[met].sum())
+    return loss
+
+
+def _evidence(
+    counts: np.ndarray, smoothing: float, total: np.ndarray | None = None, left_out: int = 0
+) -> np.ndarray:
+    """Return log P(H)P(E_j|H) but for the factor 1/(2s + n), which H₁ and H₀ share."""
+    total = (counts.sum(axis=1) if total is None else np.maximum(total, 0))[:, None]
+    prior, every = np.log(smoothing + total), np.log(smoothing * counts.shape[1] + total)
+    return prior + np.log(smoothing + counts - left_out) - every
 
 
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:

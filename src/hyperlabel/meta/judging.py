@@ -1,0 +1,228 @@
+"""How `AutoMultiLabel` judges candidates and blends them: everything tuned on the other folds.
+
+A blend is the weighted mean of calibrated scores: of log-odds where all members are linear, so that the
+blend is linear too, otherwise of probabilities. Weights are equal, or chosen for the asked measure one step
+at a time (Caruana et al., *Ensemble selection from libraries of models*, ICML 2004): each step adds the
+member that lifts the measure most, members may come again, and one more step for every member chosen draws
+the weights towards equal.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from hyperlabel._base import KnownScores, decode
+from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
+from hyperlabel.meta.portfolio import Task, Tried
+
+RULES = ("per-label", "global")
+STEPS = 8
+WEIGHT_ROWS = 3000  # at most, that weights are learned on
+LEAST_ROWS = 20  # fewer teach nothing
+MOST_MEMBERS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A candidate (or blend) with its value on each fold and the rule that reached it."""
+
+    name: str
+    members: tuple[int, ...]
+    rule: str
+    values: np.ndarray
+    seconds: float
+    weights: tuple[float, ...] = (1.0,)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """From the scores of the members to those of the blend; one member's pass as they are."""
+
+    calibrations: list[Sigmoid]
+    weights: np.ndarray
+    probabilities: bool = False
+
+    def __call__(self, scores: list[np.ndarray]) -> np.ndarray:
+        """Return the weighted mean of the calibrated scores, n×k."""
+        if not self.calibrations:
+            return scores[0]
+        total = np.zeros(scores[0].shape)
+        for part, found, weight in zip(scores, self.calibrations, self.weights, strict=True):
+            total += weight * self.calibrated(part, found)
+        return total
+
+    def calibrated(self, scores: np.ndarray, found: Sigmoid) -> np.ndarray:
+        """Return one member's scores on the scale of the blend."""
+        odds = scores * found.slope + found.intercept
+        return expit(odds) if self.probabilities else odds
+
+
+class Judge:
+    """Values of scores on each fold, with everything tuned on the other folds.
+
+    `ranks` says that the measure reads scores and not label sets, so that cuts cannot change it.
+    """
+
+    def __init__(self, task: Task, scorer: Any, cut_scoring: str, *, ranks: bool = False) -> None:
+        self.task, self.scorer, self.cut_scoring, self.ranks = task, scorer, cut_scoring, ranks
+        tests = [test for _, test in task.splits]
+        self.known = np.unique(np.concatenate(tests))
+        self.folds = [(np.setdiff1d(self.known, test), test) for test in tests]
+        self.seconds = 0.0  # what judging one candidate took last
+
+    def cuts(self, rule: str, scores: np.ndarray, Y: sparse.csr_array) -> np.ndarray:
+        """Return the cuts of a rule, tuned on these rows."""
+        if rule == "per-label":
+            return per_label_cuts(scores, Y, scoring=self.cut_scoring).cuts
+        return global_cut(scores, Y, scoring=self.cut_scoring).cuts
+
+    def one(self, index: int, tried: Tried) -> Judged:
+        """Judge one candidate by itself."""
+        start = time.perf_counter()
+        (found,) = self._judge([(tried.name, (index,), False)], [tried], tried.seconds)
+        self.seconds = time.perf_counter() - start
+        return found
+
+    def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
+        """Blends of the best candidates of different kinds, with equal and with learned weights.
+
+        Of as many as time allows: they are calibrated on all folds but one, and all will be refitted.
+        """
+        order: list[int] = []
+        for j in judged:  # one of each kind
+            if all(tried[i].name != tried[j.members[0]].name for i in order):
+                order.append(j.members[0])
+        for size in range(min(MOST_MEMBERS, len(order)), 1, -1):
+            members = tuple(order[:size])
+            refits = sum(tried[i].refit_seconds for i in members)
+            if time.perf_counter() + (8 + 3 * size) * self.seconds + 1.5 * refits <= deadline:
+                break
+        else:
+            return []
+        parts = [tried[i] for i in members]
+        wanted = [("blend of", members[:some], False) for some in (2, 3) if some <= size]
+        wanted.append(("weighted blend of", members, True))
+        return self._judge(wanted, parts, sum(p.seconds for p in parts))
+
+    def blend(self, judged: Judged, parts: list[Tried]) -> Blend:
+        """Return the blend that was judged, calibrated on all rows with out-of-fold scores."""
+        if len(parts) == 1:
+            return Blend([], np.ones(1))
+        Y = self.task.Y[self.known]
+        found = [Sigmoid.fit(p.scores[self.known], Y) for p in parts]
+        return Blend(found, np.array(judged.weights), not all(p.linear for p in parts))
+
+    def _judge(self, wanted: list[Any], parts: list[Tried], seconds: float) -> list[Judged]:
+        """Judge blends of the first few parts, (name, members, learned) each; one part passes as it is."""
+        rules = RULES[:1] if self.ranks else RULES
+        table = np.empty((len(wanted), len(rules), len(self.folds)))
+        for fold, (others, test) in enumerate(self.folds):
+            Y = self.task.Y[others]
+            fitted = [Sigmoid.fit(p.scores[others], Y) for p in parts] if len(parts) > 1 else []
+            for b, (_, members, learned) in enumerate(wanted):
+                some = parts[: len(members)]
+                blend = Blend(fitted[: len(members)], *self._mix(some, fitted, others, learned))
+                fitted_on = blend([p.scores[others] for p in some])
+                judged_on = blend([p.scores[test] for p in some])
+                for row, rule in enumerate(rules):
+                    cuts = np.zeros(Y.shape[1]) if self.ranks else self.cuts(rule, fitted_on, Y)
+                    table[b, row, fold] = self._value(judged_on, cuts, test)
+        found = []
+        for (name, members, learned), values in zip(wanted, table, strict=True):
+            best = int(values.mean(axis=1).argmax())
+            weights = np.ones(1)
+            if len(members) > 1:
+                Y, some = self.task.Y[self.known], parts[: len(members)]
+                everything = [Sigmoid.fit(p.scores[self.known], Y) for p in some]
+                weights, _ = self._mix(some, everything, self.known, learned)
+                if np.count_nonzero(weights) == 1:  # a candidate judged already
+                    continue
+                name += " " + ", ".join(p.name for p, weight in zip(some, weights, strict=True) if weight)
+            kept = np.flatnonzero(weights)
+            left = tuple(members[i] for i in kept)
+            found.append(
+                Judged(name, left, rules[best], values[best], seconds, tuple(weights[kept].tolist()))
+            )
+        return found
+
+    def _mix(
+        self, parts: list[Tried], fitted: list[Sigmoid], rows: np.ndarray, learned: bool
+    ) -> tuple[np.ndarray, bool]:
+        """Return weights that sum to 1, and whether probabilities are averaged."""
+        equal = np.full(len(parts), 1.0 / len(parts))
+        smooth = not all(p.linear for p in parts)
+        if not learned or len(rows) < LEAST_ROWS:
+            return equal, smooth
+        draw = np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS]
+        some = rows[np.sort(draw)]
+        scale = Blend([], equal, smooth)
+        scores = [scale.calibrated(p.scores[some], c) for p, c in zip(parts, fitted, strict=False)]
+        return learned_weights(scores, lambda mean: self._crossed(mean, some)), smooth
+
+    def _crossed(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        """Value of scores of these rows, cuts of every other row being tuned on the rows between."""
+        if self.ranks:
+            return self._value(scores, np.zeros(scores.shape[1]), rows)
+        values = np.zeros(len(RULES))
+        for here, there in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+            for i, rule in enumerate(RULES):
+                cuts = self.cuts(rule, scores[there], self.task.Y[rows[there]])
+                values[i] += self._value(scores[here], cuts, rows[here])
+        return float(values.max())
+
+    def _value(self, scores: np.ndarray, cuts: np.ndarray, test: np.ndarray) -> float:
+        known = _CutScores(scores, cuts, self.task.layout)
+        return float(self.scorer(known, self.task.X[test], self._truth(test)))
+
+    def _truth(self, rows: np.ndarray) -> Any:
+        Y = self.task.Y[rows]
+        return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
+
+
+def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
+    """Return non-negative weights of the scores for a measure to be maximised; see the head of the file.
+
+    Examples
+    --------
+    >>> good, bad = np.array([[1.0, 0.0]]), np.array([[0.0, 3.0]])
+    >>> learned_weights([bad, good], lambda mean: mean[0, 0] - mean[0, 1])
+    array([0., 1.])
+    """
+    counts, total = np.zeros(len(scores)), np.zeros(scores[0].shape)
+    for step in range(1, STEPS + 1):
+        values = [measure((total + part) / step) for part in scores]
+        best = int(np.argmax(values))
+        counts[best] += 1
+        total += scores[best]
+    counts += counts > 0
+    return counts / counts.sum()
+
+
+class _CutScores(KnownScores):
+    """Known scores whose label sets come from cuts, the scores themselves staying as they are."""
+
+    def __init__(self, scores: np.ndarray, cuts: np.ndarray, layout: Any) -> None:
+        super().__init__(scores, layout)
+        self.cuts = cuts
+
+    def predict(self, X: Any) -> Any:
+        return decode(self.layout, iter([self.scores - self.cuts]))
+
+
+class AttainableScore:
+    """Scorer of a grid: the measure that the best cuts reach on the fold itself."""
+
+    def __init__(self, scoring: str) -> None:
+        self.scoring = scoring
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the value, greater being better."""
+        scores = estimator.decision_function(X)
+        value = per_label_cuts(scores, sparse.csr_array(y), scoring=self.scoring, shrinkage=0.0).value
+        return -value if self.scoring == "hamming_loss" else value
