@@ -84,8 +84,15 @@ def test_cuts_are_tuned_on_folds_that_keep_groups_together(tmp_path):
             "-o", tmp_path / "m.hyper", "--json", *group,
         )  # fmt: skip
         assert done.exit_code == 0, done.output
-        scores.append(json.loads(done.stdout)["score"])
+        found = json.loads(done.stdout)
+        scores.append(found["score"])
     assert scores[1] < scores[0] - 0.1
+    printed = run(
+        "fit", tmp_path / "copies.csv", "--labels", "tags", "--features", ",".join(columns),
+        "-o", tmp_path / "m.hyper", "--group", "person",
+    )  # fmt: skip
+    expected = f"f1_macro {found['score']:.3f} ± {found['score_std']:.3f} by cross-fitting"
+    assert expected in " ".join(printed.output.split())
 
 
 def test_predict_csv_and_json_lines(folder, tmp_path):
