@@ -47,12 +47,13 @@ contract: setup ## imports go down only, lazy ones too; the drawing of the house
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/house.py
 	@$(BIN)/python tools/walk.py --check
+	@$(BIN)/python tools/readme.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src README.md docs
 
 docs: setup ## build the documentation site into docs/_build/html (warnings are errors)
-	@rm -rf docs/generated  # pages of names that are gone would count as warnings
+	@rm -rf docs/generated docs/gallery  # pages of names that are gone would count as warnings
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 check: test lint types contract doctest docs ## all that CI runs

@@ -13,7 +13,7 @@ from hyperlabel._params import Rule, number, one_of, whole
 from hyperlabel.neighbors._search import find_neighbors
 from hyperlabel.solvers.neighbor_counts import count_tables, leave_one_out_loss, log_odds, look_up
 
-SIZES = (3, 5, 7, 10, 14, 20, 28)  # compared by n_neighbors="auto"
+SIZES = (3, 5, 7, 10, 14, 20)  # compared by n_neighbors="auto"
 
 
 class MLkNN(MultiLabelClassifier):
@@ -40,7 +40,7 @@ class MLkNN(MultiLabelClassifier):
     Parameters
     ----------
     n_neighbors : int or "auto", default=10
-        Number of neighbours k. "auto" takes the one of 3, 5, 7, 10, 14, 20 and 28 whose log loss is least
+        Number of neighbours k. "auto" takes the one of 3, 5, 7, 10, 14 and 20 whose log loss is least
         when each training row is left out of its own counts, from one list of neighbours.
     smoothing : float, default=1.0
         Pseudo-count s > 0 (Laplace: 1).

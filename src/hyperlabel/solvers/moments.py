@@ -62,6 +62,9 @@ class RowSums:
     peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
     digits: float = DIGITS  # decimal digits of the sums before any subtraction
 
+    def __post_init__(self) -> None:
+        self.factor: Any = None  # of these very sums (`solvers.followed`); neither copied nor saved
+
     @classmethod
     def from_rows(
         cls,
@@ -113,6 +116,25 @@ class RowSums:
             raise ValueError(f"Cannot take {other.n} rows out of {self.n}.")
         return self._combine(other, -1)
 
+    def add_row(self, x: np.ndarray, f: np.ndarray, weight: float) -> None:
+        """Add one row in place: nothing of size d×d is made, and only its own columns are touched."""
+        self.n, self.weight = self.n + 1, self.weight + weight
+        z = x - self.shift
+        at = np.flatnonzero(z)
+        self.x_sum += weight * z
+        self.f_sum += weight * f
+        if len(at) < len(z):
+            self.xx[np.ix_(at, at)] += np.outer(weight * z[at], z[at])
+        else:
+            self.xx += np.outer(weight * z, z)
+        self.xf[at] += np.outer(weight * z[at], f)
+        if self.ff is not None:
+            self.ff += np.outer(weight * f, f)
+        self.peak = max(self.peak, float(np.trace(self.xx)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "factor": None}
+
     def _combine(self, other: RowSums, sign: int) -> RowSums:
         if self.xf.shape != other.xf.shape or (self.ff is None) != (other.ff is None):
             raise ValueError(
@@ -121,6 +143,7 @@ class RowSums:
             )
         if not np.array_equal(self.shift, other.shift):
             other = other.reshift(self.shift)
+        self.factor = None
         self.n += sign * other.n
         self.weight += sign * other.weight
         for name in ("x_sum", "f_sum", "xx", "xf", "ff"):
