@@ -143,6 +143,21 @@ def test_lists_in_json_lines_and_a_slim_file(tmp_path):
     assert "kept no sums" in run("update", tmp_path / "m.hyper", path).output.replace("\n", " ")
 
 
+def test_a_model_of_many_features_says_that_it_cannot_be_updated(tmp_path):
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "t.jsonl", "w", encoding="utf-8") as file:
+        for i in range(60):
+            words = [("red", "blue")[i % 2], *(f"w{j}" for j in rng.integers(6000, size=600))]
+            file.write(json.dumps({"text": " ".join(words), "tags": words[:1]}) + "\n")
+    call = ("fit", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.hyper")
+    done = run(*call)
+    assert done.exit_code == 0, done.output
+    assert "It cannot be updated, only fitted again: with --words 5000 it could." in done.stdout
+    refused = run("update", tmp_path / "m.hyper", tmp_path / "t.jsonl")
+    assert "kept no sums" in " ".join(refused.output.split())
+    assert "It cannot be updated" not in run(*call, "--words", 300).stdout
+
+
 def test_one_text(folder):
     done = run("predict", folder / "model.hyper", "--text", "wifi router", "--top", 1, "--json")
     assert json.loads(done.stdout)["labels"][0]["label"] == "network"

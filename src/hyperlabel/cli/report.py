@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._words import plural
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
 
@@ -15,7 +17,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 @click.command()
 @click.argument("source", metavar="MODEL|STORE")
 @click.argument("data", required=False)
-@click.option("-o", "--out", "out_path", default=None, help="The page. [default: out/report.html]")
+@output_option("out_path", None, "The page. [default: out/report.html]")
 @click.option(
     "--scores",
     type=click.Choice(["out-of-fold", "held-out"]),
@@ -55,6 +57,8 @@ def report(
     if data is None:
         html = _comparison(source, **store_options)
     else:
+        need_model(source)
+        need_data(data)
         from hyperlabel.report.model_page import PageOptions
 
         html = model_html(source, data, scores, no_texts, PageOptions(max_rows=max_rows, prune=prune))
@@ -103,9 +107,12 @@ def page_of(file: Any, table: Any, data: str, scores: str | None, no_texts: bool
     rows = columns.inputs(table)
     with step("judging every cut"):
         judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
-    shown = [f"{columns.method} model", f"{len(table)} rows of {Path(data).name}, scored {judged.kind}"]
+    shown = [
+        f"{columns.method} model",
+        f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
+    ]
     if unknown:
-        shown.append(f"{len(unknown)} labels unknown to the model left out")
+        shown.append(f"{plural(len(unknown), 'label')} unknown to the model left out")
     with step("drawing"):
         return model_report(
             file.model,
@@ -161,14 +168,14 @@ def _comparison(
     store_path: str, suite: str | None, scoring: str | None, rope: float, as_list: bool
 ) -> str | None:
     """Return the report of a comparison kept in a results file; None where only its suites were asked for."""
-    from hyperlabel.experiments.comparison import Comparison
-    from hyperlabel.experiments.store import Store
-    from hyperlabel.report import comparison_report
-
     if not Path(store_path).is_file():
         raise ValueError(f"There is no results file {store_path!r}: hyperlabel compare makes one.")
     if store_path.endswith(".hyper"):
         raise ValueError(f"Name labelled rows too: hyperlabel report {store_path} DATA -o page.html.")
+    from hyperlabel.experiments.comparison import Comparison
+    from hyperlabel.experiments.store import Store
+    from hyperlabel.report import comparison_report
+
     with Store(store_path) as store:
         suites = store.suites()
         if as_list:

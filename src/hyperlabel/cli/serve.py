@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._input import need_data, need_model
+
 _MISSING = "hyperlabel serve needs starlette and uvicorn: install them with  pip install 'hyperlabel[serve]'."
 
 
@@ -47,6 +49,9 @@ def serve(
     hyperlabel serve model.hyper --data tickets.csv
     curl -d text="a text" localhost:5000/v1/projects/model/suggest
     """  # noqa: D301 - click wants the character
+    for model in models:
+        need_model(model)
+    need_data(data)
     try:
         import uvicorn
 

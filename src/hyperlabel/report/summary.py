@@ -84,25 +84,40 @@ def hero(c: Comparison) -> Hero:
 
 
 def recommended(c: Comparison) -> str:
-    """Return the best method: by mean on one data set, by average rank over several."""
-    if c.across is not None:
-        return c.across.methods[int(c.across.friedman.ranks.argmin())]
-    return c.best(c.datasets[0])
+    """Return the method that is as good as the best on most data sets, then best on most, then by rank."""
+    methods = [method for method in c.methods if any(method in c.ranking(data) for data in c.datasets)]
+    ranks = {} if c.across is None else dict(zip(c.across.methods, c.across.friedman.ranks, strict=True))
+
+    def support(method: str) -> tuple[float, ...]:
+        good = sum(method == c.best(d) or method in _as_good(c, d) for d in c.datasets)
+        wins = sum(method == c.best(d) for d in c.datasets)
+        return good, wins, -ranks.get(method, math.inf)
+
+    return max(methods, key=support)
+
+
+def _as_good(c: Comparison, data: str) -> list[str]:
+    """Return the methods not told apart from the best one, or told apart by less than matters."""
+    return [v.method for v in c.versus_best(data) if not v.told_apart or _equal(v)]
 
 
 def _which(c: Comparison, best: str) -> str:
     if len(c.datasets) > 1:
-        wins = [d for d in c.datasets if c.best(d) == best]
-        how = "the best average rank" if c.across is not None else f"the best mean on {c.datasets[0]}"
-        text = f"{_named(best)}: {how} over {len(c.datasets)} data sets (best on {len(wins)} of them)."
-        others = sorted({c.best(d) for d in c.datasets} - {best})
-        return text + (
-            f" Elsewhere the best is {join(others)}: see the table for your kind of data." if others else ""
+        wins = sum(c.best(d) == best for d in c.datasets)
+        lost = [d for d in c.datasets if c.best(d) != best and best not in _as_good(c, d)]
+        good = len(c.datasets) - len(lost)
+        text = (
+            f"{_named(best)}: as good as the best on {good} of {len(c.datasets)} data sets, the best itself "
+            f"on {wins}."
         )
+        there = [
+            f"on {d} {c.best(d)} ({c.mean(d, c.best(d)):.3f} against {c.mean(d, best):.3f})" for d in lost
+        ]
+        return text + (f" It is clearly behind elsewhere, so choose {join(there)}." if there else "")
     data = c.datasets[0]
     mean, among = c.mean(data, best), len(c.ranking(data))
     text = f"{_named(best)}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
-    same = [v.method for v in c.versus_best(data) if not v.told_apart or _equal(v)]
+    same = _as_good(c, data)
     if same:
         many = "1 other is" if len(same) == 1 else f"{len(same)} others are"
         text += (
