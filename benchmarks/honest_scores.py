@@ -21,9 +21,7 @@ from hyperlabel.metrics import f1_score
 
 
 def main(splits: int, names: list[str]) -> None:
-    print(
-        f"{'set':<18} {'measure':<9} {'cross-fitted':>15} {'held out':>9} {'chosen on':>10}  within spread"
-    )
+    print(f"{'set':<18} {'measure':<9} {'cross-fitted':>15} {'held out':>9} {'chosen on':>10}  within spread")
     for name in names:
         data = load_debtags() if name == "debtags" else real(name)
         X = data.X

@@ -1,6 +1,7 @@
 """Promised precision, checked like a theorem: known truth, then resplits of real data, then cost.
 
-``python -m benchmarks.promises synthetic [TRIALS]``, ``… real SET [RESPLITS]`` or ``… cost``.
+``python -m benchmarks.promises synthetic [TRIALS]``, ``… real SET [RESPLITS]``, ``… cost``, or, with MAPIE in
+another interpreter (it is no dependency), ``MAPIE_PYTHON=/path/to/python … mapie [TRIALS]``.
 
 On real rows a promise counts as broken when a one-sided binomial test on fresh rows (one row a group)
 rejects it at 5 %; so 1 − confidence of the labels may be promised and broken, and 5 % of the promises that
@@ -9,9 +10,13 @@ are kept look broken to the test.
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 from scipy import optimize, sparse, stats
@@ -31,6 +36,69 @@ from hyperlabel.meta.wrapping import held_out_rows
 RATE, SHIFT = 0.1, 2.5
 CONFIDENCE, FRESH_LEVEL = 0.9, 0.05
 COLUMNS = 1000
+MEASURED = "promised and broken / broken among promised / promised / coverage over the oracle's"
+MAPIE = """
+import sys, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+from mapie.risk_control import BinaryClassificationController
+for path in sys.argv[2:]:
+    data = np.load(path)
+    first = len(data["Y"]) // 4  # learns the order, as ours do
+    for method in ("bonferroni_holm", "split_fixed_sequence"):
+        cuts = []
+        for p, y in zip(data["P"].T, data["Y"].T.astype(int)):
+            both = np.column_stack([1 - p, p])
+            rule = BinaryClassificationController(
+                lambda X: X, "precision", float(sys.argv[1]), confidence_level=0.9, fwer_method=method
+            )
+            try:
+                if method == "split_fixed_sequence":
+                    rule.learn_fixed_sequence_order(both[:first], y[:first])
+                    rule.calibrate(both[first:], y[first:])
+                else:
+                    rule.calibrate(both, y)
+                found = rule.best_predict_param
+            except ValueError:  # no cut to begin with
+                found = None
+            cuts.append(np.inf if found is None else float(found))
+        np.save(f"{path}.{method}.npy", cuts)
+"""
+
+
+def mapie(trials: int, target: float = 0.9) -> None:
+    """The same labels, MAPIE with the true probabilities (its cuts are shares of 1) and all rows."""
+    rng = np.random.default_rng(0)
+    best = optimize.brentq(lambda cut: _precision(cut) - target, -5, 10)
+    for positives in (100, 400, 1500):
+        cuts: dict[str, list[np.ndarray]] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for trial in range(max(1, trials // 50)):
+                Y, scores = _drawn(rng, round(positives / RATE))
+                ours = promise_precision(
+                    scores, sparse.csr_array(Y * 1.0), target, confidence=CONFIDENCE
+                ).cuts
+                cuts.setdefault("ours", []).append(ours)
+                path = Path(folder, f"{trial}.npz")
+                np.savez(path, Y=Y, P=_posterior(scores))
+                run = [os.environ["MAPIE_PYTHON"], "-c", MAPIE, str(target), str(path)]
+                subprocess.run(run, check=True, env={})
+                for method in ("bonferroni_holm", "split_fixed_sequence"):
+                    p = np.load(f"{path}.{method}.npy")
+                    cut = np.where(np.isinf(p), np.inf, _score_at(np.where(np.isinf(p), 0.5, p)))
+                    cuts.setdefault(f"MAPIE, {method}", []).append(cut)
+        rows = [(name, _judged(np.concatenate(found), target, best), "") for name, found in cuts.items()]
+        show(f"p = {target}, {positives} positives: {MEASURED}", rows)
+
+
+def _posterior(scores):
+    right, wrong = RATE * stats.norm.pdf(scores - SHIFT), (1 - RATE) * stats.norm.pdf(scores)
+    return right / (right + wrong)
+
+
+def _score_at(p):
+    """Return the score at which the posterior is p."""
+    return (np.log(np.maximum(p, 1e-12) / (1 - p) * (1 - RATE) / RATE) + SHIFT**2 / 2) / SHIFT
 
 
 def synthetic(trials: int) -> None:
@@ -44,23 +112,28 @@ def synthetic(trials: int) -> None:
             for control in ("label", "share"):
                 found = [_trial(rng, n, target, control) for _ in range(max(1, trials // 50))]
                 cuts = np.concatenate(found)
-                promised = np.isfinite(cuts)
-                broken = promised & (_precision(np.where(promised, cuts, 0.0)) < target)
-                cover = np.where(promised, stats.norm.sf(np.where(promised, cuts, 0.0) - SHIFT), 0.0).mean()
-                cover /= stats.norm.sf(best - SHIFT)
-                among = broken.sum() / max(promised.sum(), 1)
-                measured = f"{broken.mean():.3f} / {among:.3f} / {promised.mean():.2f} / {cover:.2f}"
-                rows.append((f"p = {target}, {positives} positives, {control} ({len(cuts)})", measured, ""))
-    show(
-        "promised and broken / broken among promised / promised / coverage over the oracle's, confidence .9",
-        rows,
-    )
+                title = f"p = {target}, {positives} positives, {control} ({len(cuts)})"
+                rows.append((title, _judged(cuts, target, best), ""))
+    show(f"{MEASURED}, confidence .9", rows)
+
+
+def _judged(cuts: np.ndarray, target: float, best: float) -> str:
+    promised = np.isfinite(cuts)
+    broken = promised & (_precision(np.where(promised, cuts, 0.0)) < target)
+    cover = np.where(promised, stats.norm.sf(np.where(promised, cuts, 0.0) - SHIFT), 0.0).mean()
+    cover /= stats.norm.sf(best - SHIFT)
+    among = broken.sum() / max(promised.sum(), 1)
+    return f"{broken.mean():.3f} / {among:.3f} / {promised.mean():.2f} / {cover:.2f}"
+
+
+def _drawn(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fifty independent labels at once."""
+    Y = rng.random((n, 50)) < RATE
+    return Y, rng.normal(size=Y.shape) + SHIFT * Y
 
 
 def _trial(rng: np.random.Generator, n: int, target: float, control: str) -> np.ndarray:
-    """Fifty independent labels at once."""
-    Y = rng.random((n, 50)) < RATE
-    scores = rng.normal(size=Y.shape) + SHIFT * Y
+    Y, scores = _drawn(rng, n)
     return promise_precision(
         scores, sparse.csr_array(Y * 1.0), target, confidence=CONFIDENCE, control=control
     ).cuts
@@ -182,5 +255,7 @@ if __name__ == "__main__":
         synthetic(int(rest[0]) if rest else 500)
     elif what == "cost":
         cost()
+    elif what == "mapie":
+        mapie(int(rest[0]) if rest else 500)
     else:
         resplits(rest[0], int(rest[1]) if rest[1:] else 200)

@@ -1,5 +1,10 @@
 """Sphinx: the site is Markdown (MyST) pages plus the API from numpydoc docstrings."""
 
+import importlib
+import inspect
+import zlib
+from pathlib import Path
+
 import hyperlabel
 
 project = "hyperlabel"
@@ -12,9 +17,20 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.intersphinx",
+    "sphinx-mathjax-offline",  # MathJax comes with the site: formulas need no network
     "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,  # times of a shared machine tell nothing
+}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 autosummary_generate = True
@@ -23,8 +39,32 @@ numpydoc_show_class_members = False
 copybutton_prompt_text = ">>> "
 html_theme = "furo"
 html_title = "hyperlabel"
-exclude_patterns = ["_build"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.codeobj.json"]
 templates_path = ["_templates"]
+
+
+def _scikit_learn_names() -> Path:
+    """Write the names of the installed scikit-learn as an inventory, so that links need no network."""
+    lines = []
+    rooms = ["base", "ensemble", "feature_extraction.text", "kernel_approximation", "linear_model", "metrics"]
+    rooms += ["model_selection", "multiclass", "multioutput", "neighbors", "pipeline", "preprocessing", "svm"]
+    for room in rooms:
+        module = importlib.import_module(f"sklearn.{room}")
+        for name in getattr(module, "__all__", ()):
+            kind = "class" if inspect.isclass(vars(module).get(name)) else "function"
+            page = f"modules/generated/sklearn.{room}.{name}.html"
+            lines.append(f"sklearn.{room}.{name} py:{kind} 1 {page} -\n")
+    head = b"# Sphinx inventory version 2\n# Project: scikit-learn\n# Version: stable\n"
+    head += b"# The remainder of this file is compressed using zlib.\n"
+    path = Path(__file__).parent / "_build" / "scikit-learn.inv"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(head + zlib.compress("".join(lines).encode()))
+    return path
+
+
+intersphinx_mapping = {"sklearn": ("https://scikit-learn.org/stable/", str(_scikit_learn_names()))}
 
 
 def _ours_only(app, what, name, obj, skip, options):

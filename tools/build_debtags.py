@@ -9,11 +9,15 @@ packages. The choice of rows is fixed by rules, not by chance:
 * tags of these facets on at least 30 such packages; ``::TODO`` placeholders are left out;
 * words of the description (summary and body) in at least 5 packages and at most 40 % of them, without
   English stop words. The package's name is not used.
+
+``--csv FILE`` writes the table of the README instead: every eighth source, summaries and first paragraphs,
+and the tags of what a program is for and works with on at least 15 of its rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import subprocess
 import tempfile
@@ -107,6 +111,25 @@ def words(texts: list[str]) -> tuple[sparse.csr_array, list[str]]:
     return counts, list(vectorizer.get_feature_names_out())
 
 
+def write_csv(path: Path, texts: list[str], tags: list[set[str]], sources: list[str]) -> None:
+    """Write the small table that README and the gallery read."""
+    chosen = set(sorted(set(sources))[::8])
+    wanted = [
+        (source, text, {tag for tag in row if tag.startswith(("use::", "works-with::"))})
+        for text, row, source in zip(texts, tags, sources, strict=True)
+        if source in chosen
+    ]
+    frequent = Counter(tag for _, _, row in wanted for tag in row)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["source", "description", "tags"])
+        for source, text, row in wanted:
+            kept = sorted(tag for tag in row if frequent[tag] >= 15)
+            first = re.split(r"\n\.?\n", text.replace("\n.\n", "\n\n"))[0]
+            if kept:
+                table.writerow([source, re.sub(r"\s+", " ", first).strip(), "|".join(kept)])
+
+
 def joined(names: list[str]) -> np.ndarray:
     """Names as bytes, one per line: far smaller than a fixed-width array."""
     return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)
@@ -116,9 +139,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="build the embedded Debian tags data set")
     parser.add_argument("--release", default="bookworm")
     parser.add_argument("--output", type=Path, default=DATA_FILE)
+    parser.add_argument("--csv", type=Path, help="write the small table with texts instead")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         texts, tags, sources = choose(*fetch_lists(given.release, Path(folder)))
+    if given.csv:
+        write_csv(given.csv, texts, tags, sources)
+        return
     frequent = Counter(tag for row in tags for tag in row)
     names = sorted(tag for tag, count in frequent.items() if count >= MIN_PACKAGES)
     place = {tag: j for j, tag in enumerate(names)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Where each public name lives; one line per room of the house (docs/architecture.md).
 _ROOMS: dict[str, tuple[str, ...]] = {
@@ -26,12 +26,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "LabelTopicModel",
         "KernelDependencyEstimation",
     ),
-    "ranking": (
-        "RankSVM",
-        "HypergraphRankSVM",
-        "CalibratedLabelRanking",
-        "rank_svm_path",
-    ),
+    "ranking": ("RankSVM", "HypergraphRankSVM", "CalibratedLabelRanking", "rank_svm_path"),
     "projection": (
         "HypergraphSpectral",
         "ProjectionClassifier",
@@ -43,14 +38,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "LPP",
     ),
     "neighbors": ("MLkNN", "LabelForest", "Landmarks"),
-    "meta": (
-        "ThresholdTuner",
-        "MultiLabelCalibrator",
-        "AutoMultiLabel",
-        "FreeSearchCV",
-        "update",
-        "explain",
-    ),
+    "meta": ("ThresholdTuner", "MultiLabelCalibrator", "AutoMultiLabel", "FreeSearchCV", "update", "explain"),
     "persistence": ("save", "load", "export_onnx"),
 }
 _MODULES = (

@@ -115,18 +115,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return decode(self._layout, (block for _, block in self._score_blocks(X)))
 
     def predict_labels(self, X: Any) -> list[list[str]]:
-        """Names of the labels of each row.
+        """Names of the labels of each row: the entries of `label_names_` that `predict` says yes to.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to label.
-
-        Returns
-        -------
-        names : list of list of str
-            The entries of `label_names_` that `predict` says yes to; after a fit with 1-D y, the one class of
-            each row.
+        After a fit with 1-D y, the one class of each row.
         """
         found = self.predict(X)
         if self._layout.kind != "multilabel":
@@ -138,20 +129,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return [part.tolist() for part in np.split(names, rows.indptr[1:-1])]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows whose label sets are predicted without a mistake.
+        """Share of rows (weighed, if asked) whose label sets are predicted without a mistake.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to label.
-        y : array-like, sparse matrix, or label sets
-            What they should be, in any form that `fit` takes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-
-        Returns
-        -------
-        score : float
+        y may have any form that `fit` takes.
         """
         check_is_fitted(self)
         if self._layout.kind == "multilabel":

@@ -38,9 +38,14 @@ class NamedColumns:
         return values if dtype is None else values.astype(dtype)
 
 
+def is_plain(y: Any) -> bool:
+    """Whether y is a matrix of numbers, which names no labels: most are, and need no further look."""
+    return sparse.issparse(y) or (isinstance(y, np.ndarray) and y.dtype != object)
+
+
 def plain_targets(y: Any) -> Any:
     """Return y as `NamedColumns` where it names its labels; other forms as they are."""
-    if y is None or sparse.issparse(y) or isinstance(y, NamedColumns):
+    if y is None or is_plain(y) or isinstance(y, NamedColumns):
         return y
     sets = label_sets(y)
     if sets is not None:

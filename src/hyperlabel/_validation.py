@@ -21,6 +21,7 @@ from hyperlabel._labels import (
     NamedColumns,
     column_names,
     indicator_from_sets,
+    is_plain,
     label_sets,
     plain_targets,
 )
@@ -155,7 +156,7 @@ def check_targets(
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass the label indicator matrix."
         )
-    y = y if is_plain(y) else plain_targets(y)
+    y = plain_targets(y)
     if sparse.issparse(y):
         Y, layout = _from_sparse(y)
     elif isinstance(y, NamedColumns) and sparse.issparse(y.values):
@@ -180,17 +181,12 @@ def indicator_of_names(y: Any, Y: sparse.csr_array, layout: TargetLayout) -> Any
     return y
 
 
-def is_plain(y: Any) -> bool:
-    """Whether y is a matrix of numbers, which names no labels: most are, and need no further look."""
-    return sparse.issparse(y) or (isinstance(y, np.ndarray) and y.dtype != object)
-
-
 def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
     """Split a 2-D y with NaN for unknown entries into y with zeros there and a mask of them.
 
     The mask is None when nothing is unknown; y then comes back as it was.
     """
-    y = y if is_plain(y) else plain_targets(y)
+    y = plain_targets(y)
     if sparse.issparse(y):
         if y.ndim != 2 or y.dtype.kind != "f":
             return y, None
@@ -219,7 +215,7 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
 
 def dimensions(y: Any) -> int:
     """Return the number of dimensions of y; label sets have two, other ragged lists count as one."""
-    y = y if is_plain(y) else plain_targets(y)
+    y = plain_targets(y)
     known = getattr(y, "ndim", None)
     if known is not None:
         return int(known)

@@ -111,6 +111,25 @@ def test_quality_is_a_table_with_names():
     assert {one["label"] for one in named} == {"a", "b"}
 
 
+def test_labels_added_by_swapping_are_found_though_they_are_rare():
+    """A swap adds any label, however rare: at one rate, far below that of the labels it drops."""
+    rng = np.random.default_rng(0)
+    likely = np.clip(rng.beta(0.3, 0.3 / np.geomspace(0.2, 0.002, 30) - 0.3, (4000, 30)), 1e-4, 0.999)
+    truth = rng.random(likely.shape) < likely
+    dirty = truth.copy()
+    for i, j in zip(*np.nonzero(truth & (rng.random(truth.shape) < 0.05)), strict=True):
+        dirty[i, j], dirty[i, rng.choice(np.flatnonzero(~dirty[i]))] = False, True
+    added = (dirty & ~truth).sum() / (~truth).sum()
+    p = 0.95 * likely + added * (1 - likely)
+
+    def found(noise):
+        listed = label_quality(dirty, p, proba=True, noise=noise, n_entries=200)
+        return (dirty != truth)[listed.row, listed.label].sum()
+
+    assert found("estimated") >= found("uniform") > 120
+    assert found("estimated") > found("proportional") + 50
+
+
 def test_the_kind_of_noise_is_read_off_the_probabilities():
     rng = np.random.default_rng(0)
     Y = rng.random((4000, 5)) < 0.02

@@ -170,7 +170,7 @@ def test_the_hashes_pinned_for_openml_are_those_of_the_papers_files(load_real, n
     assert data.label_mark(mixed) == data.OPENML[name][3]
     changed = found.Y.tolil()
     changed[0, 0] = 1 - changed[0, 0]
-    assert data.label_mark(changed) != data.OPENML[name][3]
+    assert data.label_mark(changed.tocsr()) != data.OPENML[name][3]
 
 
 def test_every_file_that_cannot_be_fetched_has_a_source():

@@ -127,7 +127,10 @@ class _Histogram:
     def of(cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> _Histogram:
         n, k = scores.shape
         weight = np.ones(n) if sample_weight is None else sample_weight
-        mean, spread = scores.mean(axis=0), scores.std(axis=0)
+        mean, spread = scores.mean(axis=0), np.zeros(k)
+        for block in row_blocks(n, 8 * k):  # `std` would hold a second n×k array
+            spread += ((scores[block] - mean) ** 2).sum(axis=0)
+        spread = np.sqrt(spread / max(n, 1))
         spread = np.where(spread > 0, spread, 1.0)
         fold = np.random.default_rng(0).permutation(np.arange(n) % N_FOLDS)
         shape = (N_FOLDS, k, N_BINS)

@@ -94,23 +94,7 @@ class LabelSetSize(BaseEstimator):
         self.scaling = scaling
 
     def fit(self, X: Any, scores: np.ndarray, Y: Any, sample_weight: Any = None) -> LabelSetSize:
-        """Learn h.
-
-        Parameters
-        ----------
-        X : ndarray or csr_array of shape (n_samples, n_features)
-            Rows.
-        scores : ndarray of shape (n_samples, n_labels)
-            The ranker's scores of these rows; out-of-fold ones are less optimistic.
-        Y : ndarray or sparse array of shape (n_samples, n_labels)
-            Their labels.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        self : LabelSetSize
-        """
+        """Learn h from rows, the ranker's scores of them (best out-of-fold) and their labels."""
         target = set_size_targets(scores, Y)
         if self.regressor is not None:
             extra = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -294,7 +294,7 @@ def promise_precision(
     choosing, testing = choosing_and_testing(n, groups, precision, confidence, one_each=True)
     level = 1 - confidence
     if control == "share":  # what each of the k labels has if all of them pass
-        level /= _harmonic(k)
+        level /= (1 / np.arange(1, k + 1)).sum()
     walks = []
     columns = Y.tocsc()
     is_on = np.zeros(n, dtype=bool)
@@ -308,10 +308,6 @@ def promise_precision(
     if control == "share":
         level = _shared_level(np.array([walk.p_value[0] for walk in walks]), level)
     return _settle(walks, precision, confidence, control, level, names)
-
-
-def _harmonic(k: int) -> float:
-    return float((1 / np.arange(1, k + 1)).sum())
 
 
 def _shared_level(p_values: np.ndarray, level: float) -> float:
@@ -364,7 +360,7 @@ def _walk(
     order = np.argpartition(-chosen, top - 1)[:top]
     order = order[np.argsort(-chosen[order], kind="stable")]
     ranked, hits = chosen[order], np.cumsum(chosen_on[order])
-    place = _places(top)
+    place = np.unique(np.round(STEP ** np.arange(0, np.log(top) / np.log(STEP) + 1)).astype(np.int64))
     place = place[place < top]
     place = place[ranked[place - 1] > ranked[place]]  # ties cannot be cut apart
     cut = np.append((ranked[place - 1] + ranked[place]) / 2, np.nextafter(ranked[-1], -np.inf))
@@ -382,11 +378,6 @@ def _walk(
         found + place, right + hits, positives + n_on, len(values), precision, level, len(testing)
     )
     return _Walk(cut, found, right, start, p_value, more, positives)
-
-
-def _places(top: int) -> np.ndarray:
-    """Return ranks 1, 2, … that grow by STEP up to `top`."""
-    return np.unique(np.round(STEP ** np.arange(0, np.log(max(top, 1)) / np.log(STEP) + 1)).astype(np.int64))
 
 
 def _evidence(estimate: np.ndarray, precision: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from hyperlabel._validation import check_targets
 from hyperlabel.decision.curves import Curves
 from hyperlabel.solvers.arrays import row_blocks
 
-ASSUMED = 0.05  # share of labels dropped or flipped, where it cannot be told
+DROPPED = 0.03  # share of the labels assumed to be missing: scores alone cannot tell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +84,15 @@ def label_quality(
 
     .. math:: \text{missing: } \frac{p}{1-p}, \qquad
               \text{wrong: } \frac{1-p}{p} \cdot r_j, \qquad
-              r_j = \frac{\rho + d\,\pi_j/(1-\pi_j)}{\rho + d},
+              r_j = \frac{\text{rate at which label j is added}}{\text{rate at which it is dropped}},
 
     where:
 
-    - :math:`\pi_j` is the share of rows with label j;
-    - *proportional* noise (ρ = 0) drops labels at one rate and adds them at a rate proportional to their
-      frequency, as people do; *uniform* noise (d = 0) flips every entry at one rate ρ;
-    - *estimated*: both, with ρ read off the probabilities and d = 0.05 − ρ: where every entry may be flipped
-      no label is ever less likely than ρ, so it is the lowest 20 % quantile of any label.
+    - *uniform* noise flips every entry at one rate, r = 1; *proportional* noise adds labels in proportion to
+      their frequency, r = π/(1 − π) with π the share of rows with the label;
+    - *estimated*: r = min(1, ρ/0.03), where labels are added at one rate ρ, read off the probabilities: where
+      any label may be added, none is ever less likely than ρ. Most labels do not fit most rows, so ρ is the
+      20 % quantile of a label's probabilities, of a label for which it is low (the 10 % quantile of labels).
 
     Parameters
     ----------
@@ -135,45 +135,43 @@ def label_quality(
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != Y.shape:
         raise ValueError(f"scores have shape {scores.shape}, but y has shape {Y.shape}: they must agree.")
-    kept = np.flatnonzero(~np.isnan(scores).any(axis=1))
-    scores, Y = scores[kept], Y[kept]
+    kept = np.flatnonzero(~np.isnan(scores.sum(axis=1)))
+    if len(kept) < len(scores):
+        scores, Y = scores[kept], Y[kept]
     if not proba:
         curves = Curves.fit(scores, Y)
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
-    prior = _prior(noise, Y, scores if proba else curves.probabilities(scores[:: max(1, n // 20_000)]))
+    some = scores[:: max(1, n // 20_000)]
+    prior = _prior(noise, Y, some if proba else curves.probabilities(some))
     limit = n * k if n_entries is None else min(n_entries, n * k)
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
+    least = -np.inf  # evidence that still makes the list
     for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
         p = scores[rows]
         p = np.clip(p if proba else curves.probabilities(p), 1e-12, 1 - 1e-12)
         is_set = Y[rows].toarray() > 0
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
-        place = np.arange(evidence.size) + rows.start * k
-        best = _longest(best, (place, evidence, p.ravel(), is_set.ravel()), limit)
+        new = np.flatnonzero(evidence > least)  # the list stays short while walking through the rows
+        block = (new + rows.start * k, evidence[new], p.ravel()[new], is_set.ravel()[new])
+        best = [np.concatenate(pair) for pair in zip(best, block, strict=True)]
+        if len(best[0]) > limit:
+            top = np.argsort(-best[1], kind="stable")[:limit]
+            best = [part[top] for part in best]
+            least = best[1][-1] if limit else np.inf
     place, evidence, p, is_set = (part[np.argsort(-best[1], kind="stable")] for part in best)
     return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)
 
 
-def _longest(best: list[np.ndarray], block: tuple[np.ndarray, ...], limit: int) -> list[np.ndarray]:
-    """Put a block behind the list, and keep the list short while walking through the rows."""
-    best = [np.concatenate(pair) for pair in zip(best, block, strict=True)]
-    if len(best[0]) <= limit:
-        return best
-    top = np.argsort(-best[1], kind="stable")[:limit]
-    return [part[top] for part in best]
-
-
 def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:
-    """Log-odds that a label set is an error, per label; `likely` are probabilities of (some) rows."""
+    """Log r of each label (see `label_quality`); `likely` are probabilities of (some) rows."""
     n, k = Y.shape
-    rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
-    odds_of_rate = rate / (1 - rate)
-    flips = {"proportional": 0.0, "uniform": np.inf}.get(noise)
-    if flips is None:
-        likely = likely[:: max(1, len(likely) // 20_000)]
-        flips = max(0.0, float(np.quantile(likely, 0.2, axis=0).min(initial=1.0))) if n else 0.0
-    dropped = max(ASSUMED - flips, 0.001)
-    return np.zeros(k) if np.isinf(flips) else np.log((flips + dropped * odds_of_rate) / (flips + dropped))
+    if noise == "proportional":
+        rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
+        return np.log(rate / (1 - rate))
+    if noise == "uniform" or not likely.size:
+        return np.zeros(k)
+    added = np.quantile(np.quantile(likely, 0.2, axis=0), 0.1)
+    return np.full(k, np.log(np.clip(added / DROPPED, 1e-3, 1.0)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.protocol import data_facts
+from hyperlabel.geometry.hypercube import distinct_vertices
 
 MOST_LABELS = 25
 MOST_POINTS = 500
@@ -24,15 +25,11 @@ def portrait(data: Dataset, *, seed: int = 0) -> dict[str, Any]:
         "label_counts": [int(c) for c in counts],
         "rows_without_labels": int((sizes == 0).sum()),
         "labels_without_rows": int((counts == 0).sum()),
-        "distinct_label_sets": _distinct(data.Y),
+        "distinct_label_sets": len(distinct_vertices(data.Y).counts),
         "cooccurrence": cooccurrence(data),
         "spectrum": spectrum(data.Y),
         "embedding": _embedding(data, counts, seed),
     }
-
-
-def _distinct(Y: Any) -> int:
-    return len({Y.indices[a:b].tobytes() for a, b in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)})
 
 
 def cooccurrence(data: Dataset) -> dict[str, Any]:

@@ -103,18 +103,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Encode the label sets and learn to predict the codes.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each row, for the folds of ``n_components="auto"``.
-
-        Returns
-        -------
-        self : EncodedClassifier
+        `groups` keep rows together in the folds of ``n_components="auto"``.
         """
         encoder, sums = self._encoder(), None
         chooses = _chooses(encoder)

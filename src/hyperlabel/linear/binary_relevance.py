@@ -49,9 +49,10 @@ from hyperlabel.moments.cross_validate import (
     free_cross_validation,
 )
 from hyperlabel.moments.decided import CUT, Auto, cut_beside, decide_alpha, decide_cut, is_auto
-from hyperlabel.moments.linear_map import LinearMap
+from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
+from hyperlabel.solvers.followed import TOLERANCE, can_follow, learn_rows
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
@@ -76,15 +77,11 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     - :math:`x_i` is a row of X, :math:`y_{ij} \in \{0, 1\}` says whether it carries label j;
     - :math:`\alpha` is the ridge λ (the intercept :math:`b_j` is not penalised).
 
-    All labels share XᵀX, so the fit is one pass over the rows and one d×d factorisation
-    however many labels there are; sparse X is never densified. The sums (`moments_`) are kept,
-    so that rows can be added (`partial_fit`), other models merged in (`merge`), rows forgotten
-    (`forget`, `slide`) and labels added, dropped and renamed, all without the old rows and
-    equal to a fit from scratch.
-
-    With ``cv=`` the fit also gives exact out-of-fold scores (`oof_scores_`), at little more than
-    the price of the fit itself: the moments of each training fold follow by subtraction. Several
-    `alpha` are then compared on `scoring` from the same pass.
+    All labels share XᵀX, so the fit is one pass over the rows and one d×d factorisation however many labels
+    there are; sparse X is never densified. The sums (`moments_`) are kept, so that rows and labels can come
+    and go without the old rows, equal to a fit from scratch. With ``cv=`` the moments of each training fold
+    follow by subtraction: exact out-of-fold scores (`oof_scores_`), and a choice among several `alpha`, at
+    little more than the price of one fit.
 
     A 2-D y may hold NaN where nobody knows whether a row carries a label: each label is then
     fitted on the rows where it is known.
@@ -128,19 +125,15 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
     Attributes
     ----------
-    coef_ : ndarray (csr_array with `max_weights`) of shape (n_labels, n_features)
-        Weights of the shared ridge (absent when `estimator` is given).
-    intercept_ : ndarray of shape (n_labels,)
-        Intercepts of the shared ridge.
-    alpha_ : float
-        The λ used.
-    cut_ : float
-        The cut used; `intercept_` holds it already.
+    coef_, intercept_ : ndarray of shape (n_labels, n_features), and of shape (n_labels,)
+        The shared ridge (absent when `estimator` is given); weights are a csr_array with `max_weights`.
+    alpha_, cut_ : float
+        The λ and the cut used; `intercept_` holds the cut already.
     residual_ : float
         Certificate: relative residual of the equations solved.
     solver_ : str
         The route taken.
-    moments_ : RowSums
+    moments_ : object
         The sums the shared ridge was solved from (route "gram").
     oof_scores_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold scores at `alpha_` when `cv` is given; NaN for rows in no test fold.
@@ -148,10 +141,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Score of each `alpha` on each fold, in scikit-learn's form (when scores were asked for).
     estimators_ : list
         One fitted clone per label, None for labels that are constant in training.
-    classes_ : ndarray
-        ``arange(n_labels)``, or the classes of a 1-D y.
-    label_names_ : ndarray of str
-        Column names of a DataFrame y.
+    classes_, label_names_ : ndarray
+        ``arange(n_labels)``, or the classes of a 1-D y; column names of a DataFrame y.
 
     Examples
     --------
@@ -188,22 +179,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
     ) -> BinaryRelevance:
-        """Fit all labels.
+        """Fit all labels; a 2-D y may hold NaN where a label is unknown.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator (NaN where unknown), or classes.
-        sample_weight, groups : array-like of shape (n_samples,), default=None
-            Weight of each row, and its group for `cv`.
-        **fit_params : dict
-            Further metadata for `estimator`, when metadata routing is enabled.
-
-        Returns
-        -------
-        self : BinaryRelevance
+        `sample_weight` weighs the rows, `groups` keep them together in the folds of `cv`; further metadata
+        goes to `estimator`, when metadata routing is enabled.
         """
         y, unknown = split_unknown(y)
         self._drop_curves()
@@ -370,6 +349,25 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         self.cut_ = decide_cut(cut, self._layout.kind, means, found_squares, counts, weight)
         self.intercept_ = np.concatenate(intercept) - self.cut_
         self.solver_ = solver
+
+    def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
+        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.followed`)."""
+        # λ and the cut are those of the last solve, and no row can change them
+        fixed = cut_beside(self.cut, self.alpha) == self.cut_ and (
+            np.ndim(self.alpha) or self.alpha == self.alpha_
+        )
+        if not fixed or self.max_weights is not None or not can_follow(self.moments_, X, self.alpha_):
+            return False
+        self.coef_ = self.coef_.copy()  # whoever holds the old weights keeps them
+        residual = learn_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
+        if not residual <= TOLERANCE:
+            self._solve()
+            return True
+        sums = self.moments_
+        self.residual_, self._constant = residual, constant_labels(sums.f_sum, sums.weight)
+        centre = sums.shift + sums.x_sum / sums.weight
+        self.intercept_ = signed(sums.f_sum / sums.weight) - self.coef_ @ centre - self.cut_
+        return True
 
     def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
         """Return the map of a solution; few weights per label if asked, exact at the centre of the rows."""

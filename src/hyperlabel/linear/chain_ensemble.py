@@ -33,8 +33,6 @@ class ChainEnsemble(MultiLabelClassifier):
     ----------
     chains_ : list of ClassifierChain
         The fitted chains.
-    classes_ : ndarray
-        ``arange(n_labels)``, or the classes of a 1-D y.
 
     References
     ----------

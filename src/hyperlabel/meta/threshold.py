@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -301,27 +302,16 @@ class ThresholdTuner(WrappingClassifier):
     def _fit_promises(self, scores: np.ndarray, Y: sparse.csr_array, groups: np.ndarray | None) -> None:
         names = [str(name) for name in self.label_names_]
         varying = [name for name, c in zip(names, self._constant, strict=True) if c == 0]
-        found: Promises
-        if self.strategy == "recall_at_least" and self.control == "overall":
-            found = promise_overall_recall(scores, Y, self.recall, groups=groups)
-        elif self.strategy == "recall_at_least":
-            found = promise_recall(scores, Y, self.recall, groups=groups, names=varying)
-        elif self.control == "overall":
-            found = promise_overall_precision(
-                scores, Y, self.precision, confidence=self.confidence, groups=groups
-            )
+        overall = self.control == "overall"
+        given: dict[str, Any] = {"groups": groups} if overall else {"groups": groups, "names": varying}
+        rule: Callable[..., Promises]
+        if self.strategy == "recall_at_least":
+            rule, target = promise_overall_recall if overall else promise_recall, self.recall
         else:
-            found = promise_precision(
-                scores,
-                Y,
-                self.precision,
-                confidence=self.confidence,
-                control=self.control,
-                groups=groups,
-                names=varying,
-            )
+            rule, target = promise_overall_precision if overall else promise_precision, self.precision
+            given |= {"confidence": self.confidence} | ({} if overall else {"control": self.control})
         is_proven = self._is_prefit() or self._is_split()
-        found = replace(found, basis="split" if is_proven else "cross-fitted")
+        found = replace(rule(scores, Y, target, **given), basis="split" if is_proven else "cross-fitted")
         self.promises_ = found.widened(self._constant, len(scores), names)
         self.thresholds_ = self.promises_.cuts
         self.coverage_ = float(self.promises_.right.sum() / max(self.promises_.positives.sum(), 1))
@@ -351,18 +341,7 @@ class ThresholdTuner(WrappingClassifier):
         self.thresholds_[varies] = cuts
 
     def predict(self, X: Any) -> Any:
-        """Label sets of each row, in the form y had in `fit`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or anything the estimator takes
-            The rows to label.
-
-        Returns
-        -------
-        y : ndarray or csr_array of shape (n_samples, n_labels), or ndarray of shape (n_samples,)
-            Indicator with the dtype of the training y; sparse if that was sparse.
-        """
+        """Label sets of each row, in the form y had in `fit`: its dtype, and sparse if that was sparse."""
         X = self._check_predict(X)
         if self._layout.kind != "multilabel":
             return decode(self._layout, (block for _, block in self._score_blocks(X)))
@@ -389,16 +368,5 @@ class ThresholdTuner(WrappingClassifier):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the wrapped estimator, passed through.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or anything the estimator takes
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-        """
-        X = self._check_predict(X)
-        return self.estimator_.predict_proba(X)
+        """Probabilities of the wrapped estimator, passed through, of shape (n_samples, n_labels)."""
+        return self.estimator_.predict_proba(self._check_predict(X))

@@ -18,8 +18,7 @@ MEASURES = ("precision", "recall", "f1")
 def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of (row, label) entries that are wrong.
 
-    Equal to :func:`sklearn.metrics.hamming_loss`, which is called; where y_true holds NaN,
-    the share is taken over the known entries.
+    As :func:`sklearn.metrics.hamming_loss`; where y_true holds NaN, of the known entries.
 
     Parameters
     ----------
@@ -229,9 +228,6 @@ def _by_row(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> li
 
 
 def _hamming(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
-    if truth.unknown is None:
-        Y, P, _ = _for_sklearn(truth, P)
-        return float(sk.hamming_loss(Y, P, sample_weight=weights))
     wrong, known = abs(truth.Y - P).sum(axis=1), truth.n_known(axis=1)
     row_weights = 1.0 if weights is None else weights
     return float(_ratio((wrong * row_weights).sum(), (known * row_weights).sum()))

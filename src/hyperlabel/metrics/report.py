@@ -40,21 +40,16 @@ def evaluate(
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (known entries only are measured).
-    y_pred : array-like or sparse matrix of shape (n_samples, n_labels), default=None
-        Predicted indicator: gives the Hamming loss, subset accuracy, precision, recall and F1.
+    y_true, y_pred, sample_weight
+        As in :func:`f1_score`; y_pred gives the Hamming loss, subset accuracy, precision, recall and F1.
     y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
-        Scores, or the best labels of each row: gives the ranking measures and the ROC AUC.
-        Default: `y_proba`.
+        As in :func:`ranking_loss`: gives the ranking measures and the ROC AUC. Default: `y_proba`.
     y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
-        Probabilities: gives the log loss and the Brier score.
+        As in :func:`log_loss`: gives the log loss and the Brier score.
     ks : sequence of int, default=(1, 3, 5)
         The k of precision_at_k and ndcg_at_k; those beyond the number of labels are left out.
     propensities : array-like of shape (n_labels,), default=None
         Gives psp_at_k; see :func:`hyperlabel.metrics.propensities`.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
     per_label : bool, default=False
         Add ``per_label``: a table with precision, recall, F1 and counts of each label of `y_pred`.
 

@@ -80,8 +80,7 @@ class IterativeStratifiedKFold(_Folds):
     * :math:`c_{jf}` is the number of positives of label j dealt to fold f so far,
     * :math:`d_j` is the number of positives of label j, K the number of folds.
 
-    Fold sizes differ by at most one row. Rows without labels fill the folds up; a label with
-    fewer positives than folds is spread over as many folds as it can reach. Y may be sparse
+    Fold sizes differ by at most one row. Rows without labels fill the folds up. Y may be sparse
     and is never densified: the cost is O(nnz(Y)·(K + log k)).
 
     Parameters
@@ -225,8 +224,7 @@ def iterative_train_test_split(
     random_state : int, RandomState or None, default=None
         Seed.
     shuffle : bool, default=True
-        False visits the rows in the given order, keeps that order in both parts and breaks
-        ties the same way each time.
+        False keeps the given order in both parts and breaks ties the same way each time.
     groups : array-like of shape (n_samples,), default=None
         Groups to keep whole; the sizes are then met as closely as whole groups allow.
 

@@ -23,7 +23,8 @@ class Batches:
     """
 
     def __init__(self, batches: Any, *, labels: Any, features: Any, sample_weight: Any, classes: Any) -> None:
-        if isinstance(batches, (str, bytes)) or not _readable(batches):
+        readable = callable(batches) or _is_stream(batches) or hasattr(batches, "__iter__")
+        if isinstance(batches, (str, bytes)) or not readable:
             raise TypeError(
                 "batches must be an Arrow stream (table, reader, data set, frame), an iterable of record "
                 f"batches or of (X, y), or a function that returns one; got {type(batches).__name__}."
@@ -34,7 +35,8 @@ class Batches:
         self.classes = classes
         self.label_names = None if labels is None or isinstance(labels, str) else list(labels)
         self.feature_names = None if features is None else list(features)
-        self.twice = callable(batches) or not (isinstance(batches, Iterator) or _is_reader(batches))
+        once = isinstance(batches, Iterator) or hasattr(batches, "read_next_batch")
+        self.twice = callable(batches) or not once
 
     def read(self) -> Iterator[Chunk]:
         """Yield the chunks from the start; empty ones are left out."""
@@ -104,9 +106,7 @@ class Batches:
     def _targets(self, table: Any) -> Any:
         if not isinstance(self._labels, str):
             values = _numbers(table, list(self._labels), labels=True)
-            if not (
-                (values == 0) | (values == 1)
-            ).all():  # one column of other numbers would pass for classes
+            if not np.isin(values, (0, 1)).all():  # one column of other numbers would pass for classes
                 raise ValueError("Label columns must hold only 0 and 1 (or true and false).")
             return values
         column = _column(table, self._labels)
@@ -119,16 +119,8 @@ class Batches:
         return np.asarray(column.to_pylist())
 
 
-def _readable(source: Any) -> bool:
-    return callable(source) or _is_stream(source) or hasattr(source, "__iter__")
-
-
 def _is_stream(source: Any) -> bool:
     return any(hasattr(source, name) for name in ("__arrow_c_stream__", "to_reader", "scanner"))
-
-
-def _is_reader(source: Any) -> bool:
-    return hasattr(source, "read_next_batch")
 
 
 def _record_batches(source: Any, pyarrow: Any, wanted: list[str] | None) -> Iterator[Any]:

@@ -98,18 +98,9 @@ class MomentsModel(ABC):
     def from_moments(cls, moments: Moments, **params: Any) -> Self:
         """Fit from sums over rows, equal to `fit` on the rows themselves.
 
-        Parameters
-        ----------
-        moments : Moments
-            Sums of the labels, or of this model's own label factor where it has one
-            (``Moments.from_rows(X, y, factor=model)``). They are copied, not kept.
-        **params : dict
-            Parameters of the constructor.
-
-        Returns
-        -------
-        model : object
-            Fitted; more rows can be added and others forgotten as after `partial_fit`.
+        `moments` are sums of the labels, or of this model's own label factor where it has one
+        (``Moments.from_rows(X, y, factor=model)``); they are copied. `params` go to the constructor. More
+        rows can be added and others forgotten as after `partial_fit`.
         """
         model = cls(**params)
         check_params(model)
@@ -141,7 +132,8 @@ class MomentsModel(ABC):
         """Add rows; the result equals one fit on all rows seen.
 
         The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and change its
-        labels; a fit that kept none is forgotten. Every call solves anew: give large blocks.
+        labels; a fit that kept none is forgotten. Blocks are solved anew: give large ones, or single rows to
+        `BinaryRelevance` at a fixed λ, which follows them.
 
         Parameters
         ----------
@@ -169,9 +161,18 @@ class MomentsModel(ABC):
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
             self._check_moments()
-            self.moments_.add(self._new_rows(X, y, sample_weight))
+            X = check_features(self, X)
+            Y = encode_like(y, self._layout, n_rows=X.shape[0])
+            if self._follow(X, Y, check_weights(sample_weight, X)):
+                self._drop_folds()
+                return self
+            self.moments_.add(self._sum_rows(X, Y, sample_weight))
         self._solve_anew()
         return self
+
+    def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
+        """Learn a few rows without solving anew, where a model can; say whether that was done."""
+        return False
 
     def merge(self, other: Any) -> Any:
         """Add the rows another model of this class was fitted on, without seeing them.
@@ -231,13 +232,17 @@ class MomentsModel(ABC):
             raise ValueError(f"These rows were not all in the model: {why}.")
 
     def _solve_anew(self) -> None:
-        """Solve after rows or labels have changed: out-of-fold scores are no longer those of the model."""
+        """Solve after rows or labels have changed."""
+        self._drop_folds()
+        self._solve()
+
+    def _drop_folds(self) -> None:
+        """Out-of-fold scores of other rows are no longer those of the model."""
         if isinstance(self, OutOfFoldProbabilities):
             self._drop_rows()
         for name in ("oof_scores_", "cv_results_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self._solve()
 
     def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> RowSums:
         X = check_features(self, X)

@@ -97,15 +97,11 @@ class HypergraphSpectral(LabelProjection):
         What turns rows into their kernel with the training rows (or landmarks).
     eigenvalues_ : ndarray of shape (n_components,)
         Generalised eigenvalues, or squared singular values in the least-squares form.
-    mean_ : ndarray of shape (n_features,)
-        Mean row.
-    edge_weights_ : ndarray of shape (n_labels,)
-        Hyperedge weights used.
-    solver_ : str
-        The route taken.
-    n_iter_ : int
-        Block products with X (Krylov), products (LSQR), 1 for a direct solve.
-    moments_ : Moments
+    mean_, edge_weights_ : ndarray of shape (n_features,) and (n_labels,)
+        Mean row, and the hyperedge weights used.
+    solver_, n_iter_
+        The route taken; block products with X (Krylov), products (LSQR), 1 for a direct solve.
+    moments_ : object
         Sums over the rows, kept when `partial_fit` can go on from them.
     residual_ : float
         Certificate: relative residual of the ridge equations.

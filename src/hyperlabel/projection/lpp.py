@@ -59,12 +59,10 @@ class LPP(Projection):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Wᵀ; each row's largest entry is positive.
+    components_, mean_ : ndarray of shape (n_components, n_features) and (n_features,)
+        Wᵀ, each row's largest entry positive, and the D-weighted mean row.
     eigenvalues_ : ndarray of shape (n_components,)
         Largest first; at λ = 0 they lie between −1 and 1, 1 meaning that neighbours coincide.
-    mean_ : ndarray of shape (n_features,)
-        D-weighted mean row.
     width_ : float
         Heat width used.
     solver_ : str

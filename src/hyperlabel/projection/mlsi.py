@@ -54,9 +54,8 @@ class MLSI(LabelProjection):
     - ``"projection"``: :math:`\max_W \operatorname{tr}(W^T X_c^T K X_c W)` subject to
       :math:`W^T (X_c^T X_c + \gamma I) W = I`.
 
-    The latent reading sees the labels only through combinations of them that are exactly linear in
-    the features: with more rows than features and labels together it is principal component
-    analysis, whatever β (the module's notes have the formula).
+    With more rows than features and labels together the latent reading is, generically, principal
+    component analysis, whatever β (the module's notes have the formula).
 
     Parameters
     ----------

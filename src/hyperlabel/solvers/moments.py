@@ -62,6 +62,9 @@ class RowSums:
     peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
     digits: float = DIGITS  # decimal digits of the sums before any subtraction
 
+    def __post_init__(self) -> None:
+        self.factor: Any = None  # of these very sums (`solvers.followed`); neither copied nor saved
+
     @classmethod
     def from_rows(
         cls,
@@ -113,6 +116,25 @@ class RowSums:
             raise ValueError(f"Cannot take {other.n} rows out of {self.n}.")
         return self._combine(other, -1)
 
+    def add_row(self, x: np.ndarray, f: np.ndarray, weight: float) -> None:
+        """Add one row in place: nothing of size d×d is made, and only its own columns are touched."""
+        self.n, self.weight = self.n + 1, self.weight + weight
+        z = x - self.shift
+        at = np.flatnonzero(z)
+        self.x_sum += weight * z
+        self.f_sum += weight * f
+        if len(at) < len(z):
+            self.xx[np.ix_(at, at)] += np.outer(weight * z[at], z[at])
+        else:
+            self.xx += np.outer(weight * z, z)
+        self.xf[at] += np.outer(weight * z[at], f)
+        if self.ff is not None:
+            self.ff += np.outer(weight * f, f)
+        self.peak = max(self.peak, float(np.trace(self.xx)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "factor": None}
+
     def _combine(self, other: RowSums, sign: int) -> RowSums:
         if self.xf.shape != other.xf.shape or (self.ff is None) != (other.ff is None):
             raise ValueError(
@@ -121,6 +143,7 @@ class RowSums:
             )
         if not np.array_equal(self.shift, other.shift):
             other = other.reshift(self.shift)
+        self.factor = None
         self.n += sign * other.n
         self.weight += sign * other.weight
         for name in ("x_sum", "f_sum", "xx", "xf", "ff"):
@@ -231,10 +254,10 @@ def _dense_sums(
     X: np.ndarray, F: Any, weights: np.ndarray | None, shift: np.ndarray, single: bool
 ) -> tuple[np.ndarray, ...]:
     d, m = X.shape[1], F.shape[1]
-    x_sum, f_sum = np.zeros(d), np.zeros(m)
+    x_sum, f_sum = np.zeros(d), np.asarray(F.sum(axis=0) if weights is None else weights @ F, float).ravel()
     lower, xf = np.zeros((d, d), order="C" if single else "F"), np.zeros((d, m))
     kind = np.dtype(np.float32 if single else np.float64)
-    origin = shift.astype(kind)
+    origin, F = shift.astype(kind), F.astype(kind, copy=False)
     product = np.empty((d, d), dtype=kind) if single else None
     buffer: np.ndarray | None = None
     row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
@@ -244,14 +267,11 @@ def _dense_sums(
         Z = np.subtract(X[rows], origin, out=buffer[: rows.stop - rows.start], casting="same_kind")
         part = F[rows]
         if weights is not None:
-            root = np.sqrt(weights[rows])
+            root = np.sqrt(weights[rows]).astype(kind)
             part = _scale_rows(part, root)
-            f_sum += np.asarray(root @ part).ravel()
-            root = root.astype(kind)
             Z *= root[:, None]
         else:
             root = np.ones(len(Z), dtype=kind)
-            f_sum += np.asarray(part.sum(axis=0)).ravel()
         x_sum += root @ Z
         if single:  # numpy's product with a transpose is one syrk, too
             lower += np.matmul(Z.T, Z, out=product)
@@ -259,6 +279,6 @@ def _dense_sums(
             by_columns = int(Z.flags.f_contiguous)
             side = Z if by_columns else Z.T
             lower = dsyrk(1.0, side, beta=1.0, c=lower, trans=by_columns, lower=1, overwrite_c=1)
-        xf += dense(_gathered(part).astype(kind, copy=False).T @ Z).T
+        xf += dense(_gathered(part).T @ Z).T
     xx = lower if single else lower + np.tril(lower, -1).T
     return x_sum, f_sum, xx, xf

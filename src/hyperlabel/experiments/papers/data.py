@@ -10,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hyperlabel.datasets import Dataset, fetch_openml, load_npz, read_arff, stack
+from hyperlabel.geometry.hypercube import distinct_vertices
 
 # name → the files whose rows together are the data set, in order
 FILES: dict[str, tuple[str, ...]] = {
@@ -74,9 +73,7 @@ def fetch_folder(given: str | None) -> Path:
 
 def label_mark(Y: Any) -> str:
     """Hash how often every label and every label set occurs: the same for any order of rows and columns."""
-    dense = Y.toarray()
-    sets = np.unique(dense, axis=0, return_counts=True)[1]
-    counts = [sorted(map(int, found)) for found in (dense.sum(axis=0), sets)]
+    counts = [sorted(map(int, found)) for found in (Y.sum(axis=0), distinct_vertices(Y).counts)]
     return hashlib.sha256(repr(counts).encode()).hexdigest()[:16]
 
 

@@ -18,6 +18,7 @@ from hyperlabel.experiments.papers import data
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.experiments.protocol import fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
+from hyperlabel.geometry.hypercube import distinct_vertices
 
 PRINTED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
 
@@ -148,27 +149,22 @@ class Runs:
         return by_split([self.scores(name, series, metric, x) for x in xs])
 
     def along(self, field: str, xs: Sequence[float], series: str, metric: str) -> list[list[float]] | None:
-        """Like `path`, with x a field of the cells' specification."""
-        where = {c["id"]: c["spec"][field] for c in self.cells}
-        columns: dict[float, list[float]] = {float(x): [] for x in xs}
-        for v in self.values:
-            if v["series"] == series and v["metric"] == metric:
-                columns[float(where[v["cell"]])].append(v["value"])
-        return by_split(list(columns.values()))
+        """Like `path`, with x a field of the cells' specification; the metric "seconds" is a kept timing."""
+        where = {c["id"]: float(c["spec"][field]) for c in self.cells}
+        if metric == "seconds":
+            timed = [(c["id"], c["details"].get("seconds", {}).get(series)) for c in self.cells]
+            found = [(cell, value) for cell, value in timed if value is not None]
+        else:
+            found = [
+                (v["cell"], v["value"]) for v in self.values if (v["series"], v["metric"]) == (series, metric)
+            ]
+        return by_split([[value for cell, value in found if where[cell] == x] for x in map(float, xs)])
 
     def timings(self, name: str, key: str) -> Scores:
         """Return a timing kept in the details of the cells of a data set."""
         timed = [c for c in self.cells if key in c["details"].get("seconds", {})]
         mine = [c for c in timed if c["spec"]["data"] == name]
         return Scores([c["details"]["seconds"][key] for c in mine], tuple(c["id"] for c in mine))
-
-    def timings_along(self, field: str, xs: Sequence[float], key: str) -> list[list[float]] | None:
-        """Like `along`, for a timing kept in the details."""
-        columns: dict[float, list[float]] = {float(x): [] for x in xs}
-        for c in self.cells:
-            if key in c["details"].get("seconds", {}):
-                columns[float(c["spec"][field])].append(c["details"]["seconds"][key])
-        return by_split(list(columns.values()))
 
     def failures(self) -> list[str]:
         """Return the errors of failed cells, each once."""
@@ -219,11 +215,9 @@ STATISTICS = ("rows", "features", "labels", "cardinality", "density", "distinct"
 
 def statistics(data: Dataset, split: int) -> Outcome:
     """The statistics that the papers print of their data; there is nothing to split."""
-    Y = data.Y.sorted_indices()
-    sizes = np.diff(Y.indptr)
-    sets = {Y.indices[a:b].tobytes() for a, b in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)}
+    sizes, sets = np.diff(data.Y.indptr), len(distinct_vertices(data.Y).counts)
     n, d, k = data.n_rows, data.n_features, data.n_labels
-    found = (n, d, k, sizes.mean(), sizes.mean() / k, len(sets), len(sets) / 2**k, sizes.max())
+    found = (n, d, k, sizes.mean(), sizes.mean() / k, sets, sets / 2**k, sizes.max())
     return Outcome([Value(name, "statistic", float(v)) for name, v in zip(STATISTICS, found, strict=True)])
 
 

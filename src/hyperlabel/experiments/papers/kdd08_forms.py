@@ -87,9 +87,8 @@ def _timing_figure(axis: str, number: int, plan: Plan, runs: Runs) -> Result:
     xlabel = "training rows" if axis == "n" else "terms"
     for expansion in EXPANSIONS:
         keys = {shown: f"{expansion} {key}" for key, shown in CLOCKED.items()}
-        timed = {shown: runs.timings_along("x", points, key) for shown, key in keys.items()}
-        counted = {shown: runs.along("x", points, key, "products") for shown, key in keys.items()}
-        for found, unit in ((timed, "seconds"), (counted, "products with X")):
+        for metric, unit in (("seconds", "seconds"), ("products", "products with X")):
+            found = {shown: runs.along("x", points, key, metric) for shown, key in keys.items()}
             title = f"{expansion}: {unit} of a fit against {xlabel}"
             curves += curve(title, [float(p) for p in points], found, xlabel, unit, log_y=True)
     missing = ["Computers with 34 096 terms: the file could not be had"] if axis == "wide" else []

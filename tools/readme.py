@@ -1,0 +1,103 @@
+"""Fill the generated parts of README.md: ``python tools/readme.py [--check]``.
+
+The papers' table is read off the pages of docs/reproduction; the answers of the command line are those of the
+commands themselves, run on examples/packages.csv. ``--check`` changes nothing and fails where the papers'
+table is stale (`make contract`); the commands are checked by tests/test_readme.py.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+
+# paper, what is compared, page, table, row, column
+PAPERS = [
+    ("KDD 2008", "mean AUC, scene, clique, λ", "kdd08", "kdd08-table2", "HG_c^λ", "Scene"),
+    ("KDD 2008", "mean AUC, yeast, star, λ", "kdd08", "kdd08-table2", "HG_*^λ", "Yeast"),
+    ("HOPLS 2014", "F1, scene, HOPLS", "jcp14", "jcp14-table2", "scene, HOPLS", "micro"),
+    ("HOPLS 2014", "F1, emotions, HOPLS", "jcp14", "jcp14-table2", "emotions, HOPLS", "micro"),
+    ("CVPR 2009", "macro-F1, ImageCLEF, Rank-HLapSVM", "cvpr09", "cvpr09-table1", "Rank-HLapSVM", "F1 macro"),
+    ("CVPR 2009", "micro-F1, ImageCLEF, Rank-HLapSVM", "cvpr09", "cvpr09-table1", "Rank-HLapSVM", "F1 micro"),
+    ("Tai & Lin 2012", "Hamming loss, corel5k, PLST(M*)", "neco12", "neco12-table3", "corel5k", "PLST(M*)"),
+    ("Tai & Lin 2012", "Hamming loss, delicious, PLST(M*)", "neco12", "neco12-table3", "delicious",
+     "PLST(M*)"),
+]  # fmt: skip
+COMMANDS = [
+    "hyperlabel fit examples/packages.csv --text description --labels tags -o model.hyper",
+    'hyperlabel predict model.hyper --text "Plays music files and internet radio in a terminal window"',
+    'hyperlabel explain model.hyper --text "Plays music files and internet radio in a terminal window"',
+]
+
+
+def number_of(page: str, table: str, row: str, column: str) -> tuple[str, str, str]:
+    """Paper's number, ours and its spread, from the first table of that name that has the row."""
+    text = (ROOT / "docs" / "reproduction" / f"{page}.md").read_text(encoding="utf-8")
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
+        lines = section.splitlines()
+        if f"`{table}`" not in lines[0]:
+            continue
+        cells = [
+            [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")
+        ]
+        found = next((line for line in cells if line[0] == row), None)
+        if found and f"{column}: paper" in cells[0]:
+            at = cells[0].index(f"{column}: paper")
+            return found[at], found[at + 1], found[at + 2]
+    raise SystemExit(f"docs/reproduction/{page}.md has no {row}, {column} of {table}")
+
+
+def papers() -> str:
+    """Return the papers' table, theirs beside ours."""
+    lines = ["| paper | number | printed | ours | spread |", "|---|---|---:|---:|---:|"]
+    for paper, what, *where in PAPERS:
+        lines.append(
+            "| "
+            + " | ".join([f"[{paper}](docs/reproduction/{where[0]}.md)", what, *number_of(*where)])
+            + " |"
+        )
+    return "\n".join(lines)
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a command of the README in a folder beside which the examples stand; what it printed."""
+    if not (folder / "examples").exists():
+        (folder / "examples").symlink_to(ROOT / "examples")
+    words = [sys.executable, "-m", *shlex.split(command)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+
+
+def console() -> str:
+    """Return the commands and their answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts = [f"$ {command}\n{run(command, Path(folder))}" for command in COMMANDS]
+    return "```console\n" + "\n\n".join(parts) + "\n```"
+
+
+def with_block(text: str, name: str, content: str) -> str:
+    """Return the text with what stands between the marks of a block replaced."""
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+    if not re.search(pattern, text, flags=re.S):
+        raise SystemExit(f"README.md has no block {name}")
+    return re.sub(pattern, lambda found: f"{found[1]}{content}\n{found[2]}", text, flags=re.S)
+
+
+def main() -> None:
+    text = README.read_text(encoding="utf-8")
+    fresh = with_block(text, "papers", papers())
+    if "--check" in sys.argv:
+        if fresh != text:
+            sys.exit("README.md shows other numbers than docs/reproduction: run python tools/readme.py")
+        return
+    README.write_text(with_block(fresh, "console", console()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
