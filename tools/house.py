@@ -149,7 +149,9 @@ class House:
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for argument in node.args if called == "import_module" else ():
             if isinstance(argument, ast.JoinedStr):
-                for room in _constant(tree, "_ROOMS") or ["a module made up at run time"]:
+                head = str(getattr(argument.values[0], "value", "")).split(".")  # "hyperlabel.room.…" is told
+                rooms = head[1:2] if len(head) > 2 else _constant(tree, "_ROOMS")
+                for room in rooms or ["a module made up at run time"]:
                     yield node.lineno, room, "string"
 
     def _below(self, line: int, name: str, kind: str) -> Iterator[tuple[int, str, str]]:

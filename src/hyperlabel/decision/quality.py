@@ -144,13 +144,20 @@ def label_quality(
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
     some = scores[:: max(1, n // 5000)]
-    prior = _prior(noise, Y, some if proba else curves.probabilities(some))
+    probabilities = (lambda part: part) if proba else curves.probabilities
+    prior = _prior(noise, Y, probabilities(some))
     limit = n * k if n_entries is None else min(n_entries, n * k)
+    place, evidence, p, is_set = _most_suspect(scores, Y, probabilities, prior, limit)
+    return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)
+
+
+def _most_suspect(scores: np.ndarray, Y: Any, probabilities: Any, prior: np.ndarray, limit: int) -> Any:
+    """Return place, evidence, probability and label of the entries most likely to be wrong, best first."""
+    n, k = Y.shape
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
     least = -np.inf  # evidence that still makes the list
     for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
-        p = scores[rows]
-        p = np.clip(p if proba else curves.probabilities(p), 1e-12, 1 - 1e-12)
+        p = np.clip(probabilities(scores[rows]), 1e-12, 1 - 1e-12)
         is_set = Y[rows].toarray() > 0
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
@@ -161,8 +168,7 @@ def label_quality(
             top = np.argsort(-best[1], kind="stable")[:limit]
             best = [part[top] for part in best]
             least = best[1][-1] if limit else np.inf
-    place, evidence, p, is_set = (part[np.argsort(-best[1], kind="stable")] for part in best)
-    return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)
+    return (part[np.argsort(-best[1], kind="stable")] for part in best)
 
 
 def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:

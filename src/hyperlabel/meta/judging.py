@@ -141,24 +141,29 @@ class Judge:
 
     def _judge(self, wanted: list[Any], parts: list[Tried], seconds: float) -> list[Judged]:
         """Judge blends of the first few parts, (name, members, learned) each; one part passes as it is."""
-        rules = RULES[:1] if self.ranks else RULES
-        table = np.empty((len(wanted), len(rules), len(self.folds)))
-        for fold, (others, test) in enumerate(self.folds):
-            Y = self.task.Y[others]
-            fitted = [Calibration.fit(p.scores[others], Y) for p in parts] if len(parts) > 1 else []
-            for b, (_, members, learned) in enumerate(wanted):
-                some = parts[: len(members)]
-                blend = Blend(fitted[: len(members)], *self._mix(some, fitted, others, learned))
-                fitted_on = blend([p.scores[others] for p in some])
-                judged_on = blend([p.scores[test] for p in some])
-                for row, rule in enumerate(rules):
-                    cuts = np.zeros(Y.shape[1]) if self.ranks else self.cuts(rule, fitted_on, Y)
-                    table[b, row, fold] = self._value(judged_on, cuts, test)
+        table = np.stack([self._judge_fold(wanted, parts, *fold) for fold in self.folds], axis=-1)
         found = (
             self._settle(name, members, parts[: len(members)], learned, values, seconds)
             for (name, members, learned), values in zip(wanted, table, strict=True)
         )
         return [judged for judged in found if judged is not None]
+
+    def _judge_fold(
+        self, wanted: list[Any], parts: list[Tried], others: np.ndarray, test: np.ndarray
+    ) -> np.ndarray:
+        """Value of each blend under each rule of cuts on the rows `test`, taught by the others."""
+        rules, Y = RULES[:1] if self.ranks else RULES, self.task.Y[others]
+        fitted = [Calibration.fit(p.scores[others], Y) for p in parts] if len(parts) > 1 else []
+        table = np.empty((len(wanted), len(rules)))
+        for b, (_, members, learned) in enumerate(wanted):
+            some = parts[: len(members)]
+            blend = Blend(fitted[: len(members)], *self._mix(some, fitted, others, learned))
+            fitted_on = blend([p.scores[others] for p in some])
+            judged_on = blend([p.scores[test] for p in some])
+            for row, rule in enumerate(rules):
+                cuts = np.zeros(Y.shape[1]) if self.ranks else self.cuts(rule, fitted_on, Y)
+                table[b, row] = self._value(judged_on, cuts, test)
+        return table
 
     def _settle(
         self,
