@@ -15,7 +15,7 @@ UNINSTALLED = PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_THREADS=1 
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest docs check attack test-minimum test-core bench clean
+.PHONY: help setup demo test lint types contract doctest docs check attack test-minimum test-core test-spark bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -77,10 +77,16 @@ test-core: ## run the tests without the optional packages, in a virtual environm
 	@.venv-core/bin/python -m pip install -q --disable-pip-version-check -c .venv-core/versions.txt -r .venv-core/packages.txt
 	@$(UNINSTALLED) .venv-core/bin/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
 
+test-spark: ## run the Spark recipe of docs/engines.md (needs a Java runtime), in a virtual environment of its own
+	@test -x .venv-spark/bin/python || $(PYTHON) -m venv .venv-spark
+	@$(PYTHON) tools/minimum.py core | sed 's/==.*//' > .venv-spark/packages.txt
+	@.venv-spark/bin/python -m pip install -q --disable-pip-version-check -r .venv-spark/packages.txt pyspark pyarrow pandas
+	@$(UNINSTALLED) .venv-spark/bin/python -m pytest -q tests/test_engines.py -k Spark
+
 bench: setup ## peers and growth, 20 minutes; the others: python -m benchmarks.NAME
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c $(VENV)/versions.txt -e '.[bench]'
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.growth
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .venv-minimum .venv-core .numba .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out
+	@rm -rf $(VENV) .venv-minimum .venv-core .venv-spark .numba .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out

@@ -1,7 +1,8 @@
 """Growth curves: time and memory of one fit against n, d, k and nonzeros, with log–log slopes.
 
-Run: python -m benchmarks.growth [wide]
-"wide" grows the text of bench_wide, solved by conjugate gradients: nnz·k steps a product.
+Run: python -m benchmarks.growth [wide | routes]
+"routes" grows dense rows in one process, for the routes that suit other shapes; "wide" grows the text of
+bench_wide, solved by conjugate gradients: nnz·k steps a product.
 Slope 1 is linear; seconds are CPU seconds of one thread. The shared ridge sums XᵀX in n·d² (dense) or Σ nnz²
 (sparse) steps and XᵀY in nnz(Y)·d, and factors d³/3: slopes are 1 in n, up to 2–3 in d, and below 1 in
 k, where the shared part dominates.
@@ -33,6 +34,36 @@ WIDE = {
     "k": [100, 200, 400, 800],
     "terms": [30, 60, 120, 240],
 }
+
+
+ROUTES = {  # rows, columns, labels
+    "samples": (1000, 4000, 50),
+    "rows": (4000, 250, 50),
+    "lsqr": (2000, 250, 10),
+    "krylov": (3000, 1500, 50),
+}
+
+
+def routes() -> None:
+    """Print how each route grows around its base: the best of two solves for every size."""
+    from hyperlabel.solvers.ridge import solve_ridge
+
+    rng = np.random.default_rng(0)
+    for route, base in ROUTES.items():
+        print(f"{route}: dense rows, base {base[0]} × {base[1]}, {base[2]} labels", flush=True)
+        for place, axis in enumerate("ndk"):
+            sizes, seconds = [base[place] * factor for factor in (1, 2, 4)], []
+            for size in sizes:
+                n, d, k = (size if i == place else value for i, value in enumerate(base))
+                X, Y, took = rng.standard_normal((n, d)), (rng.random((n, k)) < 0.1) * 1.0, []
+                for _ in range(2):
+                    start = time.process_time()
+                    solve_ridge(X, Y, alphas=(n,), solver=route, tol=1e-4).solve(n)
+                    took.append(time.process_time() - start)
+                seconds.append(min(took))
+            slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
+            cells = "  ".join(f"{size}: {each:.2f} s" for size, each in zip(sizes, seconds, strict=True))
+            print(f"  {axis}  {cells}   log–log slope {slope:.2f}", flush=True)
 
 
 def one_wide(n: int, d: int, k: int, terms: int) -> None:
@@ -73,6 +104,8 @@ def one(n: int, d: int, k: int, nnz: int) -> None:
 
 
 def main(which: str = "") -> None:
+    if which == "routes":
+        return routes()
     if which == "wide":
         print(f"BinaryRelevance().fit on text; base {WIDE_BASE}")
         for axis, values in WIDE.items():

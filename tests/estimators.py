@@ -97,9 +97,9 @@ CLASSIFIERS: list[Any] = [
     but(
         CompressedSensing(decoder="omp", reference="best_vertex"), label_order="each label gets a random code"
     ),
-    RankSVM(tol=1e-13, max_iter=20000, random_state=0),
-    RankSVM(kernel="rbf", tol=1e-13, max_iter=20000, random_state=0),
-    HypergraphRankSVM(tol=1e-13, max_iter=20000, random_state=0),
+    RankSVM(1.0, tol=1e-13, max_iter=20000, random_state=0),
+    RankSVM(1.0, kernel="rbf", tol=1e-13, max_iter=20000, random_state=0),
+    HypergraphRankSVM(1.0, tol=1e-13, max_iter=20000, random_state=0),
     CalibratedLabelRanking(),
     ProjectionClassifier(HypergraphSpectral(alpha=1e-3)),
     but(

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -50,11 +51,17 @@ def bound(frame):
 
 
 def test_every_recipe_is_short_and_known():
-    assert len(RECIPES) == 6
+    assert len(RECIPES) == 7
     assert max(recipe.count("\n") for recipe in RECIPES.values()) < 30
 
 
-@pytest.mark.parametrize("name", [name for name in RECIPES if name != PREDICTION])
+def runnable():
+    spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="make test-spark runs it")
+    fits = [name for name in RECIPES if name != PREDICTION]
+    return [pytest.param(name, marks=[spark] if name == "Spark" else []) for name in fits]
+
+
+@pytest.mark.parametrize("name", runnable())
 def test_a_recipe_gives_the_model_of_one_process(name, rows, folder):
     frame, labels = rows
     (folder / "model.hyper").unlink(missing_ok=True)

@@ -253,8 +253,9 @@ def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
     ]
     task = Task(X, sparse.csr_array(Y.astype(float)), None, list(KFold(3).split(X)), None, None, 0)
     blend = Judge(task, None, "f1_macro").blend(first, parts)
-    p = [Sigmoid.fit(s, task.Y).probabilities(s) for s in scores]
-    assert_allclose(blend(scores), 0.25 * p[0] + 0.75 * p[1], atol=1e-12)
+    lines = [np.polyval(np.polyfit(s.ravel(), Y.ravel(), 1), s) for s in scores]  # one for all labels
+    p = [(Sigmoid.fit(s, task.Y).probabilities(s) + line) / 2 for s, line in zip(scores, lines, strict=True)]
+    assert_allclose(blend(scores), 0.25 * p[0] + 0.75 * p[1], atol=1e-10)
     assert model.decision_function(X[:7]).shape == (len(Z), Y.shape[1])
 
 
@@ -290,3 +291,16 @@ def test_large_tables_get_one_ridge_at_the_evidence(data, monkeypatch):
     model = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
     expected = BinaryRelevance(alpha="auto").fit(model.preparation_.transform(X), Y).alpha_
     assert model.leaderboard_[0]["params"] == [{"alpha": expected}]
+
+
+def test_a_function_that_looks_at_label_sets_is_judged_with_tuned_cuts(data):
+    X, Y = data
+
+    def macro(estimator, X, y):
+        return f1_score(y, estimator.predict(X), average="macro")
+
+    found = [
+        AutoMultiLabel(scoring, methods=["hopls-mlknn"], cv=KFold(3)).fit(X, Y).leaderboard_[0]["score"]
+        for scoring in (macro, "f1_macro")
+    ]
+    assert found[0] == found[1]

@@ -129,3 +129,27 @@ def test_memory_is_a_few_numbers_for_each_row_tree_and_node(data):
     nodes = len(model._feature)
     assert nodes < 7 * len(X)  # two rows and more in a leaf
     assert sum(part.nbytes for part in parts) == 8 * len(X) * 7 + 20 * nodes
+
+
+def test_trees_that_lead_in_circles_end(data):
+    X, Y, X_new = data
+    model = LabelForest(200, random_state=0).fit(X, Y)
+    model._children[:] = np.roll(np.arange(len(model._children)), 1)[:, None]  # back to the node before
+    steps = []
+    model._feature = _Counted(model._feature, steps)
+    assert model.decision_function(X_new).shape == (len(X_new), Y.shape[1])
+    assert len(steps) < 10
+
+
+class _Counted:
+    """Counts how often it is asked."""
+
+    def __init__(self, values, steps):
+        self.values, self.steps = values, steps
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, key):
+        self.steps.append(1)
+        return self.values[key]

@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import LinearSVC
 
 from hyperlabel import HypergraphRankSVM, RankSVM, rank_svm_path
+from hyperlabel.ranking._choose import GAIN, choose_C
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_problem import RankProblem
 
@@ -105,7 +106,9 @@ def test_two_classes_are_a_support_vector_machine():
 
 
 @pytest.mark.parametrize(
-    "model", [RankSVM(**TIGHT), HypergraphRankSVM(**TIGHT), RankSVM(kernel="rbf", **TIGHT)], ids=str
+    "model",
+    [RankSVM(1.0, **TIGHT), HypergraphRankSVM(1.0, **TIGHT), RankSVM(1.0, kernel="rbf", **TIGHT)],
+    ids=str,
 )
 def test_a_weight_is_a_repetition(model):
     X, Y = make(5)
@@ -118,20 +121,20 @@ def test_a_weight_is_a_repetition(model):
 def test_label_costs():
     X, Y = make(6, n=150)
     Y[:, 3] = Y[:, 3] * (np.arange(150) % 6 == 0)
-    plain = RankSVM(**TIGHT).fit(X, Y)
-    ones = RankSVM(label_cost=np.ones(4), **TIGHT).fit(X, Y)
+    plain = RankSVM(1.0, **TIGHT).fit(X, Y)
+    ones = RankSVM(1.0, label_cost=np.ones(4), **TIGHT).fit(X, Y)
     assert_allclose(ones.coef_, plain.coef_)
-    balanced = RankSVM(label_cost="balanced", **TIGHT).fit(X, Y)
+    balanced = RankSVM(1.0, label_cost="balanced", **TIGHT).fit(X, Y)
     counts = Y.sum(axis=0)
-    by_hand = RankSVM(label_cost=counts.mean() / counts, **TIGHT).fit(X, Y)
+    by_hand = RankSVM(1.0, label_cost=counts.mean() / counts, **TIGHT).fit(X, Y)
     assert_allclose(balanced.coef_, by_hand.coef_, atol=1e-6)
-    named = RankSVM(label_cost={"label3": 5.0}, **TIGHT).fit(X, Y)
+    named = RankSVM(1.0, label_cost={"label3": 5.0}, **TIGHT).fit(X, Y)
     rare = Y[:, 3] == 1
     place = (-plain.rank_scores(X)).argsort(axis=1).argsort(axis=1)[rare, 3].mean()
     assert (-named.rank_scores(X)).argsort(axis=1).argsort(axis=1)[rare, 3].mean() <= place
     for wrong, says in (("even", "balanced"), ([1.0], "each of the 4"), ({"nobody": 1}, "nobody")):
         with pytest.raises(ValueError, match=says):
-            RankSVM(label_cost=wrong).fit(X, Y)
+            RankSVM(1.0, label_cost=wrong).fit(X, Y)
 
 
 def test_ranking_within_a_row_does_not_see_the_threshold():
@@ -146,8 +149,8 @@ def test_ranking_within_a_row_does_not_see_the_threshold():
 
 def test_frank_wolfe_reaches_the_same_model():
     X, Y = make(8)
-    slow = RankSVM(solver="frank-wolfe", tol=1e-3).fit(X, Y)
-    fast = RankSVM(tol=1e-6, random_state=0).fit(X, Y)
+    slow = RankSVM(1.0, solver="frank-wolfe", tol=1e-3).fit(X, Y)
+    fast = RankSVM(1.0, tol=1e-6, random_state=0).fit(X, Y)
     assert slow.dual_gap_ <= 1e-3
     assert_allclose(slow.objective_, fast.objective_, rtol=1e-3)
 
@@ -188,6 +191,65 @@ def test_path_equals_separate_fits_and_warm_starts():
         rank_svm_path(X, Y, Cs=[])
 
 
+def wordy(seed=0, n=240, k=20):
+    """Rare labels with three words each among many others: C = 1 is far too careful for them."""
+    rng = np.random.default_rng(seed)
+    Y = np.zeros((n, k), dtype=int)
+    Y[np.arange(n), np.minimum(rng.geometric(0.12, n) - 1, k - 1)] = 1
+    Y[np.arange(n), np.minimum(rng.geometric(0.12, n) - 1, k - 1)] = 1
+    words = np.hstack([Y, Y, Y, np.zeros((n, 40))]) * (rng.random((n, 3 * k + 40)) < 0.6)
+    return sparse.csr_array(words + (rng.random(words.shape) < 0.03)), Y
+
+
+@pytest.mark.parametrize("kind", [RankSVM, HypergraphRankSVM])
+def test_auto_takes_the_C_that_orders_held_out_labels_best(kind):
+    X, Y = wordy()
+    model = kind(random_state=0).fit(X[:160], Y[:160])
+    assert model.C == "auto"
+    assert model.C_ > 1
+    assert model.dual_gap_ <= model.tol
+    assert_array_equal(kind(random_state=0).fit(X[:160], Y[:160]).coef_, model.coef_)
+    again = kind(model.C_, random_state=0).fit(X[:160], Y[:160])
+    assert_allclose(again.objective_, model.objective_, rtol=2e-3)
+    careful = kind(1.0, random_state=0).fit(X[:160], Y[:160])
+    lost = [label_ranking_loss(Y[160:], m.rank_scores(X[160:])) for m in (model, careful)]
+    assert lost[0] < lost[1]
+
+
+def test_auto_walks_up_while_it_gains_and_down_if_it_does_not():
+    X, Y = wordy()
+    for rows in (X, sparse.csr_array(X.shape)):
+        fit = RankSVM(random_state=0)._prepare(rows, Y, None)
+        best, found = choose_C(fit)
+        tried = sorted(found)
+        assert found[best] >= max(found.values()) - GAIN * len(found)
+        assert best in (1.0, tried[-2], tried[1])
+        assert (0.25 in found) == (best <= 1.0)
+    assert best == 1.0  # nothing to learn from empty rows
+
+
+def test_auto_says_so_where_it_must_stop(monkeypatch):
+    monkeypatch.setattr("hyperlabel.ranking._choose.LARGEST", 4.0)
+    X, Y = wordy()
+    with pytest.warns(UserWarning, match="chose 4, the last it tries"):
+        model = RankSVM(random_state=0).fit(X, Y)
+    assert model.C_ == 4.0
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("many", [1000, 50])
+def test_auto_serves_every_kernel_weights_and_kind_of_target(kernel, many, monkeypatch):
+    monkeypatch.setattr("hyperlabel.ranking._choose.MANY", many)  # three folds, or one fifth
+    X, Y = make(3, n=80)
+    rows = pairwise_kernels(X / 20, metric="linear") if kernel == "precomputed" else X
+    weights = np.random.default_rng(0).integers(1, 3, len(X))
+    for target in (Y, Y[:, 0], Y[:, [2]], Y.argmax(axis=1)):
+        model = RankSVM(kernel=kernel, tol=1e-2, random_state=0).fit(rows, target, sample_weight=weights)
+        assert model.C_ in 4.0 ** np.arange(-4, 8)
+        assert model.dual_gap_ <= 1e-2
+    assert RankSVM(kernel=kernel).fit(rows[:9, : 9 if kernel == "precomputed" else None], Y[:9]).C_ == 1.0
+
+
 def peak_of(model, X, Y):
     tracemalloc.start()
     with warnings.catch_warnings():
@@ -201,16 +263,18 @@ def peak_of(model, X, Y):
 @pytest.mark.parametrize(
     ("model", "shape"),
     [
-        (RankSVM(max_iter=1), (3000, 60, 120)),
-        (RankSVM(max_iter=1, solver_options={"dual_dtype": "float32"}), (3000, 60, 120)),
-        (RankSVM(max_iter=1), (6000, 300, 5)),
-        (HypergraphRankSVM(max_iter=1), (2000, 400, 20)),
-        (HypergraphRankSVM(max_iter=1), (500, 2000, 10)),
-        (RankSVM(kernel="rbf", max_iter=1), (800, 20, 10)),
-        (HypergraphRankSVM(kernel="rbf", max_iter=1), (800, 20, 10)),
-        (RankSVM(max_iter=1), (4000, 600, -10)),
-        (RankSVM(max_iter=1), (4000, 4000, -50)),
-        (HypergraphRankSVM(max_iter=1), (2000, 500, -10)),
+        (RankSVM(1.0, max_iter=1), (3000, 60, 120)),
+        (RankSVM(max_iter=1, random_state=0), (3000, 60, 120)),
+        (RankSVM(max_iter=1, random_state=0), (1500, 60, 120)),
+        (RankSVM(1.0, max_iter=1, solver_options={"dual_dtype": "float32"}), (3000, 60, 120)),
+        (RankSVM(1.0, max_iter=1), (6000, 300, 5)),
+        (HypergraphRankSVM(1.0, max_iter=1), (2000, 400, 20)),
+        (HypergraphRankSVM(1.0, max_iter=1), (500, 2000, 10)),
+        (RankSVM(1.0, kernel="rbf", max_iter=1), (800, 20, 10)),
+        (HypergraphRankSVM(1.0, kernel="rbf", max_iter=1), (800, 20, 10)),
+        (RankSVM(1.0, max_iter=1), (4000, 600, -10)),
+        (RankSVM(1.0, max_iter=1), (4000, 4000, -50)),
+        (HypergraphRankSVM(1.0, max_iter=1), (2000, 500, -10)),
     ],
     ids=str,
 )
@@ -239,7 +303,8 @@ def test_too_large_fits_are_refused_with_advice():
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"C": 0}, "C must be a finite number above 0"),
+        ({"C": 0}, "C must be a finite number above 0 or 'auto'"),
+        ({"C": "large"}, "C must be a finite number above 0 or 'auto'"),
         ({"solver": "smo"}, "solver must be"),
         ({"solver_options": {"dual_dtype": "float16"}}, "dual_dtype must be"),
         ({"solver_options": {"speed": 9}}, "not speed"),

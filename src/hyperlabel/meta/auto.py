@@ -34,6 +34,7 @@ from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 
 _CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")
+_RANK_MEASURES = ("precision_at", "ndcg", "label_ranking", "ranking", "one_error", "coverage", "roc_auc")
 
 
 class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
@@ -142,7 +143,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         )
         self.preparation_, X = choose_preparation(task, deadline)
         task = replace(task, X=X)
-        judge = Judge(task, scorer, self._cut_scoring(), ranks=not self._by_sets())
+        judge = Judge(task, scorer, self._cut_scoring(), ranks=self._starts(_RANK_MEASURES))
         tried, judged, left_out = self._try_all(task, judge, deadline)
         judged.sort(key=lambda j: -j.values.mean())
         if self.blend:
@@ -211,10 +212,10 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
 
     def _criterion(self, scorer: Any) -> Any:
         """Return the scorer of grids: for measures of label sets, the best that cuts could reach."""
-        return AttainableScore(self._cut_scoring()) if self._by_sets() else scorer
+        return AttainableScore(self._cut_scoring()) if self._starts(_SET_MEASURES) else scorer
 
-    def _by_sets(self) -> bool:
-        return isinstance(self.scoring, str) and self.scoring.startswith(_SET_MEASURES)
+    def _starts(self, names: tuple[str, ...]) -> bool:
+        return isinstance(self.scoring, str) and self.scoring.startswith(names)
 
     # -- the winner ---------------------------------------------------------------------------------
 
@@ -303,10 +304,13 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         parts = [view(member, Z, names, columns) for member in self.members_]
         if not self.blend_.calibrations:
             return parts[0]
-        if self.blend_.probabilities:
-            raise not_linear("A blend of probabilities")
+        if not self.blend_.linear:
+            raise not_linear("A blend of chances")
         odds = zip(parts, self.blend_.calibrations, self.blend_.weights, strict=True)
-        scaled = [part.scaled(w * found.slope, w * found.intercept, columns) for part, found, w in odds]
+        scaled = [
+            part.scaled(w * found.sigmoid.slope, w * found.sigmoid.intercept, columns)
+            for part, found, w in odds
+        ]
         coef = np.sum([part.coef for part in scaled], axis=0)
         return View(parts[0].Z, names, coef, np.sum([part.intercept for part in scaled], axis=0))
 

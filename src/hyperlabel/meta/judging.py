@@ -1,10 +1,13 @@
 """How `AutoMultiLabel` judges candidates and blends them: everything tuned on the other folds.
 
-A blend is the weighted mean of calibrated scores: of log-odds where all members are linear, so that the
-blend is linear too, otherwise of probabilities. Weights are equal, or chosen for the asked measure one step
-at a time (Caruana et al., *Ensemble selection from libraries of models*, ICML 2004): each step adds the
-member that lifts the measure most, members may come again, and one more step for every member chosen draws
-the weights towards equal.
+A blend is the weighted mean of calibrated scores: of log-odds where all members are linear, so that the blend
+is linear too, otherwise of chances. A chance is the mean of two readings of a score: by a sigmoid of its
+label, and by one line for all labels, which keeps the order across labels that few positives cannot calibrate
+(delicious, out of fold, P@1/3/5: sigmoids 68.8/62.6/58.5, the line 68.8/63.0/58.4, both 69.4/63.3/58.9).
+
+Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
+from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
+again, and one more step for every member chosen draws the weights towards equal.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
 from hyperlabel._base import KnownScores, decode
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
@@ -41,12 +43,36 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
+class Calibration:
+    """Two readings of a member's scores: a sigmoid for each label, a line for all of them."""
+
+    sigmoid: Sigmoid
+    slope: float
+    intercept: float
+
+    @classmethod
+    def fit(cls, scores: np.ndarray, Y: sparse.csr_array) -> Calibration:
+        """Fit the sigmoids, and the line of least squares from all scores to 0 and 1."""
+        middle, share, spread = float(scores.mean()), Y.sum() / scores.size, float(scores.var())
+        slope = float(Y.multiply(scores).sum() / scores.size - middle * share) / spread if spread else 0.0
+        return cls(Sigmoid.fit(scores, Y), slope, float(share - slope * middle))
+
+    def chances(self, scores: np.ndarray) -> np.ndarray:
+        """Return the mean of both readings."""
+        return (self.sigmoid.probabilities(scores) + self.slope * scores + self.intercept) / 2.0
+
+    def odds(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log-odds of the sigmoids."""
+        return scores * self.sigmoid.slope + self.sigmoid.intercept
+
+
+@dataclass(frozen=True, eq=False)
 class Blend:
     """From the scores of the members to those of the blend; one member's pass as they are."""
 
-    calibrations: list[Sigmoid]
+    calibrations: list[Calibration]
     weights: np.ndarray
-    probabilities: bool = False
+    linear: bool = True
 
     def __call__(self, scores: list[np.ndarray]) -> np.ndarray:
         """Return the weighted mean of the calibrated scores, n×k."""
@@ -54,13 +80,8 @@ class Blend:
             return scores[0]
         total = np.zeros(scores[0].shape)
         for part, found, weight in zip(scores, self.calibrations, self.weights, strict=True):
-            total += weight * self.calibrated(part, found)
+            total += weight * (found.odds(part) if self.linear else found.chances(part))
         return total
-
-    def calibrated(self, scores: np.ndarray, found: Sigmoid) -> np.ndarray:
-        """Return one member's scores on the scale of the blend."""
-        odds = scores * found.slope + found.intercept
-        return expit(odds) if self.probabilities else odds
 
 
 class Judge:
@@ -115,8 +136,8 @@ class Judge:
         if len(parts) == 1:
             return Blend([], np.ones(1))
         Y = self.task.Y[self.known]
-        found = [Sigmoid.fit(p.scores[self.known], Y) for p in parts]
-        return Blend(found, np.array(judged.weights), not all(p.linear for p in parts))
+        found = [Calibration.fit(p.scores[self.known], Y) for p in parts]
+        return Blend(found, np.array(judged.weights), all(p.linear for p in parts))
 
     def _judge(self, wanted: list[Any], parts: list[Tried], seconds: float) -> list[Judged]:
         """Judge blends of the first few parts, (name, members, learned) each; one part passes as it is."""
@@ -124,7 +145,7 @@ class Judge:
         table = np.empty((len(wanted), len(rules), len(self.folds)))
         for fold, (others, test) in enumerate(self.folds):
             Y = self.task.Y[others]
-            fitted = [Sigmoid.fit(p.scores[others], Y) for p in parts] if len(parts) > 1 else []
+            fitted = [Calibration.fit(p.scores[others], Y) for p in parts] if len(parts) > 1 else []
             for b, (_, members, learned) in enumerate(wanted):
                 some = parts[: len(members)]
                 blend = Blend(fitted[: len(members)], *self._mix(some, fitted, others, learned))
@@ -139,7 +160,7 @@ class Judge:
             weights = np.ones(1)
             if len(members) > 1:
                 Y, some = self.task.Y[self.known], parts[: len(members)]
-                everything = [Sigmoid.fit(p.scores[self.known], Y) for p in some]
+                everything = [Calibration.fit(p.scores[self.known], Y) for p in some]
                 weights, _ = self._mix(some, everything, self.known, learned)
                 if np.count_nonzero(weights) == 1:  # a candidate judged already
                     continue
@@ -152,18 +173,16 @@ class Judge:
         return found
 
     def _mix(
-        self, parts: list[Tried], fitted: list[Sigmoid], rows: np.ndarray, learned: bool
+        self, parts: list[Tried], fitted: list[Calibration], rows: np.ndarray, learned: bool
     ) -> tuple[np.ndarray, bool]:
-        """Return weights that sum to 1, and whether probabilities are averaged."""
-        equal = np.full(len(parts), 1.0 / len(parts))
-        smooth = not all(p.linear for p in parts)
+        """Return weights that sum to 1, and whether the blend is linear."""
+        equal, linear = np.full(len(parts), 1.0 / len(parts)), all(p.linear for p in parts)
         if not learned or len(rows) < LEAST_ROWS:
-            return equal, smooth
-        draw = np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS]
-        some = rows[np.sort(draw)]
-        scale = Blend([], equal, smooth)
-        scores = [scale.calibrated(p.scores[some], c) for p, c in zip(parts, fitted, strict=False)]
-        return learned_weights(scores, lambda mean: self._crossed(mean, some)), smooth
+            return equal, linear
+        some = rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS])]
+        pairs = zip(parts, fitted, strict=False)
+        scores = [Blend([found], np.ones(1), linear)([part.scores[some]]) for part, found in pairs]
+        return learned_weights(scores, lambda mean: self._crossed(mean, some)), linear
 
     def _crossed(self, scores: np.ndarray, rows: np.ndarray) -> float:
         """Value of scores of these rows, cuts of every other row being tuned on the rows between."""

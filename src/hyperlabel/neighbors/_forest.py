@@ -173,7 +173,8 @@ class LabelForest(MultiLabelClassifier):
         node = np.tile(self._roots, (X.shape[0], 1))
         for _ in range(len(self._feature)):
             right = X[row, self._feature[node]] > self._threshold[node]
-            below = self._children[node, right.astype(np.int8)]
+            # children come after their parent: a file cannot lead in circles
+            below = np.maximum(node, self._children[node, right.astype(np.int8)])
             if np.array_equal(below, node):
                 break
             node = below

@@ -41,10 +41,16 @@ class RankFit:
 
     def __init__(self, model: Any, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         self.options = solver_options(model)
+        if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel must be square, got {X.shape[0]}×{X.shape[1]}: "
+                "pass k(xᵢ, xⱼ) of the training rows."
+            )
         refuse_if_too_large(model, X, Y, model._laplacian_weight())
         self.model, self.X, self.Y, self.weights = model, X, Y, weights
         self.single = Y.shape[1] == 1  # one column has no pairs: rank it against its absence
-        self.labels = _with_complement(Y) if self.single else Y
+        self.labels = sparse.csr_array(sparse.hstack([1 - Y.toarray(), Y])) if self.single else Y
+        self._posed: Any = None
         self.sized = not self.single and model._layout.kind == "multilabel"
         self.cost = _label_costs(model.label_cost, self.labels, weights, model.label_names_, self.single)
         self.scaling = FeatureScaling.fit(
@@ -102,16 +108,11 @@ class RankFit:
         mean = np.trace(form) / (len(form) if self.kernel is not None else self.X.shape[1])
         return form / mean if self.model.scale == "trace" and mean > 0 else form
 
-    def solve(self, model: Any, C: float, weight: float, alpha: np.ndarray | None = None) -> Solved:
-        """Solve for one C and one λ, from given duals; then learn the threshold."""
-        space = self.full if weight > 0 else self.plain
-        rows, G = space.rows, None
-        if weight > 0:
-            G = whitening_factor(self.form, weight)
-            rows = whiten(rows, G)
-        problem = RankProblem.build(
-            rows, self.labels, sample_weight=self.weights, label_cost=self.cost, shift=space.shift
-        )
+    def solve(
+        self, model: Any, C: float, weight: float, alpha: np.ndarray | None = None, *, sized: bool = True
+    ) -> Solved:
+        """Solve for one C and one λ, from given duals; then learn the threshold, if label sets are wanted."""
+        space, G, problem = self._pose(weight)
         common = {"C": C, "tol": model.tol, "max_iter": model.max_iter or MAX_ITER[model.solver]}
         if model.solver == "dcd":
             if alpha is not None and len(alpha) != problem.n_pairs:
@@ -122,12 +123,25 @@ class RankFit:
         else:
             result = solve_rank_frank_wolfe(problem, trace=self.options["trace"], **common)
         W = result.W if G is None else unwhiten(result.W, G)
-        return self._read_back(space, problem, result, W)
+        return self._read_back(space, problem, result, W, sized and self.sized)
 
-    def _read_back(self, space: RowSpace, problem: RankProblem, result: RankResult, W: np.ndarray) -> Solved:
+    def _pose(self, weight: float) -> tuple[RowSpace, np.ndarray | None, RankProblem]:
+        """Return rows, factor and pairs for one λ; kept for the λ last asked for."""
+        if self._posed is None or self._posed[0] != weight:
+            space, G = (self.full, whitening_factor(self.form, weight)) if weight > 0 else (self.plain, None)
+            rows = space.rows if G is None else whiten(space.rows, G)
+            problem = RankProblem.build(
+                rows, self.labels, sample_weight=self.weights, label_cost=self.cost, shift=space.shift
+            )
+            self._posed = weight, (space, G, problem)
+        return self._posed[1]
+
+    def _read_back(
+        self, space: RowSpace, problem: RankProblem, result: RankResult, W: np.ndarray, sized: bool
+    ) -> Solved:
         """Undo factor and scaling; one more column carries the threshold."""
         w, b = np.zeros(len(W)), 0.0
-        if self.sized:
+        if sized:
             target = np.empty(self.Y.shape[0])
             for rows in problem.blocks():
                 target[rows] = set_size_targets(problem.scores(rows, result.W, result.b), self.Y[rows])
@@ -151,19 +165,17 @@ class RankFit:
 
     def _kernel_matrix(self) -> np.ndarray:
         if self.model.kernel == "precomputed":
-            K = self.X.toarray() if sparse.issparse(self.X) else np.array(self.X, dtype=np.float64)
-            if K.shape[0] != K.shape[1]:
-                raise ValueError(
-                    f"A precomputed kernel must be square, got {K.shape[0]}×{K.shape[1]}: "
-                    "pass k(xᵢ, xⱼ) of the training rows."
-                )
-            return K
+            return self.X.toarray() if sparse.issparse(self.X) else np.array(self.X, dtype=np.float64)
         assert self.kernel is not None
         return self.kernel.gram()
 
 
 def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
-    """Bytes of one fit beyond X and y."""
+    """Bytes of one fit beyond X and y; the choice of C keeps rows and duals of its own."""
+    return _estimate(model, X, Y, weight) * (2 if model.C == "auto" else 1)
+
+
+def _estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     n, d = X.shape
     labels = max(Y.shape[1], 2)
     on = np.diff(Y.indptr).astype(np.int64)
@@ -195,6 +207,8 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
         advice = "reduce the features first, set hypergraph_weight=0"
     else:
         advice = "use solver_options={'dual_dtype': 'float32'} or solver='frank-wolfe' (which keeps no duals)"
+    if model.C == "auto":
+        advice = f"set C, whose choice takes half of it, {advice}"
     raise ValueError(
         f"{type(model).__name__} would need about {need / 2**30:.2f} GiB for {X.shape[0]} rows, "
         f"{X.shape[1]} features and {Y.shape[1]} labels, more than memory_limit allows "
@@ -211,13 +225,6 @@ def solver_options(model: Any) -> dict[str, Any]:
     if str(options["dual_dtype"]) not in ("float64", "float32"):
         raise ValueError(f"dual_dtype must be 'float64' or 'float32', got {options['dual_dtype']!r}.")
     return options
-
-
-def _with_complement(Y: sparse.csr_array) -> sparse.csr_array:
-    """[1 − Y, Y] of a single column."""
-    codes = Y.toarray()[:, 0].astype(np.int64)
-    n = len(codes)
-    return sparse.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, 2))
 
 
 def _label_costs(

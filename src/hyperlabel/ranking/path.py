@@ -67,6 +67,7 @@ def rank_svm_path(
             model = copy.copy(template).set_params(C=C, hypergraph_weight=weight)
             start = None if duals is None else duals * (C / previous)
             solved = prepared.solve(model, C, model._laplacian_weight(), start)
+            model.C_ = C
             model._adopt(prepared, solved)
             duals, previous = solved.result.alpha, C
             first = duals if min(Cs) == C else first

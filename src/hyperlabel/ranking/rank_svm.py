@@ -19,7 +19,7 @@ the coefficients apply to X as the user gave it.
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
 from hyperlabel._validation import check_targets, check_weights
 from hyperlabel.moments.linear_map import LinearMap, not_linear
+from hyperlabel.ranking._choose import choose_C
 from hyperlabel.ranking._fit import RankFit, Solved, estimate
 from hyperlabel.solvers.arrays import row_blocks
 
@@ -57,8 +58,10 @@ class RankSVM(MultiLabelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the ranking loss.
+    C : float or "auto", default="auto"
+        Weight of the ranking loss. "auto" fits roughly for growing C, each started from the last, and takes
+        the one that orders the labels of held-out rows best (average precision; three folds up to 2000
+        rows, one fifth beyond): two to six times the price of one fit.
     solver : {"dcd", "frank-wolfe"}, default="dcd"
         Dual coordinate descent, or the published Frank–Wolfe method (keeps no duals; slower).
     kernel : str or callable, default="linear"
@@ -85,7 +88,7 @@ class RankSVM(MultiLabelClassifier):
     memory_limit : int, default=4 GiB
         Refuse, before allocating, a fit that `estimate_memory` puts above this many bytes.
     random_state : int, RandomState or None, default=None
-        For the order in which rows are visited.
+        For the order in which rows are visited, and for those held out to choose C.
 
     Attributes
     ----------
@@ -97,6 +100,8 @@ class RankSVM(MultiLabelClassifier):
         Biases of f.
     threshold_coef_, threshold_intercept_ : ndarray and float
         The learned threshold h.
+    C_ : float
+        The C of the fit.
     dual_gap_ : float
         (P − D)/P of the solution, computed over every pair.
     objective_ : float
@@ -105,8 +110,6 @@ class RankSVM(MultiLabelClassifier):
         Epochs or steps taken.
     trace_ : ndarray of shape (n_records, 3)
         Iteration, P and D, if traced.
-    classes_, label_names_
-        As in every classifier of the library.
 
     References
     ----------
@@ -136,7 +139,7 @@ class RankSVM(MultiLabelClassifier):
     }
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "C": number(above=0),
+        "C": number(above=0) | one_of("auto"),
         "solver": one_of("dcd", "frank-wolfe"),
         "tol": number(above=0),
         "max_iter": whole(1) | NONE,
@@ -150,7 +153,7 @@ class RankSVM(MultiLabelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | Literal["auto"] = "auto",
         *,
         solver: str = "dcd",
         kernel: Any = "linear",
@@ -198,8 +201,9 @@ class RankSVM(MultiLabelClassifier):
         self : RankSVM
         """
         prepared = self._prepare(X, y, sample_weight)
+        self.C_ = choose_C(prepared)[0] if self.C == "auto" else float(self.C)
         start = getattr(self, "_alpha", None) if self.warm_start else None
-        solved = prepared.solve(self, self.C, self._laplacian_weight(), start)
+        solved = prepared.solve(self, self.C_, self._laplacian_weight(), start)
         self._adopt(prepared, solved)
         if self.warm_start:
             self._alpha = solved.result.alpha
@@ -322,8 +326,8 @@ class HypergraphRankSVM(RankSVM):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the ranking loss.
+    C : float or "auto", default="auto"
+        Weight of the ranking loss, as in `RankSVM`.
     hypergraph_weight : float, default=1.0
         λ.
     edge_weights : str, array-like or mapping, default="compactness"
@@ -345,7 +349,7 @@ class HypergraphRankSVM(RankSVM):
         Hyperedge weights used (absent when λ = 0).
     coef_, dual_coef_, intercept_, threshold_coef_, threshold_intercept_
         As in `RankSVM`.
-    dual_gap_, objective_, n_iter_, trace_
+    C_, dual_gap_, objective_, n_iter_, trace_
         As in `RankSVM`.
 
     References
@@ -365,7 +369,7 @@ class HypergraphRankSVM(RankSVM):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | Literal["auto"] = "auto",
         *,
         hypergraph_weight: float = 1.0,
         edge_weights: Any = "compactness",

@@ -21,11 +21,6 @@ class ReducedEigen:
     values: np.ndarray
     right: np.ndarray
 
-    @property
-    def rank(self) -> int:
-        """Number of components that exist."""
-        return len(self.values)
-
 
 class Gram:
     """FcᵀFc = VₕΣₕ²Vₕᵀ of a factor, null directions (dependent or empty labels) left out.

@@ -54,11 +54,6 @@ class KrylovSpace:
         """Number of block products with A."""
         return len(self.diagonal)
 
-    @property
-    def nbytes(self) -> int:
-        """Memory held by the basis."""
-        return sum(block.nbytes for block in self.basis)
-
     def small_solution(self, alpha: float) -> tuple[list[np.ndarray], np.ndarray]:
         """Solve (T + λI)y = E₁S; return the blocks of y and the relative residual per column.
 

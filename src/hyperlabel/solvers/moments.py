@@ -254,10 +254,10 @@ def _dense_sums(
     X: np.ndarray, F: Any, weights: np.ndarray | None, shift: np.ndarray, single: bool
 ) -> tuple[np.ndarray, ...]:
     d, m = X.shape[1], F.shape[1]
-    x_sum, f_sum = np.zeros(d), np.zeros(m)
+    x_sum, f_sum = np.zeros(d), np.asarray(F.sum(axis=0) if weights is None else weights @ F, float).ravel()
     lower, xf = np.zeros((d, d), order="C" if single else "F"), np.zeros((d, m))
     kind = np.dtype(np.float32 if single else np.float64)
-    origin = shift.astype(kind)
+    origin, F = shift.astype(kind), F.astype(kind, copy=False)
     product = np.empty((d, d), dtype=kind) if single else None
     buffer: np.ndarray | None = None
     row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
@@ -267,14 +267,11 @@ def _dense_sums(
         Z = np.subtract(X[rows], origin, out=buffer[: rows.stop - rows.start], casting="same_kind")
         part = F[rows]
         if weights is not None:
-            root = np.sqrt(weights[rows])
+            root = np.sqrt(weights[rows]).astype(kind)
             part = _scale_rows(part, root)
-            f_sum += np.asarray(root @ part).ravel()
-            root = root.astype(kind)
             Z *= root[:, None]
         else:
             root = np.ones(len(Z), dtype=kind)
-            f_sum += np.asarray(part.sum(axis=0)).ravel()
         x_sum += root @ Z
         if single:  # numpy's product with a transpose is one syrk, too
             lower += np.matmul(Z.T, Z, out=product)
@@ -282,6 +279,6 @@ def _dense_sums(
             by_columns = int(Z.flags.f_contiguous)
             side = Z if by_columns else Z.T
             lower = dsyrk(1.0, side, beta=1.0, c=lower, trans=by_columns, lower=1, overwrite_c=1)
-        xf += dense(_gathered(part).astype(kind, copy=False).T @ Z).T
+        xf += dense(_gathered(part).T @ Z).T
     xx = lower if single else lower + np.tril(lower, -1).T
     return x_sum, f_sum, xx, xf

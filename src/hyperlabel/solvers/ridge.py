@@ -29,37 +29,15 @@ from scipy import sparse
 
 from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread
 from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge_factored import (
-    CrossPath,
-    Path,
-    RidgePath,
-    RidgeResult,
-    SamplePath,
-    path_of_codes,
-)
-from hyperlabel.solvers.ridge_krylov import KrylovPath, krylov_memory
+from hyperlabel.solvers.ridge_factored import CrossPath as CrossPath
+from hyperlabel.solvers.ridge_factored import Path as Path
+from hyperlabel.solvers.ridge_factored import RidgePath, SamplePath
+from hyperlabel.solvers.ridge_factored import RidgeResult as RidgeResult
+from hyperlabel.solvers.ridge_factored import path_of_codes as path_of_codes
+from hyperlabel.solvers.ridge_krylov import KrylovPath
+from hyperlabel.solvers.ridge_krylov import krylov_memory as krylov_memory
 from hyperlabel.solvers.ridge_lsqr import LsqrPath
 from hyperlabel.solvers.ridge_rows import ROWS_BYTES, RowsPath
-
-__all__ = [
-    "CrossPath",
-    "KrylovPath",
-    "LsqrPath",
-    "Path",
-    "RidgePath",
-    "RidgeResult",
-    "RowsPath",
-    "SamplePath",
-    "Solver",
-    "choose_alpha",
-    "choose_route",
-    "krylov_memory",
-    "needs_rows",
-    "path_of_codes",
-    "route_of_shape",
-    "solve_auto",
-    "solve_ridge",
-]
 
 Solver = Literal["auto", "gram", "samples", "rows", "krylov", "lsqr"]
 

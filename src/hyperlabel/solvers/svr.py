@@ -6,8 +6,9 @@ Minimise, with an unpenalised intercept::
 
 The objective is piecewise quadratic. Where the set of rows outside the tube (and their side) is
 known, the minimum is the ridge of the targets tᵢ ∓ ε on those rows with λ = 1/(2C), which the
-shared moments solve; when a full step leaves that set unchanged the solution is exact. A weight
-sᵢ is a repetition, and centring X changes nothing.
+shared moments solve; when a full step leaves that set unchanged the solution is exact. On many
+features conjugate gradients go on from the last weights, a little further each time. A weight sᵢ is
+a repetition, and centring X changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, cg
 
+from hyperlabel.solvers.operators import weighted_mean
 from hyperlabel.solvers.ridge import solve_ridge
 
 GRAM_FEATURES = 500  # beyond, no d×d matrix is formed
@@ -60,7 +64,8 @@ def solve_svr(
         if converged or iteration == max_iter:
             break
         value = 0.5 * float(w @ w) + C * float(s @ np.maximum(np.abs(left) - epsilon, 0) ** 2)
-        w_new, b_new = _ridge_outside(X, t - epsilon * side, s * np.abs(side), C, w, b)
+        slack = 0.05 * max(gradient, tol * scale)
+        w_new, b_new = _ridge_outside(X, t - epsilon * side, s * np.abs(side), C, w, b, slack)
         step, left_new = 1.0, t - X @ w_new - b_new
         direction, change = w_new - w, left_new - left
         while step > 1e-10:  # the objective is convex along the step: halve until it falls
@@ -76,16 +81,30 @@ def solve_svr(
 
 
 def _ridge_outside(
-    X: Any, z: np.ndarray, s: np.ndarray, C: float, w: np.ndarray, b: float
+    X: Any, z: np.ndarray, s: np.ndarray, C: float, w: np.ndarray, b: float, slack: float
 ) -> tuple[np.ndarray, float]:
-    """Ridge of z on the rows of positive weight, λ = 1/(2C)."""
+    """Ridge of z on the rows of positive weight, λ = 1/(2C); on many features to a gradient of `slack`."""
     out = np.flatnonzero(s > 0)
     if not len(out):
         return np.zeros_like(w), b
     alpha = 0.5 / C
-    route: Any = "gram" if X.shape[1] <= GRAM_FEATURES else "krylov"  # the same for all steps
-    path = solve_ridge(
-        X[out], z[out, None], alphas=(alpha,), solver=route, sample_weight=s[out], tol=1e-10, max_iter=1000
-    )
-    found = path.solve(alpha)
-    return found.coef[:, 0], float(found.intercept[0])
+    if X.shape[1] <= GRAM_FEATURES:
+        path = solve_ridge(X[out], z[out, None], alphas=(alpha,), solver="gram", sample_weight=s[out])
+        found = path.solve(alpha)
+        return found.coef[:, 0], float(found.intercept[0])
+    total, mean, middle = s.sum(), weighted_mean(X, s), float(np.average(z, weights=s))
+    if sparse.issparse(X):
+        squares = np.bincount(X.indices, np.repeat(s, np.diff(X.indptr)) * X.data**2, X.shape[1])
+    else:
+        squares = np.einsum("ij,ij,i->j", X, X, s)
+    diagonal = np.maximum(squares - total * mean**2, 0.0) + alpha
+
+    def times(v: np.ndarray) -> np.ndarray:
+        u = s * (X @ v - mean @ v)
+        return X.T @ u - mean * u.sum() + alpha * v
+
+    shape = (len(w), len(w))
+    A = LinearOperator(shape, matvec=times, dtype=np.float64)
+    M = LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=np.float64)
+    w, _ = cg(A, X.T @ (s * (z - middle)), x0=w, rtol=0.0, atol=slack * alpha, M=M, maxiter=1000)
+    return w, middle - float(mean @ w)
