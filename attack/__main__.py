@@ -66,7 +66,9 @@ def minimise(target: Target, path: Path, raw: bytes, kind: str, tries: int = 400
     return raw
 
 
-def work(folder: Path, names: list[str], seconds: float, count: int, seed: int) -> dict[str, Any]:
+def work(
+    folder: Path, names: list[str], seconds: float, count: int, seed: int, first: bool
+) -> dict[str, Any]:
     """Attack in this process; the result is also what the parent reads when all went well."""
     signal.signal(signal.SIGPROF, _hang)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -79,7 +81,7 @@ def work(folder: Path, names: list[str], seconds: float, count: int, seed: int) 
         attempt(TARGETS[name], folder / f"{name}{TARGETS[name].ending}", TARGETS[name].make(rng))
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
     end, done = time.monotonic() + seconds, 0
-    while done < count and time.monotonic() < end:
+    while done < count and time.monotonic() < end and not (first and found):
         target = TARGETS[rng.choice(drawn)]
         path = folder / f"{target.name}{target.ending}"
         raw = target.make(rng)
@@ -106,14 +108,16 @@ def _hang(*_: object) -> None:
     raise Hang(f"more than {HANG_SECONDS:g} s")
 
 
-def in_child(folder: Path, names: list[str], seconds: float, count: int, seed: int) -> dict[str, Any]:
+def in_child(
+    folder: Path, names: list[str], seconds: float, count: int, seed: int, first: bool
+) -> dict[str, Any]:
     """Attack in a process of its own, whose death by a signal is a finding."""
     child = os.fork()
     if not child:
         faulthandler.disable()  # a death is reported by the parent, as a finding
         code = 1
         try:
-            (folder / "result").write_text(json.dumps(work(folder, names, seconds, count, seed)))
+            (folder / "result").write_text(json.dumps(work(folder, names, seconds, count, seed, first)))
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -140,6 +144,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--count", type=int, default=10**9, help="stop after so many executions")
     parser.add_argument("--seed", type=int, default=None, help="by default another one every time")
+    parser.add_argument("--first", action="store_true", help="stop at the first finding")
     parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=list(TARGETS))
     parser.add_argument("--keep", type=Path, default=CORPUS, help="where inputs that got through are kept")
     options = parser.parse_args(arguments)
@@ -151,10 +156,12 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(dir=fast) as folder:
         tempfile.tempdir = folder
         while (left := options.seconds - (time.monotonic() - start)) > 0 and done < options.count:
-            part = in_child(Path(folder), options.targets, left, options.count - done, seed)
+            part = in_child(Path(folder), options.targets, left, options.count - done, seed, options.first)
             done, seed = done + part["done"], seed + 1
             counts.update(part["counts"])
             found += part["found"]
+            if found and options.first:
+                break
         tempfile.tempdir = None
     for name, words, raw in found:
         options.keep.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,7 +41,10 @@ def forked(work: Callable[[], None], seconds: float | None) -> bool:
         try:
             work()
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
+            sys.stderr.flush()
             os._exit(code)
     if seconds is not None:
         time.sleep(seconds)

@@ -104,7 +104,7 @@ def plant(source: Path, file: str, old: str, new: str) -> None:
 def attack(source: Path, folder: Path, seconds: float, targets: tuple[str, ...]) -> bool:
     """Attack a copy of the source; say whether anything was found."""
     command = [sys.executable, "-m", "attack", "--seconds", str(seconds), "--seed", "1"]
-    command += ["--keep", str(folder / "kept"), "--targets", *targets]
+    command += ["--first", "--keep", str(folder / "kept"), "--targets", *targets]
     environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if "executions in" not in done.stdout:
@@ -114,7 +114,7 @@ def attack(source: Path, folder: Path, seconds: float, targets: tuple[str, ...])
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m attack.planted", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0, help="for each fault")
+    parser.add_argument("--seconds", type=float, default=30.0, help="at most, for each fault")
     seconds = parser.parse_args().seconds
     found = 0
     for what, file, old, new, targets in FAULTS:

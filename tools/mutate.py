@@ -180,6 +180,7 @@ def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[
         os.dup2(silent, 1), os.dup2(silent, 2)
         code = 3
         options = ["-x", "-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        options += ["--hypothesis-seed", "0"]
         try:
             for test in tests:  # a file is collected only when the ones before it passed
                 if time.process_time() < seconds:
@@ -195,6 +196,9 @@ def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[
         os.killpg(child, signal.SIGKILL)  # what the tests started
     failed = told.read_text() if told.exists() else "a signal" if os.WIFSIGNALED(done) else "collection"
     told.unlink(missing_ok=True)
+    shutil.rmtree(
+        root / ".hypothesis", ignore_errors=True
+    )  # what one mutant fails on is no matter of the next
     return done == 0, "" if done == 0 else failed
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -101,6 +101,7 @@ def test_global_cut_is_the_best(seed, ties, weighted):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), weighted=st.booleans())
+@example(seed=215, weighted=False)  # three and four labels are equally good, but for rounding
 def test_best_k(seed, weighted):
     scores, Y = problem(seed)
     w = np.random.default_rng(seed).integers(1, 4, len(scores)).astype(float) if weighted else None

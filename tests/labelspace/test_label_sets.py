@@ -53,6 +53,14 @@ def test_default_power_set_is_a_ridge_classifier():
     )
 
 
+def test_one_label_set_alone_needs_no_classifier():
+    """Logistic regression refuses a single class; the one set seen is the answer."""
+    X, Y = np.random.default_rng(0).normal(size=(8, 2)), np.tile([1, 0, 1], (8, 1))
+    model = LabelPowerset(LogisticRegression()).fit(X, Y)
+    assert_array_equal(model.predict(X), Y)
+    assert not hasattr(model, "estimator_")
+
+
 def test_pruned_rows_go_to_the_nearest_kept_set():
     sets = np.array([[1, 1, 0, 0]] * 3 + [[0, 0, 1, 1]] * 2 + [[1, 1, 1, 0]] + [[0, 0, 0, 1]])
     pruned = prune_vertices(distinct_vertices(sparse.csr_array(sets.astype(float))), 2)

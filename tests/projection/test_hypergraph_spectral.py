@@ -289,6 +289,13 @@ def test_bad_choices_get_one_sentence(options, sentence):
         HypergraphSpectral(**options).fit(X, Y)
 
 
+def test_two_rows_are_enough_and_one_is_not():
+    X, Y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2, dtype=int)
+    assert HypergraphSpectral().fit_transform(X, Y).shape[0] == 2
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        HypergraphSpectral().fit(X[:1], Y[:1])
+
+
 def test_constant_labels_are_refused():
     X, Y = make_data(18)
     with pytest.raises(ValueError, match="nothing to project on"):
