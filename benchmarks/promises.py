@@ -25,10 +25,7 @@ from benchmarks._data import real
 from benchmarks._timing import show
 from hyperlabel import BinaryRelevance
 from hyperlabel.datasets import load_debtags
-from hyperlabel.decision import (
-    promise_precision,
-    promise_recall,
-)
+from hyperlabel.decision import label_quality, promise_precision, promise_recall
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import divide_units
 from hyperlabel.meta.wrapping import held_out_rows
@@ -239,10 +236,12 @@ def cost(n: int = 100_000, k: int = 1000) -> None:
     scores[entries.row, entries.col] += 3
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     promise_overall_precision(scores[:200], Y[:200], 0.5)  # compiles
+    label_quality(Y[:200], scores[:200])
     rows = []
-    for rule in (promise_precision, promise_recall, promise_overall_precision, promise_overall_recall):
+    rules = (promise_precision, promise_recall, promise_overall_precision, promise_overall_recall)
+    for rule in (*rules, label_quality):
         start = time.process_time()
-        rule(scores, Y, 0.9)
+        rule(*((Y, scores) if rule is label_quality else (scores, Y, 0.9)))
         spent = time.process_time() - start
         above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20
         rows.append((rule.__name__, f"{spent:.1f} s, {above:.2f} GB", "at most 5 s, 1 GB"))

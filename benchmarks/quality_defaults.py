@@ -9,7 +9,7 @@ with the limits of the project and whether they are kept.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_defaults [name …] [--splits 10]
 
-With --rank the same splits compare ``RankSVM(C=1.0)`` and ``RankSVM(C="auto")``, on at most 3000 (--rows)
+With --rank [--hypergraph] the same splits compare RankSVM at C = 1 and C = "auto", on at most 3000 (--rows)
 training and as many test rows, and the embedded Debian packages (split by source) join them; "fits paid" is
 the CPU time of the choice and the fit over that of one fit at the C chosen.
 """
@@ -26,7 +26,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler, normalize
 
 from benchmarks._data import real
-from hyperlabel import BinaryRelevance, RankSVM
+from hyperlabel import BinaryRelevance, HypergraphRankSVM, RankSVM
 from hyperlabel.datasets import load_debtags
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k
 from hyperlabel.solvers.ridge import choose_route, solve_ridge
@@ -96,7 +96,7 @@ def run(name: str, splits: int) -> dict[str, np.ndarray]:
     return {way: np.array(rows) for way, rows in found.items()}
 
 
-def ranked(name: str, splits: int, most: int) -> np.ndarray:
+def ranked(kind: Any, name: str, splits: int, most: int) -> np.ndarray:
     """Return an array splits × 10: four measures twice, C and the price of its choice."""
     data = load_debtags() if name == "debtags" else real(name)
     Y, found = sparse.csr_array(data.Y), []
@@ -112,21 +112,21 @@ def ranked(name: str, splits: int, most: int) -> np.ndarray:
         row, seconds, chosen = [], [], 1.0
         for C_asked in (1.0, "auto"):
             start = time.process_time()
-            model = RankSVM(C_asked, random_state=seed).fit(A, B)
+            model = kind(C_asked, random_state=seed).fit(A, B)
             seconds.append(time.process_time() - start)
             chosen = model.C_
             row += [*measures(model, C, truth), precision_at_k(truth, model.decision_function(C), k=1)]
         start = time.process_time()
-        RankSVM(chosen, random_state=seed).fit(A, B)
+        kind(chosen, random_state=seed).fit(A, B)
         found.append([*row, chosen, seconds[1] / (time.process_time() - start)])
     return np.array(found)
 
 
-def rank_table(names: list[str], splits: int, most: int) -> None:
+def rank_table(kind: Any, names: list[str], splits: int, most: int) -> None:
     print("| set | micro-F1 | macro-F1 | nDCG@5 | P@1 | C chosen | fits paid |\n|" + "---|" * 7, flush=True)
-    RankSVM(tol=0.1).fit(np.eye(4), np.eye(4)[:, :2])  # compiled code is ready
+    kind(1.0, tol=0.1).fit(np.eye(4), np.eye(4)[:, :2])  # compiled code is ready
     for name in names:
-        rows = ranked(name, splits, most)
+        rows = ranked(kind, name, splits, most)
         mean, change = rows.mean(axis=0), (rows[:, 4:8] - rows[:, :4]).mean(axis=0)
         cells = [f"{mean[j]:.3f} → {mean[4 + j]:.3f} ({change[j]:+.3f})" for j in range(4)]
         chosen = f"{rows[:, 8].min():g}" + (f" to {rows[:, 8].max():g}" if np.ptp(rows[:, 8]) else "")
@@ -166,10 +166,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--rank", action="store_true")
+    parser.add_argument("--hypergraph", action="store_true")
     parser.add_argument("--rows", type=int, default=3000)
     given = parser.parse_args()
     if given.rank:
-        return rank_table(given.names or [*TRAINING_ROWS, "debtags"], given.splits, given.rows)
+        kind = HypergraphRankSVM if given.hypergraph else RankSVM
+        return rank_table(kind, given.names or [*TRAINING_ROWS, "debtags"], given.splits, given.rows)
     warnings.filterwarnings("ignore", message="The Krylov solver stopped")
     header = " | ".join(["set", "rows", *MEASURES, "nDCG@5 of the best λ"])
     print(f"| {header} |\n|" + "---|" * 6, flush=True)

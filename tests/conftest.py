@@ -80,3 +80,12 @@ def made(tmp_path_factory):
     from tests.report.made_model import make
 
     return make(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    from tests.report.browsing import Browser
+
+    found = Browser(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.close()

@@ -10,8 +10,9 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tokenize import TokenError
 from types import ModuleType
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 fcntl: ModuleType | None
 try:
@@ -152,3 +153,15 @@ def _is_about(error: OSError, temporary: Path | None) -> bool:
     if error.filename is None:
         return error.errno in _FULL
     return temporary is not None and str(error.filename) == str(temporary)
+
+
+def npy_header(stream: Any) -> tuple[tuple[int, ...], bool, Any]:
+    """Read shape, Fortran order and dtype of an array; the stream then stands at its values."""
+    import numpy as np
+
+    old = np.lib.format.read_magic(stream) == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    try:
+        return read(stream)
+    except (TokenError, SyntaxError, MemoryError, RecursionError) as error:  # NumPy lets Python parse it
+        raise ValueError("the header of an array cannot be read") from error

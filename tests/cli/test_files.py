@@ -8,10 +8,11 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import sparse
 
 import hyperlabel
 from hyperlabel.cli import main
-from hyperlabel.datasets import DataError, iter_table, load_npz, read_table
+from hyperlabel.datasets import DataError, Dataset, iter_table, load_npz, read_table
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
 CITIES = ["New York, NY;travel", "travel", "New York, NY", "Boston, MA;food", "food;travel", "food"]
@@ -236,3 +237,71 @@ def test_fit_counts_rows_without_labels_and_empty_texts(tmp_path):
     assert "2 rows without labels; 2 empty texts" in said
     assert "Warning: g.csv: 1 cell says 'NaN' in 'tags': read as no label." in said
     assert "nan" not in [str(n).lower() for n in hyperlabel.load(tmp_path / "m.hyper")[-1].label_names_]
+
+
+def test_an_npz_file_with_sparse_numbers_and_texts_is_fitted_on_the_one_that_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    Y = (rng.random((60, 2)) < 0.5).astype(int)
+    names = ["red", "blue"]
+    texts = [" ".join(word if on else "other" for word, on in zip(names, row, strict=True)) for row in Y]
+    X = sparse.csr_array(np.hstack([Y[:, :1], rng.random((60, 3))]))
+    Dataset(X, Y, None, names, text=texts).save(tmp_path / "both.npz")
+    refused = run("fit", tmp_path / "both.npz", "-o", tmp_path / "m.hyper")
+    assert refused.exit_code == 2
+    assert "texts beside sparse numbers" in refused.output
+    for option, features in (("--features", 3), ("--text", 4)):
+        target = tmp_path / f"m{option}.hyper"
+        told = run("fit", tmp_path / "both.npz", option, "", "-o", target, "--json")
+        assert told.exit_code == 0, told.output
+        found = json.loads(told.stdout)
+        assert found["features"] == features or option == "--features"
+        answers = run("evaluate", target, tmp_path / "both.npz", "--json")
+        assert json.loads(answers.stdout)["f1_micro"] > 0.6
+
+
+def test_convert_joins_spellings_in_tables_too(tmp_path):
+    (tmp_path / "t.csv").write_text("id,tags\n1,Red;blue\n2,red ;Blue\n3,red\n4,blue\n")
+    options = ("--labels", "tags", "--normalise-labels")
+    done = run("data", "convert", tmp_path / "t.csv", tmp_path / "u.csv", *options)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "u.csv").read_text() == "id,tags\n1,blue;red\n2,blue;red\n3,red\n4,blue\n"
+    (tmp_path / "w.csv").write_text("id,Red,red,blue\n1,1,0,1\n2,0,1,0\n3,0,1,0\n")
+    options = ("--labels", "Red,red,blue", "--normalise-labels")
+    done = run("data", "convert", tmp_path / "w.csv", tmp_path / "v.csv", *options)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "v.csv").read_text() == "id,blue,red\n1,1,1\n2,0,1\n3,0,1\n"
+
+
+def test_texts_without_blanks_are_read_by_characters(tmp_path):
+    parts = {"printing": "打印机卡纸", "network": "网络断开", "billing": "发票金额错误"}
+    rng = np.random.default_rng(0)
+    lines = ["正文,标签"]
+    for _ in range(120):
+        on = [name for name in parts if rng.random() < 0.4]
+        filler = "".join(rng.choice(list("的是在我有他这中大来上国")) for _ in range(rng.integers(2, 6)))
+        lines.append("".join(parts[name] + filler for name in on) + filler + "，" + ";".join(on))
+    text = "\n".join(line.replace("，", ",") for line in lines)
+    (tmp_path / "t.csv").write_text(text + "\n", encoding="utf-8")
+    options = ("--labels", "标签", "--text", "正文", "--json")
+    done = run("fit", tmp_path / "t.csv", *options, "-o", tmp_path / "m.hyper")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["score"] > 0.95
+
+
+def test_a_plan_says_what_a_fit_takes(tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(400)]
+    lines = [f"{' '.join(rng.choice(words, 12))},{rng.choice(['a', 'b', 'c'])}" for _ in range(600)]
+    (tmp_path / "t.csv").write_text("text,tags\n" + "\n".join(lines) + "\n")
+    call = ("fit", tmp_path / "t.csv", "--labels", "tags", "-o", tmp_path / "m.hyper")
+    planned = json.loads(run(*call, "--dry-run", "--json").stdout)
+    assert not (tmp_path / "m.hyper").exists()
+    fitted = json.loads(run(*call, "--json").stdout)
+    assert planned["rows"] == fitted["rows"]
+    assert planned["labels"] == fitted["labels"]
+    assert fitted["features"] / 2 < planned["features"] < 2 * fitted["features"]
+    assert planned["can_be_updated"] == fitted["can_be_updated"]
+    assert planned["advice"] is None
+    said = run(*call, "--dry-run").stdout
+    assert "route: gram" in said
+    assert "GiB of memory" in said

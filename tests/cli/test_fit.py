@@ -84,8 +84,15 @@ def test_cuts_are_tuned_on_folds_that_keep_groups_together(tmp_path):
             "-o", tmp_path / "m.hyper", "--json", *group,
         )  # fmt: skip
         assert done.exit_code == 0, done.output
-        scores.append(json.loads(done.stdout)["score"])
+        found = json.loads(done.stdout)
+        scores.append(found["score"])
     assert scores[1] < scores[0] - 0.1
+    printed = run(
+        "fit", tmp_path / "copies.csv", "--labels", "tags", "--features", ",".join(columns),
+        "-o", tmp_path / "m.hyper", "--group", "person",
+    )  # fmt: skip
+    expected = f"f1_macro {found['score']:.3f} ± {found['score_std']:.3f} by cross-fitting"
+    assert expected in " ".join(printed.output.split())
 
 
 def test_predict_csv_and_json_lines(folder, tmp_path):
@@ -141,6 +148,21 @@ def test_lists_in_json_lines_and_a_slim_file(tmp_path):
     done = run("predict", tmp_path / "m.hyper", "--text", "car", "--json")
     assert [one["label"] for one in json.loads(done.stdout)["labels"]] == ["x", "y"]
     assert "kept no sums" in run("update", tmp_path / "m.hyper", path).output.replace("\n", " ")
+
+
+def test_a_model_of_many_features_says_that_it_cannot_be_updated(tmp_path):
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "t.jsonl", "w", encoding="utf-8") as file:
+        for i in range(60):
+            words = [("red", "blue")[i % 2], *(f"w{j}" for j in rng.integers(6000, size=600))]
+            file.write(json.dumps({"text": " ".join(words), "tags": words[:1]}) + "\n")
+    call = ("fit", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.hyper")
+    done = run(*call)
+    assert done.exit_code == 0, done.output
+    assert "It cannot be updated, only fitted again: with --words 5000 it could." in done.stdout
+    refused = run("update", tmp_path / "m.hyper", tmp_path / "t.jsonl")
+    assert "kept no sums" in " ".join(refused.output.split())
+    assert "It cannot be updated" not in run(*call, "--words", 300).stdout
 
 
 def test_one_text(folder):

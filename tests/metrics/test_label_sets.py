@@ -108,3 +108,28 @@ def test_bad_input_is_one_sentence(y, p, sentence):
 def test_unknown_average_is_refused():
     with pytest.raises(ValueError, match="average must be"):
         hm.f1_score([[1, 0]], [[1, 0]], average="binary")
+
+
+def test_label_sets_of_names_are_measured_over_the_labels_of_both():
+    y = [["red", "blue"], [], ["green"]]
+    p = [{"red"}, ("black",), ["green", "red"]]
+    names = ["black", "blue", "green", "red"]
+    indicators = [np.array([[name in row for name in names] for row in rows]) for rows in (y, p)]
+    for measure in ("hamming_loss", "subset_accuracy", "f1_score", "precision_score"):
+        assert getattr(hm, measure)(y, p) == getattr(hm, measure)(*indicators)
+    found = hm.evaluate(y, p, per_label=True)
+    assert found["n_labels"] == 4
+    assert [line["label"] for line in found["per_label"]] == names
+    assert hm.f1_score(y, [[], [], []], average="micro") == 0.0
+
+
+def test_scores_of_label_sets_come_with_the_names_of_their_columns():
+    pd = pytest.importorskip("pandas")
+    y = [["red"], ["blue"], ["red", "blue"]]
+    scores = pd.DataFrame({"red": [0.9, 0.1, 0.8], "blue": [0.2, 0.7, 0.6], "green": [0.3, 0.2, 0.1]})
+    indicator = pd.DataFrame({"red": [1, 0, 1], "blue": [0, 1, 1], "green": [0, 0, 0]})
+    assert hm.evaluate(y, y_score=scores) == hm.evaluate(indicator, y_score=scores)
+    with pytest.raises(ValueError, match="shape"):
+        hm.ranking_loss(y, scores.to_numpy())
+    with pytest.raises(ValueError, match="y_true has no names"):
+        hm.f1_score(np.array([[1, 0], [0, 1]]), [["red"], ["blue"]])

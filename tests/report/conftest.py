@@ -58,12 +58,3 @@ def _no_screen():
     import matplotlib
 
     matplotlib.use("agg")
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    from tests.report.browsing import Browser
-
-    found = Browser(tmp_path_factory.mktemp("browser"))
-    yield found
-    found.close()

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.report.browsing import AUDIT
 from tests.report.made_model import HOSTILE, run
 
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.report import comparison_report, reproduction_report
-from hyperlabel.report.data_page import table_columns
 
 PROBE = """(() => {
   const table = document.getElementById("scores-1");
@@ -120,15 +121,18 @@ def test_data_report_counts_missing_cells_and_says_what_columns_are_for(tmp_path
     file.write_text(
         "id,body,n,tags\n1,some words of text,3,a;b\n2,more words of text,,a\n3,,5,\n", encoding="utf-8"
     )
-    found = {
-        c.name: c for c in table_columns(str(file), {"label_column": "tags", "text": "body", "features": "n"})
-    }
-    assert [(c.missing, c.distinct, c.kind, c.use) for c in found.values()] == [
-        (0, 3, "numbers", "left out"),
-        (1, 2, "words", "text"),
-        (1, 2, "numbers", "numbers, if it holds numbers"),
-        (1, 2, "words", "labels"),
+    options = ("--labels", "tags", "--text", "body", "--features", "n")
+    run("data", "report", file, *options, "-o", tmp_path / "data.html")
+    html = (tmp_path / "data.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr>(.*?)</tr>", html[html.index('id="columns-1"') :], flags=re.S)
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows[1:5]]
+    assert [(name, use, missing, distinct) for name, use, _, missing, _, distinct, _ in found] == [
+        ("id", "left out", "0", "3"),
+        ("body", "text", "1", "2"),
+        ("n", "numbers, if it holds numbers", "1", "2"),
+        ("tags", "labels", "1", "2"),
     ]
+    assert found[1][-1] == "some words of text"
 
 
 def test_evaluate_writes_the_page_of_rows_the_model_has_not_seen(browser, made, tmp_path):

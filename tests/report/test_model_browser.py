@@ -108,19 +108,18 @@ def test_words_are_cut_as_python_cuts_them_at_every_character_of_unicode(browser
 VIEWS = {"overview": "#overview", "label": "#label=cooking", "map": "#map", "row": "#row", "try": "#try"}
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_opens_quietly_and_reads_well(browser, made, view):
-    for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
-        browser.open(made["html"], width=width, dark=dark, hash=VIEWS[view])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+def test_every_view_opens_quietly_and_reads_well(browser, made, width, dark):
+    browser.open(made["html"], width=width, dark=dark)
+    for view, place in VIEWS.items():
+        browser.run(f"location.hash = {place!r}")
+        browser.until(f"document.getElementById('view-{view}').checkVisibility()")
         assert browser.run(AUDIT) == []
-        assert browser.run(f"document.getElementById('view-{view}').checkVisibility()")
-        assert (
-            browser.run("[...document.querySelectorAll('main > section')].filter((e) => !e.hidden).length")
-            == 1
-        )
+        shown = "[...document.querySelectorAll('main > section')].filter((e) => !e.hidden).length"
+        assert browser.run(shown) == 1
         assert browser.run("document.title") == "notes on notes"
-        assert browser.console == []
-        assert browser.asked == []
+    assert browser.console == []
+    assert browser.asked == []
 
 
 def test_the_slider_shows_exact_counts_live(browser, made):
@@ -153,28 +152,25 @@ def test_the_slider_shows_exact_counts_live(browser, made):
 
 
 def test_sliding_redraws_within_a_frame(browser, made):
+    """The fastest of five passes, at 95 of 100 cuts: other jobs on the machine may slow some of them."""
     browser.open(made["html"], hash="#label=travel")
     slowest = browser.run(
-        """(() => { const slider = document.getElementById("cut"), times = [];
-        for (let t = -1; t <= Number(slider.max); t++) { const start = performance.now(); slider.value = t;
-          slider.dispatchEvent(new Event("input")); document.body.offsetHeight; times.push(performance.now() - start); }
-        times.sort((a, b) => a - b); return times[Math.floor(times.length * 0.9)]; })()"""
+        """(() => { const slider = document.getElementById("cut"), best = [];
+        for (let pass = 0; pass < 5; pass++) for (let t = -1; t <= Number(slider.max); t++) {
+          const start = performance.now(); slider.value = t;
+          slider.dispatchEvent(new Event("input")); document.body.offsetHeight;
+          best[t + 1] = Math.min(best[t + 1] ?? Infinity, performance.now() - start); }
+        return best.sort((a, b) => a - b)[Math.floor(best.length * 0.95)]; })()"""
     )
     assert 0 < slowest < 16
 
 
 def test_hostile_labels_and_texts_stay_text(browser, made):
-    for view in (
-        "#overview",
-        "#label=" + HOSTILE,
-        "#map",
-        "#row",
-        "#try",
-        "#label=%E0%A4%A",
-        "#row=no",
-        "#<b>",
-    ):
-        browser.open(made["html"], hash=view.replace(" ", "%20").replace('"', "%22"))
+    browser.open(made["html"], hash="#label=" + HOSTILE.replace(" ", "%20").replace('"', "%22"))
+    for place in (None, "#overview", "#map", "#row", "#try", "#label=%E0%A4%A", "#row=no", "#<b>"):
+        if place is not None:
+            browser.run(f"location.hash = {place!r}")
+            browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert browser.run("document.title") == "notes on notes"
         assert browser.run("document.querySelectorAll('main img, main script, main b').length") == 0
         assert browser.console == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html as html_text
 import re
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -126,6 +127,31 @@ def test_the_same_results_give_the_same_bytes(comparison, html):
     assert comparison_report(comparison) == html
 
 
+def test_a_name_that_a_figure_cuts_is_told_whole():
+    """In the middle of a long name stands what tells it from others: pointing at it shows all of it."""
+    from hyperlabel.report.page import draw
+
+    long, other = "a <very> long & winding name of a label, " + "x" * 40, "short"
+    twin = long.replace("name", "path")  # looks the same once it is cut
+    shown = draw(LabelScoresDisplay([long, other, twin], [0.5, 0.7, 0.1], [3, 4, 5]).plot, "F1", key="f")
+    titles = [html_text.unescape(t) for t in re.findall(r"<text[^>]*><title>(.*?)</title>", shown.svg)]
+    assert titles == [f"{long}; {twin}"] * 2
+    assert "<very>" not in shown.svg
+    checked(f"<div>{shown.svg}</div>")
+
+
+def test_numbers_names_and_commands_are_written_as_people_write_them():
+    from hyperlabel.report.page import duration, megabytes
+    from hyperlabel.report.summary import known_title, without_folders
+
+    assert (duration(0.0123), duration(4.2), duration(130)) == ("12 ms", "4.2 s", "2.2 min")
+    assert (megabytes(None), megabytes(0.2), megabytes(2100.0)) == ("not measured", "< 1 MB", "2.1 GB")
+    assert known_title("linear-svm") == "LinearSVC per label (scikit-learn)"
+    assert known_title("my own") == "my own"
+    command = "hyperlabel compare '/home/me/my file.arff' --out=/tmp/x.html -k 3"
+    assert without_folders(command) == "hyperlabel compare 'my file.arff' --out=x.html -k 3"
+
+
 def test_versus_best_agrees_with_the_statistics(comparison):
     from hyperlabel.experiments import corrected_resampled_t
 
@@ -163,7 +189,7 @@ def test_a_reproduction_report_shows_both_figures_and_the_difference():
     for text in ("0.8548", "0.8610", "+0.0062", "Data differ.", "Computers: no data"):
         assert text in html
     markdown = result.markdown()
-    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – | – | – |" in markdown
+    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – |" in markdown
     assert "Not reproduced: Computers: no data" in markdown
     assert result.as_dict()["numbers"][1]["ours"] is None
 

@@ -11,6 +11,7 @@ from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
 from hyperlabel.datasets.label_cells import MARKS
+from hyperlabel.datasets.table_sources import table_kind
 
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
@@ -85,7 +86,11 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
             f"them, or several 0/1 columns separated by commas){_proposal(columns)}; the columns are {shown}."
         )
     labels = names(options.get("labels") or "")
-    missing = [name for name in labels if name not in columns]
+    others = [name for key in ("text", "features") for name in names(options.get(key) or "")]
+    others += [str(options[key]) for key in ("group", "time") if options.get(key)]
+    if table_kind(path) == "jsonl":  # a later row may be the first to name a column
+        others = []
+    missing = [name for name in [*labels, *others] if name not in columns]
     if missing:
         raise ValueError(f"{Path(path).name} has no column {missing[0]!r}; the columns are {shown}.")
     return labels
@@ -146,8 +151,8 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
         spaced = sum(" " in name for name in once) > len(once) / 2
         hint = " (for tags separated by spaces: --label-separator ' ')" if spaced else ""
         say(
-            f"Warning: {len(once)} of {len(known)} labels occur once, such as {once[0][:60]!r}: if this is a "
-            f"list, say what separates it with --label-separator{hint}."
+            f"Warning: {len(once)} of {plural(len(known), 'label')} occur once, such as {once[0][:60]!r}: if "
+            f"this is a list, say what separates it with --label-separator{hint}."
         )
     _warn_of_variants(list(table.label_names))
     others = [mark for mark in MARKS if mark != separator]

@@ -11,52 +11,33 @@ from typing import Any
 
 import click
 
-_OPTIONS = [
-    click.option(
-        "--labels",
-        help="Tables: the column that lists the labels of a row, or several 0/1 columns; "
-        "ARFF: their names, a Mulan XML file or a count (-6: the last six).",
-    ),
-    click.option("--label-column", help="Tables: the same as --labels for a column that lists them."),
-    click.option(
-        "--label-separator",
-        help="Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]",
-    ),
-    click.option(
-        "--features",
-        help="Tables: the columns of numbers, lists of numbers and categories to use, separated by commas.",
-    ),
-    click.option("--text", help="Tables: the columns of raw text, separated by commas."),
-    click.option(
-        "--blank",
-        type=click.Choice(["no", "unknown"]),
-        help="Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x marks]",
-    ),
-    click.option(
-        "--normalise-labels",
-        "normalise",
-        is_flag=True,
-        default=None,
-        help="Join labels that differ only in case or blanks.",
-    ),
-    click.option("--group", help="Tables: the column of groups that must stay together."),
-    click.option("--time", help="Tables: the column of times."),
-    click.option(
-        "--nominal", type=click.Choice(["drop", "onehot"]), help="ARFF: what to do with word columns."
-    ),
-]
-READING = (
-    "labels",
-    "label_column",
-    "label_separator",
-    "features",
-    "text",
-    "blank",
-    "normalise",
-    "group",
-    "time",
-    "nominal",
-)
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "labels": {
+        "help": "Tables: the column that lists the labels of a row, or several 0/1 columns; "
+        "ARFF: their names, a Mulan XML file or a count (-6: the last six)."
+    },
+    "label_column": {"help": "Tables: the same as --labels for a column that lists them."},
+    "label_separator": {
+        "help": "Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]"
+    },
+    "features": {
+        "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas."
+    },
+    "text": {"help": "Tables: the columns of raw text, separated by commas."},
+    "blank": {
+        "type": click.Choice(["no", "unknown"]),
+        "help": "Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x]",
+    },
+    "normalise_labels": {
+        "is_flag": True,
+        "default": None,
+        "help": "Join labels that differ only in case or blanks.",
+    },
+    "group": {"help": "Tables: the column of groups that must stay together."},
+    "time": {"help": "Tables: the column of times."},
+    "nominal": {"type": click.Choice(["drop", "onehot"]), "help": "ARFF: what to do with word columns."},
+}
+READING = tuple(_OPTIONS)
 _KNOWN = {
     "arff": {"labels", "nominal"},
     "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
@@ -64,10 +45,18 @@ _KNOWN = {
 }
 
 
+def output_option(name: str, default: str | None, text: str, **settings: Any) -> Any:
+    """Return the option that names what a command writes, spelled alike in all of them."""
+    shown = default is not None
+    return click.option(
+        "-o", "--output", "--out", name, default=default, show_default=shown, help=text, **settings
+    )
+
+
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how to read a data file."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
+    for name, settings in reversed(_OPTIONS.items()):
+        command = click.option(f"--{name.replace('_', '-')}", **settings)(command)
     return command
 
 
@@ -76,6 +65,7 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
 
     What the user left open about a table is found from it: its columns, and what separates labels.
     """
+    from hyperlabel.cli._progress import step
     from hyperlabel.datasets import load_debtags, read_data
     from hyperlabel.datasets.table import TablePlan
 
@@ -83,7 +73,7 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
         return load_debtags(), options
     options = settled(path, options)
     given = reader_options(path, options)
-    with plain_warnings():
+    with step(f"reading {path}"), plain_warnings():
         if not is_table(path):
             return _joined(read_data(path, **given), options), options
         plan = TablePlan(path, **given)
@@ -95,7 +85,7 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
 def _joined(data: Any, options: dict[str, str | None]) -> Any:
     from hyperlabel.cli._variants import join_variants
 
-    return join_variants(data) if options.get("normalise") else data
+    return join_variants(data) if options.get("normalise_labels") else data
 
 
 def with_vectors(data: Any, path: str, options: dict[str, str | None]) -> Any:
@@ -113,7 +103,7 @@ def load_file(path: str, options: dict[str, str | None]) -> Any:
 
     data, options = read_file(path, options)
     if options.get("label_column"):
-        click.echo(listing(options["label_column"], options["label_separator"]), err=True)
+        say(listing(options["label_column"], options["label_separator"]))
         warn_of_labels(data, options)
     return data
 
@@ -129,7 +119,7 @@ def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> I
         if (column := given.get("label_column")) is not None:
             mark, found = scan_labels(path, column, given.get("label_separator"))
             given |= {"label_separator": mark or "", "label_names": found}
-            click.echo(listing(column, mark), err=True)
+            say(listing(column, mark))
         yield from iter_data(path, chunk_rows=chunk_rows, **given)
 
 
@@ -154,7 +144,7 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
 
     kind = data_format(path)
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
-    for settled_elsewhere in ("normalise", "chosen"):
+    for settled_elsewhere in ("normalise_labels", "chosen"):
         given.pop(settled_elsewhere, None)
     foreign = sorted(set(given) - _KNOWN.get(kind, set()))
     if foreign:
@@ -202,9 +192,10 @@ def check_target(output: str) -> None:
 def say(text: str) -> None:
     """Write a line to stderr; a spinner that turns there is cleared first."""
     from hyperlabel.cli._progress import cleared
+    from hyperlabel.cli._words import tell
 
     with cleared():
-        click.echo(text, err=True)
+        tell(text, err=True)
 
 
 @contextmanager

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
-WORDS = 2500  # words kept by default: XᵀX stays small, so that a fit is quick and the model can be updated
+SUMS = 5000  # columns up to which a model keeps XᵀX, so that it can be updated
+WORDS = 2500  # most frequent words, for comparisons and the methods that many would slow down
+PAIRS = 0.6  # weight of words in a row beside single words: Debian texts, benchmarks/quality_text.py
 AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
+WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
+# Scripts without blanks between words, where characters tell more: Thai to Khmer, kana, Chinese.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# What --method takes, so that a wrong name is refused before the methods are loaded; a test compares them.
+METHODS = (
+    *("auto", "ridge", "kernel-ridge", "forest", "plst", "cplst", "spectral", "hopls-mlknn", "mlknn"),
+    *("rank-svm", "hypergraph-rank-svm", "calibrated-ranking", "powerset", "logistic", "linear-svm"),
+    *("chain-ensemble", "prior"),
+)
 
 CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 
@@ -21,29 +34,59 @@ class Choices:
     budget: float = 60.0
     scoring: str = "f1_macro"
     thresholds: str = "per_label"
-    words: int = WORDS
+    words: int | None = None  # at most so many features of text; None: as many as there is room for
+    ngrams: int = 2
     seed: int = 0
 
 
-def features_step(columns: Any, is_sparse: bool, words: int, n_rows: int) -> Any:
-    """Return the transformer from the user's rows to numbers; `columns` say what a row holds."""
-    from sklearn.compose import ColumnTransformer
+def vectorizer(texts: Sequence[str], most: int | None, ngrams: int) -> Any:
+    """Return the unfitted transformer of a column of text: words and words in a row, or characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
+
+    sample = "".join(texts[:: max(1, len(texts) // 500)][:500])
+    unspaced = 2 * len(_UNSPACED.findall(sample)) > len(sample)
+    analyzer, longest = ("char", 3) if unspaced else ("word", ngrams)
+    return TfidfVectorizer(
+        sublinear_tf=True,
+        min_df=2 if len(texts) >= 50 else 1,
+        max_features=most,
+        analyzer=analyzer,
+        ngram_range=(1, longest),
+    )
+
+
+def weigh_pairs(step: Any) -> Any:
+    """Let words in a row count less than words, in a fitted transformer of texts; return the weights."""
+    import numpy as np
+
+    if not hasattr(step, "vocabulary_"):
+        return None
+    # a model file has an array for each of NumPy's integers
+    step.vocabulary_ = {word: int(place) for word, place in step.vocabulary_.items()}
+    pairs = [step.analyzer == "word" and " " in name for name in step.get_feature_names_out()]
+    weights = np.where(pairs, PAIRS, 1.0)
+    step.idf_ = step.idf_ * weights
+    return weights
+
+
+def features_step(columns: Any, table: Any, words: int | None = None, ngrams: int = 1) -> Any:
+    """Return the transformer from the user's rows to numbers; `columns` say what a row holds."""
+    from scipy import sparse
+    from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-    if is_sparse:
+    if not columns.words and sparse.issparse(table.X):
         return MaxAbsScaler()
     numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     if not columns.words:
         return numbers
     n_texts, n_words = len(columns.text), len(columns.words)
-    enough = n_rows >= 50
-    vectorizers = [
-        TfidfVectorizer(sublinear_tf=True, min_df=2 if enough else 1, max_features=max(1, words // n_texts))
-        for _ in range(n_texts)
-    ]
+    enough = len(table) >= 50
+    room = min(words or WEIGHTS, WEIGHTS // max(len(table.label_names), 1))
+    most = max(1, room // max(n_texts, 1))
+    vectorizers = [vectorizer(texts, most, ngrams) for texts in columns.cells(table)[:n_texts]]
     if columns.text_only:
         return vectorizers[0]
     steps: list[Any] = [(text_step(j, n_texts), step, j) for j, step in enumerate(vectorizers)]
@@ -64,13 +107,7 @@ def text_step(j: int, n_texts: int) -> str:
 
 
 def plain_feature(name: str, texts: list[str]) -> str:
-    """Return a feature's name as people read it: where several columns hold text, with its column.
-
-    Examples
-    --------
-    >>> plain_feature("text1__red", ["title", "body"]), plain_feature("numbers__size", ["body"])
-    ('red (body)', 'size')
-    """
+    """Return a feature's name as people read it: where several columns hold text, with its column."""
     step, mark, rest = name.partition("__")
     if not mark:
         return name
@@ -86,6 +123,13 @@ def listed() -> dict[str, str]:
 
     auto = {"auto": "tries a portfolio within --time-budget and keeps the best"}
     return auto | {method.name: method.title for method in CATALOGUE}
+
+
+def need_methods(named: Sequence[str], known: Sequence[str] = METHODS) -> None:
+    """Refuse names that no method has, before the methods themselves are loaded."""
+    for name in named:
+        if name not in known:
+            raise ValueError(f"There is no method {name!r}: choose from {', '.join(known)}.")
 
 
 def partial_step(method: str, choices: Choices, rows: Any) -> Any:
@@ -124,7 +168,7 @@ def classifier_step(method: str, choices: Choices, rows: Any) -> Any:
     if method == "ridge":
         several = len(grid["alpha"]) > 1 and (choices.alpha or rows.n_columns <= GRID_COLUMNS)
         # the sums are kept where they fit, so that the model can be updated
-        solver = "gram" if rows.n_columns <= 2 * WORDS else "auto"
+        solver = "gram" if rows.n_columns <= SUMS else "auto"
         model.set_params(alpha=grid["alpha"] if several else grid["alpha"][0], cv=folds, solver=solver)
     if choices.thresholds == "none":
         return model
@@ -152,7 +196,7 @@ def as_numbers(table: Any, columns: Any, words: int = WORDS) -> Any:
 
     if not columns.words:
         return table
-    step = features_step(columns, False, words, len(table))
+    step = features_step(columns, table, words)
     rows = step.fit_transform(columns.inputs(table))
     names = step.get_feature_names_out(None if columns.text_only else columns.names)
     return replace(table, X=rows, feature_names=[plain_feature(str(name), columns.text) for name in names])

@@ -17,6 +17,7 @@ import numpy as np
 from hyperlabel.cli._input import need_data, need_model, plain_warnings
 from hyperlabel.cli._rows import VECTOR, add_vectors
 from hyperlabel.cli._variants import join_variants, key_of
+from hyperlabel.cli._words import plural
 
 KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
 
@@ -60,6 +61,15 @@ class Columns:
         given = self.feature_names or [f"x{j}" for j in range(self.n_features)]
         return [*self.words, *given]
 
+    def cells(self, data: Any) -> list[list[str]]:
+        """Return the columns of words of a data set: texts, then categories."""
+        one = {} if data.text is None else dict.fromkeys(self.text[:1], data.text)
+        words = {**one, **(data.words or {})}
+        missing = [name for name in self.words if name not in words]
+        if missing:
+            raise ValueError(f"{data.name} has no {missing[0]!r}, which the model was fitted on.")
+        return [words[name] for name in self.words]
+
     def need_text_only(self) -> None:
         """Refuse one text where a row is more than that."""
         if not self.text_only:
@@ -69,16 +79,12 @@ class Columns:
         """Return the rows of a data set as the model takes them."""
         if not self.words:
             return data.X
-        texts = {} if data.text is None else dict.fromkeys(self.text[:1], data.text)
-        words = {**texts, **(data.words or {})}
-        missing = [name for name in self.words if name not in words]
-        if missing:
-            raise ValueError(f"{data.name} has no {missing[0]!r}, which the model was fitted on.")
+        cells = self.cells(data)
         if self.text_only:
-            return words[self.text[0]]
+            return cells[0]
         rows = np.empty((len(data), len(self.words) + self.n_features), dtype=object)
-        for j, name in enumerate(self.words):
-            rows[:, j] = words[name]
+        for j, column in enumerate(cells):
+            rows[:, j] = column
         if self.n_features:
             rows[:, len(self.words) :] = data.X.toarray() if hasattr(data.X, "toarray") else data.X
         return rows
@@ -106,7 +112,15 @@ class ModelFile:
 
 def open_model(path: str) -> ModelFile:
     """Load a model written by ``hyperlabel fit``."""
-    from hyperlabel.persistence import describe, load
+    from hyperlabel.persistence import load
+
+    columns = read_columns(path)
+    return ModelFile(load(path), columns, path)
+
+
+def read_columns(path: str) -> Columns:
+    """Read what `fit` noted in a model file, without building the model."""
+    from hyperlabel.persistence import describe
 
     need_model(path)
     notes = (describe(path).get("metadata") or {}).get(KEY)
@@ -116,12 +130,11 @@ def open_model(path: str) -> ModelFile:
             "use hyperlabel.load in Python."
         )
     try:
-        columns = Columns(**notes)
+        return Columns(**notes)
     except TypeError as error:
         raise ValueError(
             f"The notes on columns in {path} are of another version: fit the model again."
         ) from error
-    return ModelFile(load(path), columns, path)
 
 
 def save_model(file: ModelFile, sample: Any = None) -> None:
@@ -158,7 +171,7 @@ def read_with_cells(
     if n and columns.feature_names and type(data.feature_names) is list:
         data = _with_features(data, columns.feature_names, source)
     if n and data.n_features != n:
-        raise ValueError(f"{source} has {data.n_features} features, the model was fitted on {n}.")
+        raise ValueError(f"{source} has {plural(data.n_features, 'feature')}, the model was fitted on {n}.")
     return data, kept
 
 

@@ -37,6 +37,12 @@ def step(title: str) -> Iterator[None]:
     if not sys.stderr.isatty():  # before rich is imported
         yield
         return
+    if _turning:  # a stage of a stage: one spinner tells of both
+        before = _turning[-1].status
+        _turning[-1].update(title)
+        yield
+        _turning[-1].update(before)
+        return
     from rich.console import Console
 
     status = Console(stderr=True).status(title)

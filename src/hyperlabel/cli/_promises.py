@@ -6,6 +6,9 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._methods import weigh_pairs
+from hyperlabel.cli._words import plural
+
 _BASIS = {
     "split": "proven on rows held out for it",
     "cross-fitted": "measured on cross-fitted scores, not proven",
@@ -18,14 +21,27 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
 
     With a promised precision it must not see the rows held out for the promise: they would not be new to it.
     """
-    if precision is None:
-        return features.fit_transform(inputs)
-    from sklearn.utils import _safe_indexing
+    train = inputs
+    if precision is not None:
+        from sklearn.utils import _safe_indexing
 
-    from hyperlabel.meta.wrapping import held_out_rows
+        from hyperlabel.meta.wrapping import held_out_rows
 
-    train, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
-    return features.fit(_safe_indexing(inputs, train)).transform(inputs)
+        index, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
+        train = _safe_indexing(inputs, index)
+    try:
+        rows = features.fit_transform(train)
+    except ValueError as error:
+        if "vocabulary" in str(error) or "no terms remain" in str(error):
+            raise ValueError("The texts hold no words to learn from: is --text right?") from error
+        raise
+    weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
+    if precision is None and hasattr(features, "vocabulary_"):  # no need to cut the texts again
+        from sklearn.preprocessing import normalize
+
+        return normalize(rows.multiply(weights[0]).tocsr())
+    unchanged = precision is None and all(weight is None for weight in weights)
+    return rows if unchanged else features.transform(inputs)
 
 
 def promising(classifier: Any, precision: float | None, confidence: float) -> Any:
@@ -51,8 +67,8 @@ def summary(model: Any) -> str | None:
     sure = "" if promises.confidence is None else f" with confidence {promises.confidence:g}"
     return (
         f"{promises.kind.capitalize()} of at least {promises.target:g}{sure} is promised for {kept} of "
-        f"{len(promises)} labels, {_BASIS[promises.basis]}; they find {share:.0f} % of all true labels. "
-        "The other labels are never predicted."
+        f"{plural(len(promises), 'label')}, {_BASIS[promises.basis]}; they find {share:.0f} % of all true "
+        "labels. The other labels are never predicted."
     )
 
 
@@ -99,5 +115,5 @@ def show_outcomes(promises: tuple[str | None, list[dict[str, Any]]]) -> None:
         result = "no row predicted"
         if one["rows"]:
             share = f"{one['outcome']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
-            result = f"{share} in {one['rows']} rows: {one['verdict']}"
+            result = f"{share} in {plural(one['rows'], 'row')}: {one['verdict']}"
         click.echo(f"  {one['label']}: {one['promised']:g} promised, {result}")

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._words import plural
+
 _OWN = ("row", "question", "probability", "answer", "decided")
 _YES, _NO = {"1", "y", "yes", "true", "x"}, {"0", "n", "no", "false"}
 
@@ -73,7 +75,9 @@ def answered(path: str, columns: Any) -> Iterator[str]:
     if not rows:
         raise ValueError(f"{path} has no row whose questions are all answered: fill in the column answer.")
     if left:
-        click.echo(f"Left out {left} of {left + len(rows)} rows: questions without an answer.", err=True)
+        click.echo(
+            f"Left out {left} of {plural(left + len(rows), 'row')}: questions without an answer.", err=True
+        )
     with as_temporary("\n".join(json.dumps(row) for row in rows).encode(), ".jsonl") as place:
         yield place
 

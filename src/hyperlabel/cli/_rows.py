@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hyperlabel.cli._words import plural
+
 VECTOR = "vector"  # what features from a file of vectors are called
 TABLE_KINDS = ("csv", "jsonl", "parquet")
 
@@ -54,8 +56,8 @@ def add_vectors(data: Any, path: str | Path) -> Any:
         raise ValueError(f"{place} is not a readable npy file.") from error
     if vectors.ndim != 2 or vectors.dtype.kind not in "biuf" or len(vectors) != len(data):
         raise ValueError(
-            f"{place} must hold one vector of numbers for each of the {len(data)} rows; its shape is "
-            f"{vectors.shape}."
+            f"{place} must hold one vector of numbers for each of the {plural(len(data), 'row')}; its shape "
+            f"is {vectors.shape}."
         )
     names = [*data.feature_names, *(f"{VECTOR}[{j}]" for j in range(vectors.shape[1]))]
     return replace(data, X=np.hstack([data.X, vectors.astype(np.float64)]), feature_names=names)

@@ -63,17 +63,14 @@ def compare_rows(sections: Sequence[Section], n_old: int, *, seed: int = 0) -> S
             found[i] = np.hstack([found[i], _statistics(_z(part.values, chosen))])
     table = np.vstack(found)  # statistics × (what was seen, then the permutations)
     # how extreme each statistic is among its like; then how extreme the most extreme one is
-    extreme = 1.0 - np.array([_share_below(row) for row in table])
+    below = [np.searchsorted(np.sort(row), row, side="left") / len(row) for row in table]
+    extreme = 1.0 - np.array(below)
     least = extreme.min(axis=0)
     p_value = float((least <= least[0]).mean())
     moved = [
         one for part, values in zip(sections, z, strict=True) for one in _moved(part, values[:, 0], n_old)
     ]
     return Shift(p_value, sorted(moved, key=lambda one: (-abs(one["z"]), one["name"])))
-
-
-def _share_below(values: np.ndarray) -> np.ndarray:
-    return np.searchsorted(np.sort(values), values, side="left") / len(values)
 
 
 def _statistics(z: np.ndarray) -> np.ndarray:

@@ -9,24 +9,12 @@ from typing import Any
 
 
 def key_of(name: str) -> str:
-    """Return what stays of a label when case and blanks do not count.
-
-    Examples
-    --------
-    >>> key_of(" New  York") == key_of("new york")
-    True
-    """
+    """Return what stays of a label when case and blanks do not count."""
     return " ".join(name.split()).casefold()
 
 
 def variants(names: Sequence[str]) -> list[list[str]]:
-    """Return the spellings of each label that has several.
-
-    Examples
-    --------
-    >>> variants(["Red", "blue", "red "])
-    [['Red', 'red ']]
-    """
+    """Return the spellings of each label that has several."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         found[key_of(name)].append(name)

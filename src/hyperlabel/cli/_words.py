@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -15,27 +18,30 @@ _NARROWEST = 12  # columns: a table is not cut to less
 
 
 def plural(count: int, noun: str) -> str:
-    """Count something in words a person would use.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(2, "row"), plural(0, "entry")
-    ('1 row', '2 rows', '0 entries')
-    """
+    """Count something in words a person would use: 1 row, 2 rows, 0 entries."""
     if count != 1:
         noun = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
     return f"{count} {noun}"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """Name the first few of a list.
-
-    Examples
-    --------
-    >>> some(["a", "b", "c"], 2), some(["a"])
-    ('a, b, …', 'a')
-    """
+    """Name the first few of a list: a, b, …"""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def tell(text: str, *, err: bool = False) -> None:
+    """Print a sentence; on a terminal it is broken between words, in a pipe not at all."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        width = max(shutil.get_terminal_size().columns, _NARROWEST)
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(text, err=err)
+
+
+def print_json(found: Any) -> None:
+    """Print what a command found for programs; docs/cli.md says what each command prints."""
+    from hyperlabel.datasets.writing import plain
+
+    click.echo(json.dumps(plain(found), indent=2, ensure_ascii=False))
 
 
 def print_table(
@@ -55,18 +61,7 @@ def print_table(
 def table_lines(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int | None
 ) -> list[str]:
-    """Return the lines of a table for a terminal `width` columns wide (None: as wide as it takes).
-
-    Examples
-    --------
-    >>> for line in table_lines(["label", "rows", "F1"], [["red", "12", "0.5"]], left=1, width=12):
-    ...     print(line)
-    label  rows
-    red      12
-    <BLANKLINE>
-    label   F1
-    red    0.5
-    """
+    """Return the lines of a table for a terminal `width` columns wide (None: as wide as it takes)."""
     columns = [list(column) for column in zip(head, *rows, strict=True)]
     if width is not None:
         columns = _shortened(columns, max(width, _NARROWEST) - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -11,7 +10,10 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import READING, input_options
+from hyperlabel.cli._input import READING, input_options, need_data, output_option
+from hyperlabel.cli._methods import METHODS, need_methods
+from hyperlabel.cli._progress import cell_progress, step
+from hyperlabel.cli._words import print_json, print_table, tell
 
 DEFAULT_METRICS = (
     "f1_macro",
@@ -58,7 +60,7 @@ def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
 @click.option("--n-jobs", default=1, show_default=True, help="Cells computed at the same time.")
 @click.option("--store", "store_path", default="out/compare.sqlite", show_default=True,
               help="Results file; a killed run resumes from it.")  # fmt: skip
-@click.option("--out", "out_path", default="out/compare.html", show_default=True, help="The report.")
+@output_option("out_path", "out/compare.html", "The report.")
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -72,6 +74,8 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         return
     if not files:
         raise ValueError("Name at least one data file, or 'debtags' for the embedded data.")
+    need_data(*files)
+    need_methods(options["methods"] or (), METHODS[1:])
     from hyperlabel.cli._methods import as_numbers
     from hyperlabel.cli.fit import read_training
     from hyperlabel.experiments.comparison import Comparison
@@ -79,7 +83,10 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
     from hyperlabel.report import comparison_report
 
     reading = {key: options.pop(key) for key in READING}
-    datasets = [as_numbers(*read_training(source, reading)) for source in files]
+    datasets = []
+    for source in files:
+        with step(f"reading {source}"):
+            datasets.append(as_numbers(*read_training(source, reading)))
     twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if twice:
         raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")
@@ -87,7 +94,8 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         suite = "compare " + ", ".join(d.name for d in datasets)
         _run(store, suite, datasets, options)
         comparison = Comparison(store, suite, rope=options["rope"])
-        html = comparison_report(comparison)
+        with step("drawing"):
+            html = comparison_report(comparison)
     out = Path(options["out_path"])
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, html)
@@ -99,7 +107,7 @@ def _list_methods(as_json: bool) -> None:
 
     if as_json:
         listed = [{"name": m.name, "what": m.title, "default": m.default} for m in CATALOGUE]
-        click.echo(json.dumps(listed, indent=2))
+        print_json(listed)
         return
     width = max(len(m.name) for m in CATALOGUE)
     for m in CATALOGUE:
@@ -107,13 +115,17 @@ def _list_methods(as_json: bool) -> None:
 
 
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
-    from hyperlabel.cli._progress import cell_progress
     from hyperlabel.experiments import Protocol, Splits, run
     from hyperlabel.experiments.contenders import build
+    from hyperlabel.metrics import get_scorer
 
     scoring = options["scoring"]
-    _check_scoring(scoring)
-    kind = options["splits"] or _kind(datasets)
+    if not scoring:
+        raise ValueError("--scoring needs at least one measure.")
+    for name in scoring:
+        get_scorer(name)
+    kinds = [kind for kind in ("groups", "time") if all(getattr(d, kind) is not None for d in datasets)]
+    kind = options["splits"] or [*kinds, "folds"][0]
     splits = Splits(kind, options["folds"], options["repeats"], seed=options["seed"])
     cells: list[Any] = []
     spec: dict[str, Any] = {}
@@ -150,7 +162,8 @@ def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -
     if summary.other_code and summary.resumed:
         click.echo("Some results were computed by other code: --fresh computes everything again.", err=True)
     for data in datasets:
-        _add_pictures(store, suite, data, options)
+        with step(f"learning curves of {data.name}"):
+            _add_pictures(store, suite, data, options)
 
 
 def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) -> None:
@@ -165,14 +178,6 @@ def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) ->
         store.put_artifact(suite, f"curve:{data.name}", curves(data, shown, options["scoring"][0]))
 
 
-def _kind(datasets: list[Any]) -> str:
-    """Groups where the data has them, then time, then stratified folds."""
-    for kind in ("groups", "time"):
-        if all(getattr(d, kind) is not None for d in datasets):
-            return kind
-    return "folds"
-
-
 def _thresholds(options: dict[str, Any]) -> str | None:
     if options["thresholds"] == "auto":
         return {"f1_macro": "per_label", "f1_micro": "per_label", "f1_samples": "global"}.get(
@@ -181,43 +186,27 @@ def _thresholds(options: dict[str, Any]) -> str | None:
     return None if options["thresholds"] == "none" else options["thresholds"]
 
 
-def _check_scoring(names: list[str]) -> None:
-    from hyperlabel.metrics import get_scorer
-
-    if not names:
-        raise ValueError("--scoring needs at least one measure.")
-    for name in names:
-        get_scorer(name)
-
-
 def _say(comparison: Any, out: Path, as_json: bool) -> None:
     from hyperlabel.report.summary import answers
 
     found = answers(comparison)
     if as_json:
-        click.echo(json.dumps(_as_dict(comparison, out), indent=2))
+        print_json(_as_dict(comparison, out))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
+    first, *others = comparison.metrics
+    head = ["method", f"{first} ±", *(_SHORT.get(metric, metric) for metric in others), "fit (s)"]
     for data in comparison.datasets:
-        first = comparison.metrics[0]
-        table = Table(title=f"{data}: means over splits; ± is the spread", show_lines=False)
-        table.add_column("method", no_wrap=True)
-        table.add_column(f"{first} ±", justify="right", no_wrap=True)
-        for metric in comparison.metrics[1:]:
-            table.add_column(_SHORT.get(metric, metric), justify="right", no_wrap=True)
-        table.add_column("fit (s)", justify="right")
+        rows = []
         for method in comparison.ranking(data):
             cost = comparison.cost(data, method)
             mean, spread = comparison.mean(data, method), comparison.spread(data, method)
-            others = [f"{comparison.mean(data, method, m):.3f}" for m in comparison.metrics[1:]]
+            values = [f"{comparison.mean(data, method, metric):.3f}" for metric in others]
             seconds = "–" if cost is None else f"{cost.fit_seconds:.2f}"
-            table.add_row(method, f"{mean:.3f} {spread:.3f}", *others, seconds)
-        console.print(table)
+            rows.append([method, f"{mean:.3f} {spread:.3f}", *values, seconds])
+        print_table(head, rows, title=f"{data}: means over splits; ± is the spread")
+        click.echo()
     for answer in found[:4]:
-        console.print(f"[bold]{answer.question}[/bold] {answer.text}", soft_wrap=True, highlight=False)
+        tell(f"{answer.question} {answer.text}")
     for failure in comparison.failures():
         click.echo(f"Failed: {failure['method']} on {failure['data']}: {failure['error']}", err=True)
     if comparison.across is not None and comparison.across.few:
@@ -226,6 +215,8 @@ def _say(comparison: Any, out: Path, as_json: bool) -> None:
 
 
 def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
+    from hyperlabel.report.summary import recommended
+
     scores = []
     for data in comparison.datasets:
         for method in comparison.ranking(data):
@@ -247,6 +238,7 @@ def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
         "scoring": comparison.scoring,
         "scores": scores,
         "best": best,
+        "recommended": recommended(comparison),
         "failures": comparison.failures(),
         "report": str(out),
     }

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hyperlabel.cli._facts import column_facts, label_counts
-from hyperlabel.cli._input import check_target, input_options, is_table, load_file, stream_file
+from hyperlabel.cli._input import (
+    check_target,
+    input_options,
+    is_table,
+    load_file,
+    names,
+    output_option,
+    stream_file,
+)
 from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
-from hyperlabel.cli._words import plural, print_table
+from hyperlabel.cli._words import plural, print_json, print_table
 from hyperlabel.cli.drift import drift
 from hyperlabel.cli.suspects import suspects
 
@@ -58,11 +65,11 @@ data.add_command(suspects)
 def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
     data = load_file(file, options)
-    found = data.describe(n_pairs=pairs) | label_counts(data, _SHOWN_LABELS)
+    found = data.describe(n_pairs=pairs) | _label_counts(data, _SHOWN_LABELS)
     if is_table(file):
-        found["columns"] = [column_facts(name, cells) for name, cells in whole_table(file).columns.items()]
+        found["columns"] = [_column_facts(name, cells) for name, cells in whole_table(file).columns.items()]
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     kind = "sparse" if found["sparse"] else "dense"
     rows = [[title, _shown(found[key])] for key, title in _INFO.items() if found[key] is not None]
@@ -90,19 +97,18 @@ def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
 @data.command()
 @click.argument("file")
 @input_options
-@click.option("-o", "--out", default="data.html", show_default=True, help="The page.")
+@output_option("out", "data.html", "The page.")
 def report(file: str, out: str, **options: str | None) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
     from hyperlabel.cli._progress import step
-    from hyperlabel.datasets import data_format
-    from hyperlabel.report.data_page import data_report, table_columns
+    from hyperlabel.report.data_page import column_use, data_report
 
     with step(f"reading {file}"):
         found, settled = read_file(file, options)
-        is_table = Path(file).exists() and data_format(file) == "table"
-        columns = table_columns(file, settled) if is_table else []
+        cells = whole_table(file).columns if is_table(file) else {}
+        columns = [_column_facts(name, c) | {"use": column_use(name, settled)} for name, c in cells.items()]
     with step("drawing"):
         html = data_report(found, Path(file).name, columns)
     write_text(Path(out), html)
@@ -122,8 +128,9 @@ def convert(
 ) -> None:
     """Convert SOURCE to TARGET: CSV, JSON lines, Parquet, npz, LIBSVM (.svm) or XMC (.xmc, .txt).
 
-    From table to table every column is kept as it is, and no labels need be named. With --shard-rows a file
-    larger than memory is read and written piece by piece.
+    From table to table every column is kept as it is, and no labels need be named (--normalise-labels
+    rewrites those it is told of). With --shard-rows a file larger than memory is read and written piece by
+    piece.
     """
     from hyperlabel.datasets.writing import target_format
 
@@ -141,6 +148,8 @@ def convert(
     format = target_format(target, format)
     if is_table(source) and format in TABLE_KINDS:
         cells = whole_table(source)
+        if options.get("normalise_labels"):
+            cells = _with_joined_labels(cells, source, options, format)
         write_rows(cells, None, Path(target), format)
         click.echo(f"wrote {target}: {plural(len(cells.places), 'row')}, "
                    f"{plural(len(cells.columns), 'column')}")  # fmt: skip
@@ -151,9 +160,30 @@ def convert(
     click.echo(f"wrote {target}: " + ", ".join(plural(n, what) for what, n in sizes.items()))
 
 
+def _with_joined_labels(cells: Any, source: str, options: dict[str, Any], kind: str) -> Any:
+    """Return the cells of a table with one spelling of each label."""
+    from hyperlabel.cli._input import read_file
+    from hyperlabel.datasets.writing import list_cells
+
+    found, settled = read_file(source, options | {"features": ""})
+    columns = dict(cells.columns)
+    if (column := settled.get("label_column")) is not None:
+        mark, sets = settled.get("label_separator") or "", found.label_sets()
+        plain = bool(mark) and kind == "csv"
+        columns[column] = [mark.join(s) for s in sets] if plain else list_cells(sets, found.label_names, kind)
+        return replace(cells, columns=columns)
+    for name in names(str(options["labels"])):
+        columns.pop(name)
+    unknown = found.Y * 0 if found.unknown is None else found.unknown
+    for j, name in enumerate(found.label_names):
+        on, open_ = found.Y[:, [j]].toarray().ravel(), unknown[:, [j]].toarray().ravel()
+        columns[name] = [None if o else int(y) for y, o in zip(on, open_, strict=True)]
+    return replace(cells, columns=columns)
+
+
 @data.command()
 @click.argument("file")
-@click.option("--out", required=True, help="Folder for the parts; made when missing.")
+@output_option("out", None, "Folder for the parts; made when missing.", required=True)
 @input_options
 @click.option(
     "--by",
@@ -206,7 +236,7 @@ def split(
                 write_rows(cells, index, target, ending)
             written.append(_part_summary(found, found[index], target.name))
     if as_json:
-        click.echo(json.dumps({"folder": str(folder), "by": by, "parts": written}, indent=2))
+        print_json({"folder": str(folder), "by": by, "parts": written})
     else:
         _print_parts(folder, by, written)
 
@@ -264,6 +294,35 @@ def _print_parts(folder: Path, by: str, written: list[dict[str, Any]]) -> None:
     ]
     head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
     print_table(head, rows, title=f"split by {by}, written to {folder}")
+
+
+def _column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
+    """Say what a column holds: its kind, missing cells, distinct values and words of a cell."""
+    from hyperlabel.cli._columns import kind_of
+
+    written = [
+        "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip() for c in cells if c is not None
+    ]
+    filled = [text for text in written if text]
+    words = sum(len(text.split()) for text in filled) / max(len(filled), 1)
+    return {
+        "column": name,
+        "kind": kind_of(name, cells),
+        "missing": len(cells) - len(filled),
+        "distinct": len(set(filled)),
+        "words_per_cell": words,
+        "example": filled[0][:400] if filled else "",
+    }
+
+
+def _label_counts(data: Any, count: int) -> dict[str, Any]:
+    """Return the labels on most and on fewest rows."""
+    import numpy as np
+
+    rows = np.asarray(data.Y.sum(axis=0)).ravel()
+    order = np.argsort(-rows, kind="stable")
+    named = [{"label": str(data.label_names[j]), "rows": int(rows[j])} for j in order]
+    return {"frequent_labels": named[:count], "rare_labels": named[count:][-count:][::-1]}
 
 
 def _shown(value: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import output_option
+from hyperlabel.cli._words import print_json, print_table, tell
 
 _METHODS = ("linear-svm", "ridge", "spectral", "plst", "mlknn", "rank-svm")  # of the catalogue
 _PLST_DIMENSIONS = 60
@@ -48,7 +49,7 @@ def _tuned(model: Any, grid: dict[str, list[Any]]) -> Any:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the folds.")
-@click.option("--out", "out_path", default="out/demo.html", show_default=True, help="The report.")
+@output_option("out_path", "out/demo.html", "The report.")
 def demo(as_json: bool, seed: int, out_path: str) -> None:
     """Train the library's methods on Debian's package tags, compare them, write a report."""
     from hyperlabel.cli._progress import cell_progress
@@ -74,14 +75,14 @@ def demo(as_json: bool, seed: int, out_path: str) -> None:
     report = _report(comparison, out_path)
     if as_json:
         found = {"data": data.name, "seed": seed, "results": results, "report": report}
-        click.echo(json.dumps(found, indent=2))
+        print_json(found)
     else:
         _print_table(data, results)
         if report:
             from hyperlabel.report.summary import answers
 
             for answer in answers(comparison)[:2]:
-                click.echo(f"{answer.question} {answer.text}")
+                tell(f"{answer.question} {answer.text}")
         click.echo(f"Report: {report}" if report else "For a report: pip install 'hyperlabel[report]'.")
 
 
@@ -103,18 +104,13 @@ def _report(comparison: Any, out_path: str) -> str | None:
 
 
 def _print_table(data: Any, results: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(
-        title=f"{data.name}: {data.n_rows} packages, {data.n_labels} tags, 3 folds by source package",
-        caption="means over folds; λ, C or k and the cuts of every method chosen inside its training rows; "
-        "lower is better for rank loss only",
+    rows = [
+        [row["method"], f"{row['fit_seconds']:.2f}", *(f"{row[name]:.3f}" for name in _SHOWN)]
+        for row in results
+    ]
+    title = f"{data.name}: {data.n_rows} packages, {data.n_labels} tags, 3 folds by source package"
+    print_table(["method", "fit (s)", *_SHOWN.values()], rows, title=title)
+    click.echo(
+        "means over folds; λ, C or k and the cuts of every method chosen inside its training rows; lower is "
+        "better for rank loss only"
     )
-    table.add_column("method")
-    for title in ("fit (s)", *_SHOWN.values()):
-        table.add_column(title, justify="right")
-    for row in results:
-        cells = [f"{row[name]:.3f}" for name in _SHOWN]
-        table.add_row(row["method"], f"{row['fit_seconds']:.2f}", *cells)
-    Console().print(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
 import tempfile
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from hyperlabel.cli._words import print_json
 
 _NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "click", "rich")
 _OPTIONAL = {
@@ -41,7 +42,7 @@ def doctor(as_json: bool) -> None:
         "self_test": self_test(),
     }
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        print_json(found)
     else:
         _print(found)
     if not all(check["ok"] for check in found["self_test"]):

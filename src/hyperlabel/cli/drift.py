@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -14,7 +13,7 @@ import click
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model, say
 from hyperlabel.cli._progress import step
-from hyperlabel.cli._words import plural, print_table, some
+from hyperlabel.cli._words import plural, print_json, print_table, some
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -56,7 +55,7 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     if columns.text and before.text is not None and after.text is not None:
         found["words"] = new_words(before.text, after.text, top)
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         _print(found)
 
@@ -130,13 +129,12 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
     found = []
     if _has_labels(before) and _has_labels(after):
         found.append(_shift.label_section(before, after))
-    words = [_words(data) for data in (before, after)]
-    for name in columns.text:
-        column = name if len(columns.text) > 1 else "text"
-        found.append(_shift.word_section(words[0][column] + words[1][column],
-                                         name if len(columns.text) > 1 else None))  # fmt: skip
-    for name in columns.categories:
-        found.append(_shift.category_section(words[0][name] + words[1][name], name))
+    old, new = ((columns.cells(data) if columns.words else []) for data in (before, after))
+    for j, (name, here, there) in enumerate(zip(columns.words, old, new, strict=True)):
+        if j < len(columns.text):
+            found.append(_shift.word_section(here + there, name if len(columns.text) > 1 else None))
+        else:
+            found.append(_shift.category_section(here + there, name))
     if columns.n_features:
         parts = [before.X, after.X]
         if any(map(sparse.issparse, parts)):
@@ -148,12 +146,6 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
         scores = np.vstack([file.scores(columns.inputs(data)) for data in (before, after)])
         found += _shift.number_sections(scores, columns.label_names, "scores")[:1]
     return found
-
-
-def _words(data: Any) -> dict[str, list[str]]:
-    """Columns of words by name; one column of text goes by the name text."""
-    texts = {} if data.text is None else {"text": data.text}
-    return {**texts, **(data.words or {})}
 
 
 def new_words(before: list[str], after: list[str], top: int) -> dict[str, Any]:

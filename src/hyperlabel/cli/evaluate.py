@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -11,7 +10,8 @@ from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import check_target, need_data, need_model, say
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._promises import outcomes, show_outcomes
-from hyperlabel.cli._words import plural, print_table, some
+from hyperlabel.cli._words import plural, print_json, print_table, some
+from hyperlabel.cli.predict import write_table
 
 _SHOWN = (
     "f1_macro",
@@ -61,14 +61,14 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
     values, unknown = _measure(model, data, page)
     labels = values.pop("per_label")
     if table is not None:
-        _write(table, labels)
+        write_table(table, {name: [one[name] for one in labels] for name in labels[0]})
     lost = sorted(labels, key=lambda one: (-one["mistakes"], one["label"]))[:worst]
     if as_json:
         found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
         _, kept = found.pop("promises")
         found |= {"promises": kept} if kept else {}
         found |= {"worst": lost} if worst else {}
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     promises = values.pop("promises")
     _print(values, lost)
@@ -110,14 +110,6 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
         one["label"] = name
         one["mistakes"] = one["rows"] + one["predicted"] - 2 * one["right"]
     return values, unknown
-
-
-def _write(path: str, labels: list[dict[str, Any]]) -> None:
-    from hyperlabel._files import opened
-    from hyperlabel.datasets.writing import write_columns
-
-    with opened(path) as file:
-        write_columns({name: [one[name] for one in labels] for name in labels[0]}, file, "csv")
 
 
 def _print(values: dict[str, Any], lost: list[dict[str, Any]]) -> None:

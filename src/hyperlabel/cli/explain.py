@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import need_data, need_model
+from hyperlabel.cli._words import plural, print_json
 
 _BEST = 3  # labels explained where none is named
 
@@ -40,6 +40,7 @@ def explain(
     """
     need_model(model)
     need_data(data)
+    from hyperlabel.cli._methods import plain_feature
     from hyperlabel.cli._model import open_model
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import explain as explain_scores
@@ -57,10 +58,12 @@ def explain(
 
         best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
         wanted = [file.columns.label_names[j] for j in best]
-    found = explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names)
-    found = [_with_plain_names(one, file.columns.text) for one in found]
+    found = list(explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names))
+    for i, one in enumerate(found):
+        named = (replace(s, name=plain_feature(s.name, file.columns.text)) for s in one.features)
+        found[i] = replace(one, features=tuple(named))
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        print_json([asdict(one) for one in found])
         return
     for one in found:
         _print(one)
@@ -68,7 +71,6 @@ def explain(
 
 def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     from hyperlabel.cli._model import read_rows
-    from hyperlabel.cli._words import plural
 
     if one_text is not None:
         file.columns.need_text_only()
@@ -79,13 +81,6 @@ def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
     if row > len(table):
         raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
     return file.columns.inputs(table[row - 1 : row])
-
-
-def _with_plain_names(one: Any, texts: list[str]) -> Any:
-    from hyperlabel.cli._methods import plain_feature
-
-    features = tuple(replace(share, name=plain_feature(share.name, texts)) for share in one.features)
-    return replace(one, features=features)
 
 
 def _print(one: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +10,25 @@ from typing import Any, cast
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, check_target, input_options, names, read_file, say
-from hyperlabel.cli._words import plural, some
+from hyperlabel.cli._input import (
+    READING,
+    check_target,
+    input_options,
+    names,
+    need_data,
+    output_option,
+    read_file,
+    say,
+)
+from hyperlabel.cli._methods import SUMS, need_methods
+from hyperlabel.cli._words import plural, print_json, some, tell
 
 
 @click.command()
 @click.argument("data")
 @config_option
 @input_options
-@click.option("-o", "--output", default="model.hyper", show_default=True, help="The model file to write.")
+@output_option("output", "model.hyper", "The model file to write.")
 @click.option(
     "--method",
     default="ridge",
@@ -54,7 +63,12 @@ from hyperlabel.cli._words import plural, some
 @click.option(
     "--words",
     type=click.IntRange(min=1),
-    help="Words of the texts to use: the most frequent. [default: 2500, for auto 1000]",
+    help="At most so many features of the texts. [default: all there is room for; 2500 but for ridge]",
+)
+@click.option(
+    "--ngrams",
+    type=click.IntRange(1, 5),
+    help="Up to so many words in a row are one feature, too. [default: 2 for ridge, else 1]",
 )
 @click.option(
     "--min-rows",
@@ -65,6 +79,7 @@ from hyperlabel.cli._words import plural, some
 )
 @click.option("--slim", is_flag=True, help="Leave out the sums that update needs: a smaller file.")
 @click.option("--seed", default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what the fit would take (route, time, memory), and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
     """Fit a model on DATA and write it to a model file.
@@ -81,8 +96,11 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.cli._model import ModelFile, save_model, training_file
     from hyperlabel.cli._progress import step
 
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     check_target(output)
+    need_data(data)
+    need_methods([method])
+    options["alpha"] = _numbers(options["alpha"])
     reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), training_file(data) as path:
         table, columns = read_training(path, reading)
@@ -90,9 +108,17 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     columns = replace(
         columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
     )
-    click.echo(_found(table, columns), err=True)
-    with step(f"fitting {method} on {len(table)} rows"):
-        model = _fit(table, columns, method, options)
+    say(_found(table, columns))
+    choices = _choices(method, options)
+    if options["dry_run"]:
+        from hyperlabel.cli._plan import plan, show
+
+        with step("counting words"):
+            found = plan(table, columns, method, choices, time.process_time() - cpu)
+        (print_json if as_json else show)(found)
+        return
+    with step(f"fitting {method} on {plural(len(table), 'row')}"):
+        model = _fit(table, columns, method, choices, options)
     with step(f"writing {output}"):
         save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
     _say(model, columns, output, time.perf_counter() - start, as_json)
@@ -106,10 +132,7 @@ def _words_of(table: Any, data: str, kind: str, text: list[str]) -> tuple[list[s
     """Return the columns of text and of categories that rows bring."""
     if kind == "table" or (table.text is None and not table.words):
         return text, [name for name in table.words or () if name not in text]
-    text, categories = ([], []) if _is_sparse(table) else _kept_words(table)
-    if not (text or categories):
-        say(f"Warning: {data}: the texts beside sparse numbers are left out.")
-    return text, categories
+    return _kept_words(table)
 
 
 def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
@@ -118,8 +141,14 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     from hyperlabel.cli._model import Columns
     from hyperlabel.datasets import data_format
 
-    table, reading = read_file(data, reading)
+    need_data(data)
     kind = "npz" if data == "debtags" else data_format(data)
+    asked = reading
+    if kind == "npz":  # which may hold both: '' takes the other one
+        reading = reading | {key: None for key in ("text", "features") if reading.get(key) == ""}
+    table, reading = read_file(data, reading)
+    if kind == "npz":
+        table = _one_of_two(table, data, asked)
     if not len(table):
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
@@ -139,10 +168,27 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
-        normalise=bool(reading.get("normalise")),
+        normalise=bool(reading.get("normalise_labels")),
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _one_of_two(table: Any, data: str, asked: dict[str, str | None]) -> Any:
+    """Return the texts or the numbers of a file that holds both, where one was asked for with ''."""
+    import numpy as np
+    from scipy import sparse
+
+    if asked.get("text") == "":
+        table = replace(table, text=None, words=None)
+    if asked.get("features") == "":
+        table = replace(table, X=np.zeros((len(table), 0)), feature_names=[])
+    if table.n_features and sparse.issparse(table.X) and (table.text is not None or table.words):
+        raise ValueError(
+            f"{data} holds texts beside sparse numbers, and a model can use one of them: say --features '' "
+            "for the texts alone, --text '' for the numbers."
+        )
+    return table
 
 
 def _kept_words(table: Any) -> tuple[list[str], list[str]]:
@@ -155,12 +201,6 @@ def _kept_words(table: Any) -> tuple[list[str], list[str]]:
         if all("\n".join(row) == text for *row, text in zip(*parts, table.text, strict=True)):
             return columns[:count], columns[count:]
     return ["text"], columns
-
-
-def _is_sparse(table: Any) -> bool:
-    from scipy import sparse
-
-    return bool(table.n_features) and sparse.issparse(table.X)
 
 
 def _again(data: str, kind: str, reading: dict[str, str | None], table: Any) -> dict[str, Any]:
@@ -194,40 +234,34 @@ def _frequent(table: Any, min_rows: int) -> tuple[Any, list[str]]:
     return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
 
 
-def _fit(table: Any, columns: Any, method: str, options: dict[str, Any]) -> Any:
+def _choices(method: str, options: dict[str, Any]) -> Any:
+    from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices
+
+    return Choices(
+        alpha=options["alpha"],
+        budget=options["time_budget"],
+        scoring=options["scoring"],
+        thresholds=options["thresholds"] if options["precision"] is None else "none",
+        words=options["words"] or {"auto": AUTO_WORDS, "ridge": None}.get(method, WORDS),
+        ngrams=options["ngrams"] or (2 if method == "ridge" else 1),
+        seed=options["seed"],
+    )
+
+
+def _fit(table: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.cli._input import plain_warnings
-    from hyperlabel.cli._methods import (
-        AUTO_WORDS,
-        WORDS,
-        Choices,
-        classifier_step,
-        features_step,
-        partial_step,
-    )
+    from hyperlabel.cli._methods import classifier_step, features_step, partial_step
     from hyperlabel.cli._model import aligned_labels
     from hyperlabel.cli._promises import learned_rows, promising
     from hyperlabel.meta.catalogue import Rows
     from hyperlabel.meta.updating import name_labels, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
 
-    choices = Choices(
-        alpha=_numbers(options["alpha"]),
-        budget=options["time_budget"],
-        scoring=options["scoring"],
-        thresholds=options["thresholds"] if options["precision"] is None else "none",
-        words=options["words"] or (AUTO_WORDS if method == "auto" else WORDS),
-        seed=options["seed"],
-    )
-    features = features_step(columns, _is_sparse(table), choices.words, len(table))
+    features = features_step(columns, table, choices.words, choices.ngrams)
     with plain_warnings():
-        try:
-            rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
-        except ValueError as error:
-            if "vocabulary" in str(error) or "no terms remain" in str(error):
-                raise ValueError("The texts hold no words to learn from: is --text right?") from error
-            raise
+        rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
         partial = table.unknown is not None and table.unknown.nnz > 0
         classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
         if partial and options["precision"] is not None:
@@ -270,20 +304,11 @@ def _found(table: Any, columns: Any) -> str:
         parts.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
     if table.unknown is not None and table.unknown.nnz:
         parts.append(f"{plural(int(table.unknown.nnz), 'label entry')} unknown: no cut is tuned")
-    unlabelled, empty = _gaps(table)
-    if unlabelled:
+    if unlabelled := int((table.Y.sum(axis=1) == 0).sum()):
         parts.append(f"{plural(unlabelled, 'row')} without labels")
-    if empty and columns.text:
+    if columns.text and (empty := sum(not text.strip() for text in table.text or ())):
         parts.append(plural(empty, "empty text"))
     return "; ".join(parts)
-
-
-def _gaps(table: Any) -> tuple[int, int]:
-    """Count rows without labels, and empty texts."""
-    import numpy as np
-
-    unlabelled = int((np.diff(table.Y.indptr) == 0).sum())
-    return unlabelled, sum(not text.strip() for text in table.text or ())
 
 
 def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
@@ -307,22 +332,25 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
         "seconds": round(seconds, 2),
     }
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     if found["summary"]:
-        click.echo(found["summary"])
-    if score is not None:
-        click.echo(
+        tell(found["summary"])
+    if score is not None and score == score:
+        tell(
             f"{found['scoring']} {abs(score):.3f} ± {spread:.3f} by cross-fitting: on rows that neither the "
             "model nor the cuts had seen."
         )
     if promise := summary(last):
-        click.echo(promise)
+        tell(promise)
     size = found["bytes"] / 2**20
-    click.echo(
-        f"Wrote {output} ({columns.method}, {found['features']} features, {size:.1f} MB, {seconds:.1f} s)."
+    tell(
+        f"Wrote {output} ({columns.method}, {plural(found['features'], 'feature')}, {size:.1f} MB, "
+        f"{seconds:.1f} s)."
     )
-    click.echo(f"Next: hyperlabel predict {output} NEW --top 5")
+    if columns.method == "ridge" and found["features"] > SUMS and not found["can_be_updated"]:
+        tell(f"It cannot be updated, only fitted again: with --words {SUMS} it could.")
+    tell(f"Next: hyperlabel predict {output} NEW --top 5")
 
 
 def _list(ctx: click.Context, asked: bool) -> None:

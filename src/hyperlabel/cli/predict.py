@@ -15,7 +15,7 @@ import click
 
 from hyperlabel._files import replacing
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import check_target, need_data, need_model
+from hyperlabel.cli._input import check_target, need_data, need_model, output_option
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._rows import TABLE_KINDS
 from hyperlabel.cli._words import plural
@@ -43,7 +43,7 @@ _BLOCK = 4096  # rows scored at a time
 @click.option("--id", "ids", help="A column of DATA to name rows by; by default they are numbered from 1.")
 @click.option("--keep", is_flag=True, help="Append the answers to all columns of DATA.")
 @click.option("--wide", is_flag=True, help="One column for each label: 1 where it is predicted, 0 elsewhere.")
-@click.option("-o", "--output", default="-", show_default=True, help="The file to write; - is stdout.")
+@output_option("output", "-", "The file to write; - is stdout.")
 @click.option(
     "--format",
     "form",
@@ -85,7 +85,7 @@ def predict(
         answers = _answers(file, rows, options["top"], options["probabilities"])
         if options["keep"] or options["wide"] or form == "parquet":
             columns = _columns(kept, answers, file.columns, form, options["wide"])
-            _write_table(output, columns, form)
+            write_table(output, columns, form)
         else:
             mark = file.columns.label_separator or ";"
             _write_stream(output, next(iter(kept.values())), answers, form, mark)
@@ -155,7 +155,8 @@ def _fresh(name: str, taken: dict[str, Any]) -> str:
     return name
 
 
-def _write_table(output: str, columns: dict[str, list[Any]], form: str) -> None:
+def write_table(output: str, columns: dict[str, list[Any]], form: str = "csv") -> None:
+    """Write columns to stdout, or to a file that appears only once it is complete."""
     from hyperlabel._files import opened
     from hyperlabel.datasets.writing import write_columns
 

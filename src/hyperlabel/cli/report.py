@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._words import plural
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
 
@@ -15,7 +17,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 @click.command()
 @click.argument("source", metavar="MODEL|STORE")
 @click.argument("data", required=False)
-@click.option("-o", "--out", "out_path", default=None, help="The page. [default: out/report.html]")
+@output_option("out_path", None, "The page. [default: out/report.html]")
 @click.option(
     "--scores",
     type=click.Choice(["out-of-fold", "held-out"]),
@@ -55,6 +57,8 @@ def report(
     if data is None:
         html = _comparison(source, **store_options)
     else:
+        need_model(source)
+        need_data(data)
         from hyperlabel.report.model_page import PageOptions
 
         html = model_html(source, data, scores, no_texts, PageOptions(max_rows=max_rows, prune=prune))
@@ -75,46 +79,64 @@ def model_html(model: str, data: str, scores: str | None, no_texts: bool, option
         file = open_model(model)
     with step(f"reading {data}"):
         table = read_rows(data, file.columns, labelled=True)
-    return page_of(file, table, data, scores, no_texts, options)
+    judged = judged_rows(file, table, data, scores)
+    return page_of(file, table, data, *judged, no_texts=no_texts, options=options)
 
 
 def held_out_page(file: Any, table: Any, data: str, page: str) -> None:
     """Write the page of a loaded model on rows that count as unseen."""
-    from hyperlabel.report.model_page import PageOptions
-
-    write_text(Path(page), page_of(file, table, data, "held-out", False, PageOptions()))
+    write_text(Path(page), page_of(file, table, data, *judged_rows(file, table, data, "held-out")))
     click.echo(f"Report: {page}", err=True)
 
 
-def page_of(file: Any, table: Any, data: str, scores: str | None, no_texts: bool, options: Any) -> str:
-    """Return the page of a loaded model on loaded rows."""
-    from dataclasses import replace
-
+def judged_rows(file: Any, table: Any, data: str, scores: str | None) -> tuple[Any, int]:
+    """Score labelled rows honestly; return that and how many of their labels the model does not know."""
     from hyperlabel.cli._model import aligned_labels
     from hyperlabel.cli._progress import step
     from hyperlabel.report.judging import judge
-    from hyperlabel.report.model_page import model_report
 
     columns = file.columns
     Y, unknown = aligned_labels(table, columns.label_names, normalise=columns.normalise)
     Y = known_labels(Y)
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
-    rows = columns.inputs(table)
     with step("judging every cut"):
-        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
-    shown = [f"{columns.method} model", f"{len(table)} rows of {Path(data).name}, scored {judged.kind}"]
+        rows = columns.inputs(table)
+        return judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups), len(unknown)
+
+
+def page_of(
+    file: Any,
+    table: Any,
+    data: str,
+    judged: Any,
+    unknown: int,
+    *,
+    no_texts: bool = False,
+    options: Any = None,
+) -> str:
+    """Return the page of a loaded model on judged rows."""
+    from dataclasses import replace
+
+    from hyperlabel.cli._progress import step
+    from hyperlabel.report.model_page import PageOptions, model_report
+
+    columns = file.columns
+    shown = [
+        f"{columns.method} model",
+        f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
+    ]
     if unknown:
-        shown.append(f"{len(unknown)} labels unknown to the model left out")
+        shown.append(f"{plural(unknown, 'label')} unknown to the model left out")
     with step("drawing"):
         return model_report(
             file.model,
             judged,
             columns.label_names,
-            _page_rows(table, rows, columns, no_texts),
+            _page_rows(table, columns.inputs(table), columns, no_texts),
             title=f"{Path(file.path).stem} on {Path(data).stem}",
             feature_names=None if columns.text_only else columns.names,
-            options=replace(options, facts={"model": Path(file.path).name, "shown": shown}),
+            options=replace(options or PageOptions(), facts={"model": Path(file.path).name, "shown": shown}),
         )
 
 
@@ -161,14 +183,14 @@ def _comparison(
     store_path: str, suite: str | None, scoring: str | None, rope: float, as_list: bool
 ) -> str | None:
     """Return the report of a comparison kept in a results file; None where only its suites were asked for."""
-    from hyperlabel.experiments.comparison import Comparison
-    from hyperlabel.experiments.store import Store
-    from hyperlabel.report import comparison_report
-
     if not Path(store_path).is_file():
         raise ValueError(f"There is no results file {store_path!r}: hyperlabel compare makes one.")
     if store_path.endswith(".hyper"):
         raise ValueError(f"Name labelled rows too: hyperlabel report {store_path} DATA -o page.html.")
+    from hyperlabel.experiments.comparison import Comparison
+    from hyperlabel.experiments.store import Store
+    from hyperlabel.report import comparison_report
+
     with Store(store_path) as store:
         suites = store.suites()
         if as_list:

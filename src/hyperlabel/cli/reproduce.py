@@ -13,6 +13,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
+from hyperlabel.cli._input import output_option
+from hyperlabel.cli._words import plural, print_json, print_table
 
 
 @click.command()
@@ -27,7 +29,7 @@ from hyperlabel._files import write_text
 @click.option("--n-jobs", default=2, show_default=True, help="Cells computed at the same time.")
 @click.option("--store", "store_path", default="out/reproduce.sqlite", show_default=True,
               help="Results file; a killed run resumes from it.")  # fmt: skip
-@click.option("--out", "out_path", default="out/reproduce.html", show_default=True, help="The report.")
+@output_option("out_path", "out/reproduce.html", "The report.")
 @click.option("--markdown", default=None, help="Also write one Markdown page per paper into this folder.")
 @click.option("--collect-only", is_flag=True, help="Compute nothing: report what the results file holds.")
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
@@ -53,7 +55,7 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
     results, record = _run(wanted, plan, options)
     _write(results, record, options)
     if as_json:
-        click.echo(json.dumps([r.as_dict() for r in results], indent=2))
+        print_json([r.as_dict() for r in results])
     else:
         for result in results:
             _print(result)
@@ -89,7 +91,7 @@ def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
         for item in wanted
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     width = max(len(row["id"]) for row in rows)
     for row in rows:
@@ -98,6 +100,9 @@ def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
             "ready  " if all(row["data"].values()) else "partly " if any(row["data"].values()) else "no data"
         )
         click.echo(f"{row['id']:{width}}  {state}  {row['title']}  [{data}]")
+    if not all(there for row in rows for there in row["data"].values()):
+        click.echo("Missing data: --fetch gets what OpenML has and says where the other files come from;")
+        click.echo("--data (or HYPERLABEL_DATA) names a folder that has them.")
 
 
 def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -114,9 +119,10 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
             start = time.perf_counter()
             cells = item.cells(plan)
             suite = f"reproduce {item.id}{' quick' if plan.quick else ''}"
+            finished = store.finished([cell.id for cell in cells])
             with cell_progress(item.id, len(cells)) as progress:
                 run(
-                    _kept(cells, store) if options["collect_only"] else cells,
+                    [cell for cell in cells if not options["collect_only"] or cell.id in finished],
                     store,
                     suite,
                     command=command,
@@ -151,14 +157,10 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
     mark = hashlib.sha256(ids.encode()).hexdigest()[:12]
     quick = " --quick" if plan.quick else ""
     return (
-        f"{len(runs.cells)} cells (together {mark}) of the suite `reproduce {id}{quick.replace('--', '')}`, "
-        f"made by `hyperlabel reproduce {id}{quick}`; `--collect-only --json` names those behind each number."
+        f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}"
+        f"{quick.replace('--', '')}`, made by `hyperlabel reproduce {id}{quick}`; "
+        "`--collect-only --json` names those behind each number."
     )
-
-
-def _kept(cells: list[Any], store: Any) -> list[Any]:
-    finished = store.finished([cell.id for cell in cells])
-    return [cell for cell in cells if cell.id in finished]
 
 
 def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
@@ -186,54 +188,54 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
     made = f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}"
     for paper, title in PAPERS.items():
         mine = [r for r in results if r.id.startswith(f"{paper}-")]
-        there = [r for r in mine if r.numbers or r.curves]
-        waiting = ", ".join(f"`{r.id}`" for r in mine if r not in there)
-        earlier = f"{paper}-earlier.md"
-        parts = [
-            f"# {title}{kind}",
-            f"{made}. {versions}; one BLAS thread per fit.",
-            "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
-            f"**Not run with this code:** {waiting}." if waiting else "",
-            f"[The earlier full run, of older code]({earlier})." if (folder / earlier).is_file() else "",
-            *(r.markdown() for r in there),
-        ]
+        head = [f"# {title}{kind}", f"{made}. {versions}; one BLAS thread per fit."]
         if mine:
-            write_text(folder / f"{paper}{end}.md", "\n\n".join(part for part in parts if part))
+            page = _paper_page(mine, head, folder, f"{paper}-earlier.md")
+            write_text(folder / f"{paper}{end}.md", page)
     told = [
         f"# What holds of the papers' claims{kind}",
         f"{made}, from the numbers on the pages of this section (`results{end}.json` names the cells behind "
         "each). A claim marked (ours) is not the papers'.",
         "\n".join(summary(results)),
     ]
+    if (folder / "summary-earlier.md").is_file():
+        told.insert(
+            2, "[Verdicts of the earlier runs, of older code](summary-earlier.md), on data not run since."
+        )
     write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
     found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
     write_text(folder / f"results{end}.json", f"[{found}]\n")
 
 
-def _print(result: Any) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _paper_page(results: list[Any], head: list[str], folder: Path, earlier: str) -> str:
+    there = [r for r in results if r.numbers or r.curves]
+    waiting = ", ".join(f"`{r.id}`" for r in results if r not in there)
+    parts = [
+        *head,
+        "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
+        f"**Not run with this code:** {waiting}." if waiting else "",
+        f"[The earlier full run, of older code]({earlier})." if (folder / earlier).is_file() else "",
+        *(r.markdown() for r in there),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
+
+def _print(result: Any) -> None:
     from hyperlabel.experiments.papers.result import show
 
-    console = Console()
-    quick = " (quick)" if result.quick else ""
+    title = f"{result.id}{' (quick)' if result.quick else ''}: {result.title}"
     if result.numbers:
-        table = Table(title=f"{result.id}{quick}: {result.title}")
-        for name in ("", "", "paper", "ours", "± spread", "difference"):
-            table.add_column(name, justify="left" if not name else "right", no_wrap=True)
+        rows = []
         for n in result.numbers:
             values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
             cells = [show(v, result.digits) for v in values]
-            table.add_row(n.row, n.column, *cells, show(n.difference, result.digits, "+"))
-        console.print(table)
+            rows.append([n.row, n.column, *cells, show(n.difference, result.digits, "+")])
+        print_table(["", "", "paper", "ours", "± spread", "difference"], rows, title=title, left=2)
     elif result.curves:
-        console.print(
-            f"[bold]{result.id}{quick}[/bold]: {result.title}: {len(result.curves)} panels in the report"
-        )
+        click.echo(f"{title}: {plural(len(result.curves), 'panel')} in the report")
     else:
-        console.print(f"[bold]{result.id}[/bold]: nothing could be computed")
+        click.echo(f"{result.id}: nothing could be computed")
     for i, note in enumerate([*result.notes, *(f"Not reproduced: {m}" for m in result.missing)], 1):
-        console.print(f"  [{i}] {note}", markup=False, highlight=False, soft_wrap=True)
+        click.echo(f"  [{i}] {note}")
     for failure in result.failures:
         click.echo(f"Failed: {failure}", err=True)

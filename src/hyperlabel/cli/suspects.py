@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import READING, input_options
+from hyperlabel.cli._input import READING, input_options, output_option
+from hyperlabel.cli._words import plural
 
 
 @click.command()
@@ -17,7 +18,7 @@ from hyperlabel.cli._input import READING, input_options
     "--entries", default=100, show_default=True, type=click.IntRange(min=1), help="How many to list."
 )
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
-@click.option("-o", "--output", default="-", show_default=True, help="The CSV file to write; - is stdout.")
+@output_option("output", "-", "The CSV file to write; - is stdout.")
 def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -> None:
     """List the labels of FILE that look wrong or missing, the most suspicious first.
 
@@ -34,8 +35,8 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
     with step(f"reading {file}"):
         table, columns = read_training(file, {key: options[key] for key in READING})
     if len(table) < folds:
-        raise ValueError(f"{file} has {len(table)} rows, too few for {folds} folds: say --folds.")
-    with step(f"judging {len(table)} rows"):
+        raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
+    with step(f"judging {plural(len(table), 'row')}"):
         found = _found(table, columns, entries, folds)
     with written(output) as out:
         writer = csv.writer(out, lineterminator="\n")
@@ -45,19 +46,16 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
             shown = [f"{one['probability']:.4f}", f"{one['evidence']:.3f}", " ".join(one["words"]), text]
             writer.writerow([one["row"] + 1, one["label"], one["looks"], *shown])
     if output != "-":
-        click.echo(f"Wrote {output}: {len(found)} entries.", err=True)
+        click.echo(f"Wrote {output}: {plural(len(found), 'entry')}.", err=True)
 
 
 def _found(table: Any, columns: Any, entries: int, folds: int) -> list[dict[str, Any]]:
     """Return the table of suspicious entries, with the words behind each."""
-    from scipy import sparse
-
     from hyperlabel import BinaryRelevance
     from hyperlabel.cli._methods import WORDS, features_step
     from hyperlabel.decision import label_quality
 
-    is_sparse = bool(table.n_features) and sparse.issparse(table.X)
-    step = features_step(columns, is_sparse, WORDS, len(table))
+    step = features_step(columns, table, WORDS)
     rows = step.fit_transform(columns.inputs(table))
     model = BinaryRelevance(cv=folds).fit(rows, table.Y, groups=table.groups)
     listed = label_quality(table.Y, model.oof_scores_, n_entries=entries, label_names=table.label_names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,9 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model
+from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._methods import SUMS
+from hyperlabel.cli._words import plural, print_json, some, tell
 
 
 @click.command()
@@ -27,7 +28,7 @@ from hyperlabel.cli._input import need_data, need_model
 @click.option("--add-labels", "add_all", is_flag=True, help="Add every label of NEW the model does not know.")
 @click.option("--drop-label", "dropped", multiple=True, help="Label to remove; may be repeated.")
 @click.option("--rename-label", "renamed", multiple=True, metavar="OLD=NEW", help="May be repeated.")
-@click.option("-o", "--output", help="Write the changed model here. [default: in place of MODEL]")
+@output_option("output", None, "Write the changed model here. [default: in place of MODEL]")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def update(
     model: str,
@@ -49,7 +50,7 @@ def update(
     """
     need_model(model)
     need_data(new, *leaving)
-    from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
+    from hyperlabel.cli._model import ModelFile, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
 
@@ -58,9 +59,11 @@ def update(
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
     if not any((new, leaving, added, dropped, renames)):
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
-    _lock(model)
+    said = f"{model} is being updated by another process: waiting until it is done."
+    # others must not update the file until the command ends: their change would be lost
+    click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
-        file = open_model(model)
+        file = _opened(model)
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
@@ -94,36 +97,37 @@ def update(
         "dropped": list(dropped),
         "renamed": renames,
     }
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _sentence(found))
+    if as_json:
+        print_json(found)
+    else:
+        tell(
+            f"Wrote {updated.path}: {plural(merged, 'row')} merged, {taken} forgotten, now "
+            f"{plural(updated.columns.rows, 'row')} and {plural(len(names), 'label')}; cuts of known labels "
+            "and the words are those of the first fit."
+        )
 
 
-def _edited(
-    names: list[str], renames: dict[str, str], dropped: tuple[str, ...], added: tuple[str, ...]
-) -> list[str]:
+def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
     """Names of the labels after renaming, dropping and adding."""
     names = [renames.get(name, name) for name in names]
     return [name for name in names if name not in dropped] + list(added)
-
-
-def _lock(model: str) -> None:
-    """Keep others from updating the file until the command ends: their change would be lost."""
-    if Path(model).is_file():
-        said = f"{model} is being updated by another process: waiting until it is done."
-        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
 
 
 def _count(rows: tuple[Any, Any] | None) -> int:
     return 0 if rows is None else rows[1].shape[0]
 
 
-def _sentence(found: dict[str, Any]) -> str:
-    from hyperlabel.cli._words import plural
+def _opened(model: str) -> Any:
+    from hyperlabel.cli._model import open_model
+    from hyperlabel.meta.updating import can_be_updated
 
-    return (
-        f"Wrote {found['model']}: {plural(found['merged'], 'row')} merged, {found['forgotten']} forgotten, "
-        f"now {plural(found['rows'], 'row')} and {plural(found['labels'], 'label')}; cuts of known labels "
-        "and the words are those of the first fit."
-    )
+    file = open_model(model)
+    if file.columns.method == "ridge" and not can_be_updated(file.model):
+        raise ValueError(
+            f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+            f"with --words {SUMS} and without --slim."
+        )
+    return file
 
 
 def _renames(renamed: tuple[str, ...]) -> dict[str, str]:
@@ -147,7 +151,6 @@ def _read(
 
     from hyperlabel.cli._model import aligned_labels, read_rows
     from hyperlabel.cli._review import answered
-    from hyperlabel.cli._words import plural, some
 
     columns = file.columns
     if columns.labels:

@@ -79,16 +79,11 @@ def read_arff(
 
 
 def iter_arff(
-    path: str | os.PathLike[str],
-    labels: Labels = None,
-    *,
-    nominal: Literal["drop", "onehot"] = "drop",
-    name: str | None = None,
-    chunk_rows: int = 10_000,
+    path: str | os.PathLike[str], labels: Labels = None, *, chunk_rows: int = 10_000, **options: Any
 ) -> Iterator[Dataset]:
     """Read an ARFF file as a stream of data sets of ``chunk_rows`` rows.
 
-    Parameters are those of `read_arff`. At least one (perhaps empty) data set comes out.
+    Options are those of `read_arff`. At least one (perhaps empty) data set comes out.
 
     Examples
     --------
@@ -101,12 +96,12 @@ def iter_arff(
     ...     [part.n_rows for part in iter_arff(file, labels=["y"], chunk_rows=1)]
     [1, 1]
     """
-    blocks = _raw_blocks(path, labels, nominal, name)
+    blocks = _raw_blocks(path, labels, **options)
     yield from rebatch((columns.dataset(raw, title) for columns, title, raw in blocks), chunk_rows)
 
 
 def _raw_blocks(
-    path: str | os.PathLike[str], labels: Labels, nominal: str, name: str | None
+    path: str | os.PathLike[str], labels: Labels, nominal: str = "drop", name: str | None = None
 ) -> Iterator[tuple[Columns, str, Any]]:
     """Yield what becomes of the columns, the title, and rows × attributes of each block (at least one)."""
     if nominal not in ("drop", "onehot"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from hyperlabel.datasets._arff_header import Attribute, Header
 from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import DataError, LineReader
+from hyperlabel.datasets._lines import DataError, LineReader, warn
 from hyperlabel.datasets._numbers import to_number
 
 MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
@@ -133,7 +132,7 @@ def _warn_of_dropped(names: list[str], nominal: str, lines: LineReader) -> None:
     shown = ", ".join(map(repr, names[:8]))
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     hint = "" if nominal == "onehot" else " (nominal=onehot keeps nominal ones)"
-    warnings.warn(f"{lines.path.name}: left out text or id columns {shown}{more}{hint}.", stacklevel=5)
+    warn(f"{lines.path.name}: left out text or id columns {shown}{more}{hint}.")
 
 
 def _span(columns: np.ndarray) -> Any:

@@ -20,31 +20,18 @@ _TRUE = {"yes", "y", "true", "t", "on"}
 
 @dataclass(eq=False)
 class Attribute:
-    """One declared attribute.
+    """One declared attribute; text is free text and dates.
 
-    Parameters
-    ----------
-    name : str
-        Its name, quotes and escapes removed.
-    kind : {"numeric", "nominal", "text"}
-        Numbers; one of ``values``; or free text and dates.
-    values : tuple of str
-        The values of a nominal attribute, in order.
-    codes : dict
-        The number of each nominal value: the value itself where all are numbers, 0/1 for words such
-        as NO/YES, otherwise the position.
-    is_number : bool
-        Whether the column reads as numbers without one-hot encoding.
-    is_zero_one : bool
-        Whether the declared values are 0 and 1, so written.
+    A nominal value's code is the value itself where all are numbers, 0/1 for words such as NO/YES, otherwise
+    its position.
     """
 
     name: str
     kind: Literal["numeric", "nominal", "text"]
     values: tuple[str, ...] = ()
     codes: dict[str, float] = field(default_factory=dict)
-    is_number: bool = True
-    is_zero_one: bool = False
+    is_number: bool = True  # reads as numbers without one-hot encoding
+    is_zero_one: bool = False  # so written
 
     @property
     def omitted(self) -> float:

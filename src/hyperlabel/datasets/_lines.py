@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
+import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +50,14 @@ class DataError(ValueError):
             place += f", column {column}"
         super().__init__(f"{place}: {message}")
         self.path, self.line, self.column = path, line, column
+
+
+def warn(message: str) -> None:
+    """Warn the first caller outside the library, however deep inside it the cause was found."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("hyperlabel."):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, stacklevel=level)
 
 
 def decode(raw: bytes) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
+from typing import Any, Literal
 
 from hyperlabel.datasets._dataset import Dataset, NumberedNames, rebatch
 from hyperlabel.datasets._lines import LineReader
@@ -52,31 +50,19 @@ def read_svmlight(
     ...     read_svmlight(file)
     Dataset('a', n=2, d=3, k=3, sparse)
     """
+    given = (n_features, n_labels, zero_based, labels_zero_based)
     with LineReader(path) as lines:
         blocks = list(read_blocks(lines, keep_blank=False))
-        n_features, base = _extent(
-            (block.columns for block in blocks), n_features, zero_based, "feature", lines
-        )
-        n_labels, label_base = _extent(
-            (block.labels for block in blocks), n_labels, labels_zero_based, "label", lines
-        )
-    return _svm_dataset(join_blocks(blocks), n_features, n_labels, base, label_base, _title(path, name))
+        shape = _shape(blocks, lines, *given)
+    return _svm_dataset(join_blocks(blocks), shape, _title(path, name))
 
 
 def iter_svmlight(
-    path: str | os.PathLike[str],
-    *,
-    n_features: int | None = None,
-    n_labels: int | None = None,
-    zero_based: bool | Literal["auto"] = "auto",
-    labels_zero_based: bool | Literal["auto"] = "auto",
-    name: str | None = None,
-    chunk_rows: int = 10_000,
+    path: str | os.PathLike[str], *, chunk_rows: int = 10_000, name: str | None = None, **options: Any
 ) -> Iterator[Dataset]:
     r"""Read a LIBSVM file as a stream of data sets of ``chunk_rows`` rows.
 
-    Parameters are those of `read_svmlight`; whatever they leave open is found by reading the file
-    once before.
+    Options are those of `read_svmlight`; whatever they leave open is found by reading the file once before.
 
     Examples
     --------
@@ -88,29 +74,16 @@ def iter_svmlight(
     ...     [part.X.shape for part in iter_svmlight(file, chunk_rows=1)]
     [(1, 3), (1, 3)]
     """
-    given = (n_features, n_labels, zero_based, labels_zero_based)
-    if None in given or "auto" in given:
-        spans = [_Span(), _Span()]
-        with LineReader(path) as lines:
-            for block in read_blocks(lines, keep_blank=False):
-                spans[0].see(block.columns)
-                spans[1].see(block.labels)
-            n_features, base = spans[0].settle(n_features, zero_based, "feature", lines)
-            n_labels, label_base = spans[1].settle(n_labels, labels_zero_based, "label", lines)
-    else:
-        base, label_base = int(not zero_based), int(not labels_zero_based)
+    with LineReader(path) as lines:
+        is_open = len(options) < 4 or None in options.values() or "auto" in options.values()
+        seen = read_blocks(lines, keep_blank=False) if is_open else ()
+        n_features, n_labels, base, label_base = _shape(seen, lines, **options)
 
     def datasets() -> Iterator[Dataset]:
-        assert n_features is not None
-        assert n_labels is not None
         with LineReader(path) as lines:
             for block in read_blocks(lines, keep_blank=False):
-                for part, count, start, what in (
-                    (block.columns, n_features, base, "feature"),
-                    (block.labels, n_labels, label_base, "label"),
-                ):
-                    _Span().see(part).settle(count, start == 0, what, lines)
-                yield _svm_dataset(block, n_features, n_labels, base, label_base, _title(path, name))
+                shape = _shape([block], lines, n_features, n_labels, base == 0, label_base == 0)
+                yield _svm_dataset(block, shape, _title(path, name))
 
     yield from rebatch(datasets(), chunk_rows)
 
@@ -149,7 +122,6 @@ def read_xmc(
     ...     read_xmc(file)
     Dataset('a', n=2, d=5, k=3, sparse)
     """
-    found = []
     with LineReader(path) as lines:
         n_rows, n_features, n_labels = _xmc_header(lines)
         found = list(_xmc_blocks(lines, n_rows, n_features, n_labels))
@@ -158,14 +130,9 @@ def read_xmc(
 
 
 def iter_xmc(
-    path: str | os.PathLike[str],
-    *,
-    label_names: Sequence[str] | None = None,
-    feature_names: Sequence[str] | None = None,
-    name: str | None = None,
-    chunk_rows: int = 10_000,
+    path: str | os.PathLike[str], *, chunk_rows: int = 10_000, name: str | None = None, **names: Any
 ) -> Iterator[Dataset]:
-    r"""Read an XMC file as a stream of data sets of ``chunk_rows`` rows; see `read_xmc`.
+    r"""Read an XMC file as a stream of data sets of ``chunk_rows`` rows; options are those of `read_xmc`.
 
     Examples
     --------
@@ -183,7 +150,7 @@ def iter_xmc(
             n_rows, n_features, n_labels = _xmc_header(lines)
             for block in _xmc_blocks(lines, n_rows, n_features, n_labels):
                 X, Y = block.matrices(n_features, n_labels, 0, 0)
-                yield Dataset(X, Y, feature_names, label_names, name=_title(path, name))
+                yield Dataset(X, Y, name=_title(path, name), **names)
 
     yield from rebatch(datasets(), chunk_rows)
 
@@ -202,54 +169,45 @@ def _title(path: str | os.PathLike[str], name: str | None) -> str:
     return Path(path).name.split(".")[0] if name is None else name
 
 
-class _Span:
-    """Smallest and largest number of a kind of column, and what follows for the shape."""
-
-    def __init__(self) -> None:
-        self.low: int | None = None
-        self.high = -1
-
-    def see(self, columns: np.ndarray) -> _Span:
-        if len(columns):
-            low = int(columns.min())
-            self.low = low if self.low is None else min(low, self.low)
-            self.high = max(self.high, int(columns.max()))
-        return self
-
-    def settle(
-        self, count: int | None, zero_based: bool | Literal["auto"], what: str, lines: LineReader
-    ) -> tuple[int, int]:
-        """Return the number of columns and the number of the first."""
-        base = int(not zero_based) if zero_based != "auto" else int(self.low is not None and self.low > 0)
-        if self.low is not None and self.low < base:
-            raise lines.fail(f"a {what} has number 0, but numbering was said to start at 1.")
-        needed = self.high - base + 1
-        most = MAX_FEATURES if what == "feature" else MAX_LABELS
-        if max(needed, count or 0) > most:
-            raise lines.fail(f"there would be {max(needed, count or 0)} {what}s, more than {most}.")
-        if count is not None and needed > count:
-            raise lines.fail(f"a {what} has number {self.high}, beyond the {count} {what}s asked for.")
-        return (max(needed, 0) if count is None else count), base
-
-
-def _extent(
-    parts: Iterator[np.ndarray],
-    count: int | None,
-    zero_based: bool | Literal["auto"],
-    what: str,
+def _shape(
+    blocks: Iterable[RowBlock],
     lines: LineReader,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    labels_zero_based: bool | Literal["auto"] = "auto",
+) -> tuple[int, int, int, int]:
+    """Return the numbers of features and labels, and the number of the first of each."""
+    spans: list[tuple[int, ...]] = [(), ()]  # smallest and largest number seen
+    for block in blocks:
+        for i, columns in enumerate((block.columns, block.labels)):
+            if len(columns):
+                ends = (int(columns.min()), int(columns.max()), *spans[i])
+                spans[i] = (min(ends), max(ends))
+    d, base = _settled(spans[0], n_features, zero_based, "feature", lines)
+    k, label_base = _settled(spans[1], n_labels, labels_zero_based, "label", lines)
+    return d, k, base, label_base
+
+
+def _settled(
+    span: tuple[int, ...], count: int | None, zero_based: bool | str, what: str, lines: LineReader
 ) -> tuple[int, int]:
-    span = _Span()
-    for part in parts:
-        span.see(part)
-    return span.settle(count, zero_based, what, lines)
+    low, high = span or (None, -1)
+    base = int(not zero_based) if zero_based != "auto" else int(low is not None and low > 0)
+    if low is not None and low < base:
+        raise lines.fail(f"a {what} has number 0, but numbering was said to start at 1.")
+    needed = high - base + 1
+    most = MAX_FEATURES if what == "feature" else MAX_LABELS
+    if max(needed, count or 0) > most:
+        raise lines.fail(f"there would be {max(needed, count or 0)} {what}s, more than {most}.")
+    if count is not None and needed > count:
+        raise lines.fail(f"a {what} has number {high}, beyond the {count} {what}s asked for.")
+    return (max(needed, 0) if count is None else count), base
 
 
-def _svm_dataset(
-    block: RowBlock, n_features: int, n_labels: int, base: int, label_base: int, name: str
-) -> Dataset:
-    X, Y = block.matrices(n_features, n_labels, base, label_base)
-    return Dataset(X, Y, None, NumberedNames("", n_labels, label_base), name=name)
+def _svm_dataset(block: RowBlock, shape: tuple[int, int, int, int], name: str) -> Dataset:
+    X, Y = block.matrices(*shape)
+    return Dataset(X, Y, None, NumberedNames("", shape[1], shape[3]), name=name)
 
 
 def _xmc_header(lines: LineReader) -> tuple[int, int, int]:
@@ -269,14 +227,13 @@ def _xmc_header(lines: LineReader) -> tuple[int, int, int]:
 
 def _xmc_blocks(lines: LineReader, n_rows: int, n_features: int, n_labels: int) -> Iterator[RowBlock]:
     seen = 0
-    none = True
+    block = None
     for block in read_blocks(lines, keep_blank=True, n_features=n_features, n_labels=n_labels):
         seen += len(block.ptr) - 1
         if seen > n_rows:
             raise lines.fail(f"{n_rows} rows are declared but there are more.")
-        none = False
         yield block
-    if none:
+    if block is None:
         yield join_blocks([])
     if seen < n_rows:
         raise lines.fail(f"{n_rows} rows are declared but only {seen} are there; is the file complete?")

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+
+from hyperlabel.datasets._lines import warn
 
 MARKS = (";", "|", ",")
 NO_LABEL = ("", "-", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
@@ -61,7 +62,7 @@ def warn_of_empty(cells: Iterable[Any], column: str, file: str, names: Collectio
     if count:
         shown = ", ".join(map(repr, words[:5])) + (", …" if len(words) > 5 else "")
         verb = "cell says" if count == 1 else "cells say"
-        warnings.warn(f"{file}: {count} {verb} {shown} in {column!r}: read as no label.", stacklevel=4)
+        warn(f"{file}: {count} {verb} {shown} in {column!r}: read as no label.")
 
 
 def _labels(cell: Any, separator: str | None, names: Collection[str] | None) -> list[str]:

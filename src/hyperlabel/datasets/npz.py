@@ -8,12 +8,12 @@ import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._files import npy_header
 from hyperlabel.datasets._dataset import Dataset, NumberedNames
 from hyperlabel.datasets._lines import DataError, decode
 from hyperlabel.datasets._numbers import to_whole
@@ -167,16 +167,6 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
             with archive.open(member) as stream:
                 found[key] = np.lib.format.read_array(stream, allow_pickle=False)
     return found
-
-
-def npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, Fortran order and dtype of an array; the stream then stands at its values."""
-    old = np.lib.format.read_magic(stream) == (1, 0)
-    read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-    try:
-        return read(stream)
-    except (TokenError, SyntaxError, MemoryError, RecursionError) as error:  # NumPy lets Python parse it
-        raise ValueError("the header of an array cannot be read") from error
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
 from hyperlabel.datasets._dataset import Dataset, stack
-from hyperlabel.datasets._lines import DataError
+from hyperlabel.datasets._lines import DataError, warn
 from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
 from hyperlabel.datasets.table_columns import TableColumns, convert, groups, marks, number, vectors
 from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
@@ -99,23 +98,15 @@ def read_table(
 def iter_table(
     path: str | os.PathLike[str],
     *,
-    labels: Sequence[str] | str | None = None,
     label_column: str | None = None,
-    label_separator: str | None = None,
     label_names: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
-    text: Sequence[str] | str | None = None,
-    words: Sequence[str] = (),
-    blank: Literal["no", "unknown"] | None = None,
-    group: str | None = None,
-    time: str | None = None,
     delimiter: str | None = None,
-    name: str | None = None,
     chunk_rows: int = 10_000,
+    **options: Any,
 ) -> Iterator[Dataset]:
     r"""Read a table as a stream of data sets of ``chunk_rows`` rows.
 
-    Parameters are those of `read_table`; without ``label_names`` the labels listed in ``label_column`` are
+    Options are those of `read_table`; without ``label_names`` the labels listed in ``label_column`` are
     found by reading the file once before.
 
     Examples
@@ -129,13 +120,13 @@ def iter_table(
     ...     [part.Y.shape for part in parts]
     [(1, 2), (1, 2)]
     """
-    plan = TablePlan(
-        path, labels, label_column, label_separator, features, text, group, time, name, words, blank
-    )
+    plan = TablePlan(path, label_column=label_column, **options)
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
-    if label_column is not None and (label_names is None or label_separator is None):
-        plan.label_separator, found = scan_labels(path, label_column, label_separator, delimiter, chunk_rows)
+    if label_column is not None and (label_names is None or plan.label_separator is None):
+        plan.label_separator, found = scan_labels(
+            path, label_column, plan.label_separator, delimiter, chunk_rows
+        )
         label_names = found if label_names is None else label_names
     plan.settle(read_cells(path, chunk_rows, delimiter))
     for cells in read_cells(path, chunk_rows, delimiter):
@@ -243,7 +234,7 @@ class TablePlan:
         if dropped:
             more = f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
             shown = ", ".join(map(repr, dropped[:8])) + more
-            warnings.warn(f"{Path(self.path).name}: left out text or id columns {shown}.", stacklevel=5)
+            warn(f"{Path(self.path).name}: left out text or id columns {shown}.")
 
     def _is_settled(self, needed: Sequence[str]) -> bool:
         """Tell whether no later row can change the choice."""

@@ -85,25 +85,25 @@ def _cell(value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, list | tuple | dict):
-        return json.dumps(_plain(value), ensure_ascii=False, default=str)
+        return json.dumps(plain(value), ensure_ascii=False, default=str)
     return value
 
 
 def _write_json_lines(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
     names, cells = list(columns), [_typed(column) for column in columns.values()]
     for row in zip(*cells, strict=True):
-        record = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        record = {name: plain(value) for name, value in zip(names, row, strict=True)}
         file.write(json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n")
 
 
-def _plain(value: Any) -> Any:
-    """JSON knows no NaN."""
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: numbers that are not finite become null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     return value
 
 

@@ -140,7 +140,7 @@ class _Histogram:
         for block in row_blocks(n, 32 * k):
             place = ((scores[block] - mean) * (scale / spread) + N_BINS / 2).astype(np.int64)
             cell = np.clip(place, 0, N_BINS - 1) + columns + fold[block, None] * (k * N_BINS)
-            mass = np.repeat(weight[block], k)
+            mass = None if sample_weight is None else np.repeat(weight[block], k)
             rows += np.bincount(cell.ravel(), mass, rows.size).reshape(shape)
             entries = Y[block].tocoo()
             hits = np.bincount(cell[entries.row, entries.col], weight[block][entries.row], rows.size)

@@ -143,7 +143,7 @@ def label_quality(
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
-    some = scores[:: max(1, n // 20_000)]
+    some = scores[:: max(1, n // 5000)]
     prior = _prior(noise, Y, some if proba else curves.probabilities(some))
     limit = n * k if n_entries is None else min(n_entries, n * k)
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]

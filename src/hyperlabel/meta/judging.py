@@ -154,23 +154,32 @@ class Judge:
                 for row, rule in enumerate(rules):
                     cuts = np.zeros(Y.shape[1]) if self.ranks else self.cuts(rule, fitted_on, Y)
                     table[b, row, fold] = self._value(judged_on, cuts, test)
-        found = []
-        for (name, members, learned), values in zip(wanted, table, strict=True):
-            best = int(values.mean(axis=1).argmax())
-            weights = np.ones(1)
-            if len(members) > 1:
-                Y, some = self.task.Y[self.known], parts[: len(members)]
-                everything = [Calibration.fit(p.scores[self.known], Y) for p in some]
-                weights, _ = self._mix(some, everything, self.known, learned)
-                if np.count_nonzero(weights) == 1:  # a candidate judged already
-                    continue
-                name += " " + ", ".join(p.name for p, weight in zip(some, weights, strict=True) if weight)
-            kept = np.flatnonzero(weights)
-            left = tuple(members[i] for i in kept)
-            found.append(
-                Judged(name, left, rules[best], values[best], seconds, tuple(weights[kept].tolist()))
-            )
-        return found
+        found = (
+            self._settle(name, members, parts[: len(members)], learned, values, seconds)
+            for (name, members, learned), values in zip(wanted, table, strict=True)
+        )
+        return [judged for judged in found if judged is not None]
+
+    def _settle(
+        self,
+        name: str,
+        members: tuple[int, ...],
+        parts: list[Tried],
+        learned: bool,
+        values: np.ndarray,
+        seconds: float,
+    ) -> Judged | None:
+        """Return what was judged, with the weights that all rows teach; None if those leave one member."""
+        best = int(values.mean(axis=1).argmax())
+        if len(parts) == 1:
+            return Judged(name, members, RULES[best], values[best], seconds)
+        fitted = [Calibration.fit(p.scores[self.known], self.task.Y[self.known]) for p in parts]
+        weights, _ = self._mix(parts, fitted, self.known, learned)
+        kept = np.flatnonzero(weights)
+        name += " " + ", ".join(parts[i].name for i in kept)
+        left = tuple(members[i] for i in kept)
+        judged = Judged(name, left, RULES[best], values[best], seconds, tuple(weights[kept].tolist()))
+        return judged if len(kept) > 1 else None
 
     def _mix(
         self, parts: list[Tried], fitted: list[Calibration], rows: np.ndarray, learned: bool

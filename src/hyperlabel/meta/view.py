@@ -14,7 +14,6 @@ from scipy import sparse
 
 from hyperlabel.linear.per_label import map_of_labels
 from hyperlabel.moments.linear_map import not_linear
-from hyperlabel.projection import Projection
 from hyperlabel.solvers.arrays import dense
 
 
@@ -50,6 +49,8 @@ def view(model: Any, Z: Any, names: Any, columns: Any) -> View:
 
 
 def _pipeline(model: Any, Z: Any, names: Any, columns: Any) -> View:
+    from hyperlabel.projection import Projection  # a room of its own: most models need none of it
+
     steps = [(name, part) for name, part in model.steps[:-1] if part not in (None, "passthrough")]
     last = model.steps[-1][1]
     projection = steps[-1][1] if steps and isinstance(steps[-1][1], Projection) else None

@@ -158,7 +158,7 @@ def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample
     >>> psp_at_k([[1, 0, 1]], [[0.9, 0.8, 0.1]], propensities=[0.5, 0.5, 0.25], k=2)  # 2 of 2 + 4
     0.333...
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_score)
     scores = read_scores(y_score, truth)
     gain = read_gain(propensities, truth)
     gained = [gain_rows(block, gain, k) for block in ranked_blocks(truth, scores, depth=k)]
@@ -222,7 +222,7 @@ def gain_ratio(gained: np.ndarray, best: np.ndarray, weights: np.ndarray | None)
 
 
 def _mean(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_score)
     scores = read_scores(y_score, truth)
     values = np.concatenate([rows(block) for block in ranked_blocks(truth, scores, depth=k)])
     weights = read_weights(sample_weight, truth)

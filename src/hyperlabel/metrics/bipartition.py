@@ -36,7 +36,7 @@ def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> floa
     >>> hamming_loss([[1, 0, 1], [0, 0, 1]], [[1, 1, 1], [0, 0, 0]])
     0.333...
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred)
     return _hamming(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
 
 
@@ -62,7 +62,7 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> f
     >>> subset_accuracy([[1, 0], [0, 0]], [[1, 1], [0, 0]])
     0.5
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred)
     return _subset(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
 
 
@@ -127,7 +127,8 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
     Parameters
     ----------
     y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such entries count nowhere).
+        True indicator of 0 and 1; NaN where unknown (such entries count nowhere). Or the names of the
+        labels of each row, y_pred too (in ranking measures the scores are then a frame with these names).
     y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
         Predicted indicator.
     average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
@@ -195,7 +196,7 @@ def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -
 
 
 def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred)
     P, weights = read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
     if average == "samples":
         return _by_row(truth, P, weights)

@@ -82,7 +82,7 @@ def reliability(
     >>> reliability(y, p, n_bins=2, strategy="uniform").observed
     array([0.5, 1. ])
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_proba)
     p = read_probabilities(y_proba, truth)
     if isinstance(p, TopK):
         raise ValueError("reliability needs the probability of every label, not a list of the best.")

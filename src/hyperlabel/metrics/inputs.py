@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from hyperlabel._labels import indicator_from_sets, label_sets
 from hyperlabel._validation import check_targets, check_weights, column_names
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
@@ -53,8 +54,14 @@ def _along(A: sparse.csr_array, axis: int) -> Any:
     return A if axis == 1 else A.tocsc()
 
 
-def read_truth(y_true: Any) -> Truth:
-    """Read y_true: an indicator, dense or sparse; NaN marks an entry nobody knows."""
+def read_truth(y_true: Any, *others: Any) -> Truth:
+    """Read y_true: an indicator, dense or sparse (NaN marks an entry nobody knows), or sets of names.
+
+    Sets know only the labels they name: those of `others`, which are compared with them, belong to them too.
+    """
+    if (sets := label_sets(y_true)) is not None:
+        known = sorted({*_named(y_true), *(name for other in others for name in _named(other))})
+        return Truth(indicator_from_sets(sets, known)[0], None, known)
     if sparse.issparse(y_true):
         Y = sparse.csr_array(y_true, copy=True)
         Y.sum_duplicates()
@@ -73,9 +80,18 @@ def read_truth(y_true: Any) -> Truth:
     return Truth(_indicator(values, "y_true"), None, names)
 
 
+def _named(y: Any) -> list[str]:
+    """Labels that sets name, or the columns of a frame."""
+    return [name for row in label_sets(y) or () for name in row] or _given_names(y) or []
+
+
 def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
     """Read predicted label sets; entries nobody knows the truth of are cleared."""
-    if not sparse.issparse(y_pred):
+    if (sets := label_sets(y_pred, even_empty=truth.names is not None)) is not None:
+        if truth.names is None:
+            raise ValueError("y_pred names labels, but y_true has no names: give both as sets, or neither.")
+        y_pred, _ = indicator_from_sets(sets, truth.names)
+    elif not sparse.issparse(y_pred):
         y_pred = _two_dimensional(_by_name(y_pred, truth, "y_pred"), "y_pred")
     P = _indicator(y_pred, "y_pred")
     _same_shape(P.shape, truth.shape, "y_pred")

@@ -102,7 +102,7 @@ def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _score(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_proba)
     proba = read_probabilities(y_proba, truth)
     values = _by_label(truth, proba, read_weights(sample_weight, truth), costs)
     if average is None:

@@ -132,7 +132,7 @@ def _ties(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.nd
 
 
 def _rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_score)
     scores = read_scores(y_score, truth)
     parts = [rank_measures(block) for block in ranked_blocks(truth, scores)]
     return [np.concatenate(part) for part in zip(*parts, strict=True)], read_weights(sample_weight, truth)
@@ -269,7 +269,7 @@ def roc_auc_score(
     >>> roc_auc_score(y, [[0.9, 0.1], [0.4, 0.2], [0.4, 0.3]])
     0.75
     """
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_score)
     auc = auc_by_label(truth, read_scores(y_score, truth), read_weights(sample_weight, truth))
     if average is None:
         return auc

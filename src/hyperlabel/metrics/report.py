@@ -70,7 +70,7 @@ def evaluate(
     """
     if y_pred is None and y_score is None and y_proba is None:
         raise ValueError("Nothing to evaluate: give y_pred, y_score or y_proba.")
-    truth = read_truth(y_true)
+    truth = read_truth(y_true, y_pred, y_score, y_proba)
     weights = read_weights(sample_weight, truth)
     values: dict[str, Any] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
     if y_pred is not None:

@@ -6,8 +6,8 @@ import gzip
 import zipfile
 from pathlib import Path
 
+from hyperlabel._files import npy_header
 from hyperlabel.datasets import data_format
-from hyperlabel.datasets.npz import npy_header
 
 HEAD = 2**20  # bytes of text that tell the length of a line
 

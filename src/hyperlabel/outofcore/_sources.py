@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import datasets
-from hyperlabel.datasets.npz import npy_header
+from hyperlabel._files import npy_header
 from hyperlabel.outofcore._estimate import estimate_rows
 
 Place = tuple[int, int]

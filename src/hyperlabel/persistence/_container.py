@@ -6,13 +6,14 @@ import hashlib
 import io
 import json
 import math
+import os
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from hyperlabel.datasets.npz import npy_header
+from hyperlabel._files import npy_header
 
 FORMAT = "hyperlabel-model"
 FORMAT_VERSION = 2
@@ -138,6 +139,35 @@ class Reader(zipfile.ZipFile):
             return self.read(name)
         except (zipfile.BadZipFile, KeyError, EOFError, OSError, NotImplementedError) as error:
             raise ModelFileError(f"{name} in {self.path} is damaged: get the file again.") from error
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a model file says about itself, without building the model.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by `save`.
+
+    Returns
+    -------
+    description : dict
+        ``model_type``, ``format_version``, ``versions`` (of the libraries that wrote it), ``metadata``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import hyperlabel
+    >>> from hyperlabel.persistence import describe
+    >>> model = hyperlabel.BinaryRelevance().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hyperlabel.save(model, f"{folder}/m.hyper")
+    ...     describe(f"{folder}/m.hyper")["model_type"]
+    'BinaryRelevance'
+    """
+    with Reader(Path(path)) as reader:
+        keys = ("model_type", "format_version", "versions", "metadata")
+        return {key: reader.manifest.get(key) for key in keys}
 
 
 def _demand(holds: bool, otherwise: str) -> None:

@@ -141,35 +141,6 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     return model
 
 
-def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model file says about itself, without building the model.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file written by `save`.
-
-    Returns
-    -------
-    description : dict
-        ``model_type``, ``format_version``, ``versions`` (of the libraries that wrote it), ``metadata``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import hyperlabel
-    >>> from hyperlabel.persistence import describe
-    >>> model = hyperlabel.BinaryRelevance().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hyperlabel.save(model, f"{folder}/m.hyper")
-    ...     describe(f"{folder}/m.hyper")["model_type"]
-    'BinaryRelevance'
-    """
-    with Reader(Path(path)) as reader:
-        keys = ("model_type", "format_version", "versions", "metadata")
-        return {key: reader.manifest.get(key) for key in keys}
-
-
 def versions() -> dict[str, str]:
     """Versions of what takes part in a prediction."""
     libraries = {"hyperlabel": hyperlabel, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}

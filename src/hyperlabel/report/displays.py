@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hyperlabel._base import label_probabilities
-from hyperlabel._validation import dimensions
 from hyperlabel.experiments.comparison import Comparison
-from hyperlabel.metrics import Reliability, reliability, statistics
+from hyperlabel.metrics import statistics
+from hyperlabel.report.summary import short_title
 from hyperlabel.report.svg import MISSING
 
 
 class Display:
-    """Base of the displays: finds or makes the axes."""
+    """Base of the displays: finds or makes the axes, and knows the size (inches) that suits them."""
 
     ax_: Any
     figure_: Any
+    size_: tuple[float, float]
+    whole_names_: dict[str, str]
 
     def _axes(self, ax: Any, size: tuple[float, float] = (5.2, 3.4)) -> Any:
         if ax is None:
@@ -27,139 +28,22 @@ class Display:
             except ImportError as error:
                 raise ValueError(MISSING) from error
             _, ax = plt.subplots(figsize=size, layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_, self.figure_, self.size_, self.whole_names_ = ax, ax.figure, size, {}
         return ax
+
+    def _short(self, name: str, length: int = 24) -> str:
+        """Cut a long name in the middle; in a page the whole name is shown when it is pointed at."""
+        if len(name) <= length:
+            return name
+        cut = f"{name[: length // 2 - 1]}…{name[-(length - length // 2) :]}"
+        alike = self.whole_names_.get(cut, name)
+        self.whole_names_[cut] = name if alike == name else f"{alike}; {name}"
+        return cut
 
 
 def beside(ax: Any, text: str, x: float, y: float, offset: tuple[float, float], **align: str) -> None:
     """Write small text beside a point, `offset` in points."""
     ax.annotate(text, (x, y), offset, textcoords="offset points", fontsize=8, **align)
-
-
-class PathDisplay(Display):
-    """A score along something that varies (λ, the number of components, training rows), with a band.
-
-    The band is the spread over splits (one standard deviation each way), not a confidence interval.
-
-    Parameters
-    ----------
-    x : array-like of shape (n_points,)
-        Where the score was taken.
-    scores : dict of str to array-like of shape (n_splits, n_points)
-        Scores of each series.
-    xlabel, ylabel : str
-        Names of the axes.
-    log : bool, default=False
-        Logarithmic x.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from hyperlabel.report import PathDisplay
-    >>> display = PathDisplay.from_scores([1, 2, 4], {"PLST": [[0.3, 0.2, 0.1], [0.4, 0.2, 0.2]]})
-    >>> len(display.ax_.lines)
-    1
-    """
-
-    def __init__(
-        self, x: Any, scores: Mapping[str, Any], *, xlabel: str = "", ylabel: str = "score", log: bool = False
-    ) -> None:
-        self.x = np.asarray(x, dtype=float)
-        self.scores = {name: np.atleast_2d(np.asarray(s, dtype=float)) for name, s in scores.items()}
-        for name, s in self.scores.items():
-            if s.shape[1] != len(self.x):
-                raise ValueError(f"{name!r} has {s.shape[1]} scores per split for {len(self.x)} points.")
-        self.xlabel, self.ylabel, self.log = xlabel, ylabel, log
-
-    @classmethod
-    def from_scores(cls, x: Any, scores: Mapping[str, Any], *, ax: Any = None, **labels: Any) -> PathDisplay:
-        """Draw scores that are already there; keywords as for the class."""
-        return cls(x, scores, **labels).plot(ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        param_name: str,
-        param_range: Sequence[Any],
-        scoring: Any = None,
-        cv: Any = None,
-        n_jobs: int | None = None,
-        ax: Any = None,
-        log: bool = False,
-    ) -> PathDisplay:
-        """Cross-validate the estimator along one parameter (sparse y is fine) and draw the path."""
-        from sklearn.base import clone
-
-        from hyperlabel.model_selection import cross_val_scores, resolve_cv
-
-        parts = list(resolve_cv(cv, y).split(X, y))
-        columns = [
-            cross_val_scores(
-                clone(estimator).set_params(**{param_name: value}),
-                X,
-                y,
-                scoring=scoring,
-                cv=parts,
-                n_jobs=n_jobs,
-            )["test_score"]
-            for value in param_range
-        ]
-        name = type(estimator).__name__
-        label = scoring if isinstance(scoring, str) else "score"
-        return cls(
-            param_range, {name: np.column_stack(columns)}, xlabel=param_name, ylabel=label, log=log
-        ).plot(ax)
-
-    @classmethod
-    def from_training_sizes(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sizes: Sequence[int],
-        scoring: Any = None,
-        cv: Any = None,
-        random_state: int = 0,
-        ax: Any = None,
-    ) -> PathDisplay:
-        """Draw a learning curve: the training part of each split is cut to the first `size` rows."""
-        from hyperlabel.model_selection import cross_val_scores, resolve_cv
-
-        rng = np.random.default_rng(random_state)
-        parts = [(rng.permutation(train), test) for train, test in resolve_cv(cv, y).split(X, y)]
-        columns = [
-            cross_val_scores(estimator, X, y, scoring=scoring, cv=[(tr[:size], te) for tr, te in parts])[
-                "test_score"
-            ]
-            for size in sizes
-        ]
-        label = scoring if isinstance(scoring, str) else "score"
-        scores = {type(estimator).__name__: np.column_stack(columns)}
-        return cls(sizes, scores, xlabel="training rows", ylabel=label).plot(ax)
-
-    def plot(self, ax: Any = None) -> PathDisplay:
-        """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax)
-        for name, scores in self.scores.items():
-            mean = np.nanmean(scores, axis=0)
-            (line,) = ax.plot(self.x, mean, label=name)
-            if len(scores) > 1:
-                spread = np.nanstd(scores, axis=0, ddof=1)
-                ax.fill_between(
-                    self.x, mean - spread, mean + spread, alpha=0.15, lw=0, color=line.get_color()
-                )
-        if self.log:
-            ax.set_xscale("log")
-        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
-        if len(self.scores) > 1:
-            ax.legend(ncols=2 if len(self.scores) > 4 else 1)
-        return self
 
 
 class CriticalDifferenceDisplay(Display):
@@ -176,8 +60,6 @@ class CriticalDifferenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> import numpy as np
     >>> from hyperlabel.report import CriticalDifferenceDisplay
     >>> scores = np.random.default_rng(0).uniform(size=(9, 3))
@@ -201,7 +83,7 @@ class CriticalDifferenceDisplay(Display):
     def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
         """Draw on `ax`, or on new axes: one line per method, best on top."""
         k = len(self.names)
-        ax = self._axes(ax, (5.2, 0.32 * k + 1.0))
+        ax = self._axes(ax, (5.2, 0.32 * len(self.names) + 1.1))
         order = np.argsort(self.ranks, kind="stable")
         for row, method in enumerate(order):
             ax.plot(self.ranks[method], row, linestyle="none", marker="o", color="C0")
@@ -277,18 +159,18 @@ class DifferenceDisplay(Display):
         far = comparison.far_behind(dataset)
         rows = [v for v in comparison.versus_best(dataset) if v.method not in far]
         return cls(
-            [v.method for v in rows],
+            [short_title(v.method) for v in rows],
             [v.difference for v in rows],
             [v.low for v in rows],
             [v.high for v in rows],
-            best=comparison.best(dataset),
+            best=short_title(comparison.best(dataset)),
             scoring=comparison.scoring,
             rope=comparison.rope,
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> DifferenceDisplay:
         """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax, (5.2, 0.32 * len(self.names) + 1.0))
+        ax = self._axes(ax, (5.2, 0.3 * len(self.names) + 1.3))
         rows = np.arange(len(self.names))
         ax.axvspan(-self.rope, self.rope, alpha=0.15, color="C2", lw=0)
         ax.hlines(rows, self.lows, self.highs, color="C0")
@@ -338,7 +220,7 @@ class CostDisplay(Display):
         costs = {m: comparison.cost(dataset, m) for m in comparison.ranking(dataset) if m not in far}
         known = {m: cost for m, cost in costs.items() if cost is not None}
         return cls(
-            list(known),
+            [short_title(method) for method in known],
             [comparison.mean(dataset, m) for m in known],
             [cost.fit_seconds for cost in known.values()],
             scoring=comparison.scoring,
@@ -366,11 +248,6 @@ class CostDisplay(Display):
         return self
 
 
-def shorten(name: str, length: int = 24) -> str:
-    """Cut a long name in the middle."""
-    return name if len(name) <= length else f"{name[: length // 2 - 1]}…{name[-(length - length // 2) :]}"
-
-
 def _spaced(heights: np.ndarray) -> list[tuple[int, float]]:
     """Offsets (points) that keep labels of points at nearly the same height apart."""
     span = max(float(np.ptp(heights)), 1e-9)
@@ -382,53 +259,3 @@ def _spaced(heights: np.ndarray) -> list[tuple[int, float]]:
         found.append((int(i), offset))
         last = place + offset
     return found
-
-
-class ReliabilityDisplay(Display):
-    """Predicted probability against the observed share; an honest model lies on the diagonal.
-
-    Parameters
-    ----------
-    curves : dict of str to Reliability
-        Binned probabilities of each model, from `hyperlabel.metrics.reliability`.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from hyperlabel.report import ReliabilityDisplay
-    >>> display = ReliabilityDisplay.from_probabilities([[1, 0], [1, 0]], {"a": [[0.9, 0.1], [0.8, 0.3]]})
-    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    ['a (error 0.175)']
-    """
-
-    def __init__(self, curves: Mapping[str, Reliability]) -> None:
-        self.curves = dict(curves)
-
-    @classmethod
-    def from_probabilities(
-        cls, y_true: Any, y_proba: Mapping[str, Any], *, n_bins: int = 10, ax: Any = None
-    ) -> ReliabilityDisplay:
-        """Bin the probabilities of each model, all labels pooled, and draw them."""
-        return cls({name: reliability(y_true, p, n_bins=n_bins) for name, p in y_proba.items()}).plot(ax)
-
-    @classmethod
-    def from_estimators(
-        cls, models: Mapping[str, Any], X: Any, y: Any, *, n_bins: int = 10, ax: Any = None
-    ) -> ReliabilityDisplay:
-        """Draw fitted classifiers that have predict_proba."""
-        binary = dimensions(y) == 1
-        found = {name: label_probabilities(model, X, binary=binary) for name, model in models.items()}
-        return cls.from_probabilities(y, found, n_bins=n_bins, ax=ax)
-
-    def plot(self, ax: Any = None) -> ReliabilityDisplay:
-        """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax)
-        ax.axline((0, 0), slope=1, color="0.6", lw=1, ls="--")
-        for name, curve in self.curves.items():
-            filled = curve.weight > 0
-            label = f"{name} (error {float(curve.calibration_error):.3f})"
-            ax.plot(curve.predicted[filled], curve.observed[filled], marker="o", label=label)
-        ax.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1))
-        ax.legend()
-        return self

@@ -7,15 +7,15 @@ from typing import Any
 
 from hyperlabel import __version__
 from hyperlabel.experiments.comparison import Comparison
-from hyperlabel.report import displays, sections
+from hyperlabel.report import curve_displays, data_sections, sections
 from hyperlabel.report.page import (
     Answer,
-    Column,
     Figures,
     Page,
     Section,
     Table,
     Text,
+    draw,
     duration,
     number,
     render,
@@ -58,13 +58,13 @@ def comparison_report(comparison: Comparison, *, title: str | None = None) -> st
     parts = [sections.scores_section(c), sections.differences_section(c)]
     if c.across is not None:
         parts.append(sections.across_section(c))
-    parts += [sections.costs_section(c), sections.labels_section(c)]
+    parts += [sections.costs_section(c), data_sections.labels_section(c)]
     if any(c.curves.values()):
-        parts.append(sections.curves_section(c))
-    parts.append(sections.data_section(c))
+        parts.append(data_sections.curves_section(c))
+    parts.append(data_sections.data_section(c))
     if c.failures() or c.warnings():
-        parts.append(sections.problems_section(c))
-    parts.append(sections.repeat_section(c.record, c))
+        parts.append(data_sections.problems_section(c))
+    parts.append(data_sections.repeat_section(c.record, c))
     names = join(c.datasets)
     page = Page(
         title or f"Comparison of {len(c.methods)} methods on {names}",
@@ -112,35 +112,27 @@ def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
         "Our figure beside the paper's, with the difference and every deviation."
         + (" Quick run: fewer repeats and smaller grids." if quick else ""),
         _reproduction_answers(results, record),
-        [*parts, sections.repeat_section(record)],
+        [*parts, data_sections.repeat_section(record)],
         f"Made by hyperlabel {__version__}. This file needs no network.",
     )
     return render(page)
 
 
 def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[Answer]:
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
 
-    answers = _match_of_the_papers(results)
     missing = [f"{r.id}: {part}" for r in results for part in r.missing]
-    answers.append(Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."))
-    answers.append(
-        Answer(
-            "What did it cost?",
-            f"{duration(sum(r.seconds for r in results))} of computing in this run for {len(results)} items; "
-            "cells that an earlier run had finished are not counted.",
-        )
-    )
     failures = [f"{r.id}: {text}" for r in results for text in r.failures]
-    command = without_folders(record["command"])
-    answers.append(Answer("What failed?", "; ".join(failures) or "Nothing failed."))
-    answers.append(
-        Answer(
-            "How do I repeat it?",
-            Markup("Run <code>{}</code>.").format(escape(command or "…")),
-        )
-    )
-    return answers
+    spent = duration(sum(r.seconds for r in results))
+    cost = f"{spent} of computing in this run for {len(results)} items; "
+    command = without_folders(record["command"]) or "…"
+    return [
+        *_match_of_the_papers(results),
+        Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."),
+        Answer("What did it cost?", cost + "cells that an earlier run had finished are not counted."),
+        Answer("What failed?", "; ".join(failures) or "Nothing failed."),
+        Answer("How do I repeat it?", Markup("Run <code>{}</code>.").format(command)),
+    ]
 
 
 def _match_of_the_papers(results: list[Any]) -> list[Answer]:
@@ -165,41 +157,36 @@ def _match_of_the_papers(results: list[Any]) -> list[Answer]:
 def _result_section(result: Any) -> Section:
     section = Section(result.id, f"{result.id}: {result.title}", short=result.id)
     if result.numbers:
-        columns = [Column("what")]
-        for column in result.columns():
-            columns += [
-                Column(f"{column} {x}".strip(), True) for x in ("paper", "ours", "± spread", "difference")
-            ]
-        rows = []
-        for row in result.rows():
-            entries = [words(row)]
-            for column in result.columns():
-                n = result.at(row, column)
-                if n is None:
-                    entries += [number(None)] * 4
-                    continue
-                entries += [number(v, result.digits) for v in (n.paper, n.ours, n.spread)]
-                gap = f"{n.difference:+.{result.digits}f}" if math.isfinite(n.difference) else None
-                entries.append(number(n.difference, text=gap))
-            rows.append(entries)
-        section.blocks.append(Table(result.title, columns, rows))
+        section.blocks.append(_numbers_table(result))
     charts = []
     for i, curve in enumerate(result.curves):
 
-        def draw(ax: Any, curve: Any = curve) -> None:
-            displays.PathDisplay(
-                curve.x, curve.scores, xlabel=curve.xlabel, ylabel=curve.ylabel, log=curve.log
-            ).plot(ax)
+        def plot(ax: Any, curve: Any = curve) -> Any:
+            names = {"xlabel": curve.xlabel, "ylabel": curve.ylabel, "log": curve.log}
+            shown = curve_displays.PathDisplay(curve.x, curve.scores, **names).plot(ax)
             if curve.log_y:
                 ax.set_yscale("log")
+            return shown
 
-        charts.append(sections.draw_figure(draw, curve.title, key=f"{result.id}-{i}"))
+        charts.append(draw(plot, curve.title, key=f"{result.id}-{i}"))
     if charts:
         section.blocks.append(Figures(charts))
-    notes = [
-        *result.notes,
-        *(f"Not reproduced: {m}" for m in result.missing),
-        *(f"Failed: {f}" for f in result.failures),
-    ]
-    section.blocks += [Text(note, "note") for note in notes]
+    missing = [f"Not reproduced: {m}" for m in result.missing]
+    failed = [f"Failed: {f}" for f in result.failures]
+    section.blocks += [Text(note, "note") for note in (*result.notes, *missing, *failed)]
     return section
+
+
+def _numbers_table(result: Any) -> Table:
+    rows = []
+    for row in result.rows():
+        cells = {"what": words(row)}
+        for column in result.columns():
+            n = result.at(row, column)
+            values = (n.paper, n.ours, n.spread, n.difference) if n else (None,) * 4
+            for name, value in zip(("paper", "ours", "± spread", "difference"), values, strict=True):
+                signed = name == "difference" and value is not None and math.isfinite(value)
+                text = f"{value:+.{result.digits}f}" if signed else None
+                cells[f"{column} {name}".strip()] = number(value, result.digits, text=text)
+        rows.append(cells)
+    return Table(result.title, rows)

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import cKDTree
 
-from hyperlabel.decision import Sigmoid, decide
+from hyperlabel.decision import decide
+from hyperlabel.decision.curves import Curves
 from hyperlabel.metrics import reliability
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
@@ -53,11 +55,15 @@ class CutTable:
 
 def cut_tables(judged: Judged) -> Iterator[CutTable]:
     """Go through the labels."""
-    Y = judged.Y.tocsc()
-    for j in range(judged.scores.shape[1]):
-        carries = np.zeros(judged.scores.shape[0], dtype=bool)
-        carries[Y.indices[Y.indptr[j] : Y.indptr[j + 1]]] = True
-        yield cut_table(judged.scores[:, j], carries, float(judged.cuts[j]))
+    for scores, carries, cut in zip(judged.scores.T, carrying(judged.Y), judged.cuts, strict=True):
+        yield cut_table(scores, carries, float(cut))
+
+
+def carrying(Y: sparse.csr_array) -> Iterator[np.ndarray]:
+    """Say of each label which rows carry it."""
+    columns = Y.tocsc()
+    for j in range(Y.shape[1]):
+        yield columns[:, [j]].toarray().ravel() > 0
 
 
 def cut_table(scores: np.ndarray, carries: np.ndarray, cut: float) -> CutTable:
@@ -154,17 +160,8 @@ def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray], seed: int) -> 
 
 
 def calibration(judged: Judged) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what turns scores into probabilities; a label on no row or on all has its share."""
-    share = np.asarray(judged.Y.sum(axis=0)).ravel() / judged.Y.shape[0]
-    varies = (share > 0) & (share < 1)
-    curve = Sigmoid.fit(np.ascontiguousarray(judged.scores[:, varies]), judged.Y[:, varies])
-
-    def probabilities(scores: np.ndarray) -> np.ndarray:
-        p = np.broadcast_to(share, scores.shape).copy()
-        p[:, varies] = curve.probabilities(scores[:, varies])
-        return p
-
-    return probabilities
+    """Return what turns scores into probabilities."""
+    return Curves.fit(judged.scores, judged.Y).probabilities
 
 
 def calibration_errors(judged: Judged, p: np.ndarray) -> np.ndarray:
@@ -239,17 +236,19 @@ def _places(alike: np.ndarray, seed: int) -> np.ndarray:
 def _apart(places: np.ndarray, radius: np.ndarray, steps: int = 120) -> np.ndarray:
     """Push overlapping circles apart."""
     size = radius * _unit(radius)
-    reach = 1.12 * (size[:, None] + size[None, :])
+    places = places.copy()
     for _ in range(steps):
-        gap = places[:, None, :] - places[None, :, :]
-        distance = np.sqrt((gap**2).sum(axis=2)) + 1e-9
-        push = np.maximum(reach - distance, 0)
-        np.fill_diagonal(push, 0)
+        near = cKDTree(places).query_pairs(2.24 * float(size.max()), output_type="ndarray")
+        i, j = near[:, 0], near[:, 1]
+        gap = places[i] - places[j]
+        distance = np.sqrt((gap**2).sum(axis=1)) + 1e-9
+        push = np.maximum(1.12 * (size[i] + size[j]) - distance, 0)
         if not push.any():
             break
-        places = places + 0.5 * (gap / distance[:, :, None] * push[:, :, None]).sum(axis=1)
-    low = (places - size[:, None]).min(axis=0)
-    return places - low
+        move = 0.5 * gap * (push / distance)[:, None]
+        np.add.at(places, i, move)
+        np.subtract.at(places, j, move)
+    return places - (places - size[:, None]).min(axis=0)
 
 
 def _clusters(places: np.ndarray, counts: np.ndarray) -> list[int]:

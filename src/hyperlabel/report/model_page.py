@@ -157,14 +157,10 @@ def _most(row: np.ndarray, j: int) -> list[list[int]]:
 
 def _mistakes(judged: Judged, kept: np.ndarray) -> list[list[list[int]]]:
     """For each label, the rows that carry it with the lowest scores and lack it with the highest."""
-    scores, Y = judged.scores[kept], judged.Y[kept].tocsc()
     found = []
-    for j in range(scores.shape[1]):
-        carries = np.zeros(len(kept), dtype=bool)
-        carries[Y.indices[Y.indptr[j] : Y.indptr[j + 1]]] = True
-        order = np.argsort(scores[:, j], kind="stable")
-        low = order[carries[order]][:_LISTED]
-        high = order[::-1][~carries[order[::-1]]][:_LISTED]
+    for scores, carries in zip(judged.scores[kept].T, numbers.carrying(judged.Y[kept]), strict=True):
+        order = np.argsort(scores, kind="stable")
+        low, high = order[carries[order]][:_LISTED], order[~carries[order]][::-1][:_LISTED]
         found.append([low.tolist(), high.tolist()])
     return found
 
@@ -185,7 +181,8 @@ def _model_content(
         content["noTry"] = f"The model cannot run in the page: {error}"
         return
     coef, intercept, names = seen.coef, seen.intercept, seen.names
-    named = [str(name).split("__", 1)[-1] if "__" in str(name) else str(name) for name in _named(names, coef)]
+    given = [f"x{i}" for i in range(coef.shape[1])] if names is None else map(str, names)
+    named = [name.split("__", 1)[-1] for name in given]
     content["why"] = [_words(weights, named) for weights in coef]
     try:
         others = len(feature_names or []) - rows.n_words
@@ -198,10 +195,6 @@ def _model_content(
     planes, step = weight_planes(weights.T, found["norm"])
     content |= {"vectoriser": found, "step": step, "base": base.tolist()}
     arrays |= {"factor": factor.astype(np.float64), "weights": planes}
-
-
-def _named(names: Any, coef: np.ndarray) -> list[str]:
-    return [f"x{i}" for i in range(coef.shape[1])] if names is None else [str(name) for name in names]
 
 
 def _words(weights: np.ndarray, names: list[str]) -> list[list[list[Any]]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hyperlabel.report.svg import MISSING
+from hyperlabel.report.svg import MISSING, figure
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A table column."""
-
-    name: str
-    numeric: bool = False
-    help: str = ""
-
-
-@dataclass(frozen=True)
 class Table:
-    """A sortable table; `folded` hides it behind a line of text until opened."""
+    """A sortable table of rows that name their cells; `folded` hides it behind a line until opened."""
 
     caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Entry]]
+    rows: Sequence[Mapping[str, Entry]]
+    help: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     folded: str = ""
     data: str = ""
@@ -54,22 +45,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures side by side where there is room."""
+    """Figures side by side, or one beside the table of its numbers, where there is room."""
 
     figures: Sequence[Figure]
     folded: str = ""
     data: str = ""
+    table: Table | None = None
     kind: str = "figures"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A figure and the table of its numbers, side by side where there is room."""
-
-    figure: Figure
-    table: Table
-    data: str = ""
-    kind: str = "pair"
 
 
 @dataclass(frozen=True)
@@ -152,29 +134,27 @@ def number(
     return Entry(text or f"{value:.{digits}f}", repr(float(value)), numeric=True, mark=mark, spread=spread)
 
 
-def duration(seconds: float) -> str:
-    """Return seconds as people write them.
+def count(value: int) -> Entry:
+    """Return a cell of a whole number."""
+    return number(value, 0)
 
-    Examples
-    --------
-    >>> from hyperlabel.report.page import duration
-    >>> duration(0.0123), duration(4.2), duration(130)
-    ('12 ms', '4.2 s', '2.2 min')
-    """
+
+def draw(plot: Callable[..., Any], caption: str, *, key: str) -> Figure:
+    """Draw a figure whose caption is also its description."""
+    from markupsafe import Markup
+
+    return Figure(Markup(figure(plot, title=caption, key=key)), caption)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people write them: 12 ms, 4.2 s, 2.2 min."""
     if seconds < 0.9995:
         return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
 
 
 def megabytes(value: float | None) -> str:
-    """Return megabytes as people write them.
-
-    Examples
-    --------
-    >>> from hyperlabel.report.page import megabytes
-    >>> megabytes(None), megabytes(0.2), megabytes(2100.0)
-    ('not measured', '< 1 MB', '2.1 GB')
-    """
+    """Return megabytes as people write them."""
     if value is None:
         return "not measured"
     if value < 1:

@@ -27,15 +27,19 @@ def answers(c: Comparison) -> list[Answer]:
 
 
 def known_title(name: str) -> str:
-    """Return the name people know a method of the catalogue by.
-
-    Examples
-    --------
-    >>> from hyperlabel.report.summary import known_title
-    >>> known_title("linear-svm"), known_title("my own")
-    ('LinearSVC per label (scikit-learn)', 'my own')
-    """
+    """Return the name people know a method of the catalogue by."""
     return next((known.title for known in CATALOGUE if known.name == name), name)
+
+
+def short_title(name: str) -> str:
+    """Return the part of that name that fits into a sentence or a figure."""
+    title = known_title(name)
+    return re.split("[,(:]", title)[0].strip() if title in {known.title for known in CATALOGUE} else name
+
+
+def join_titles(names: list[str], most: int = 6) -> str:
+    """Join the short names of methods."""
+    return join([short_title(name) for name in names], most)
 
 
 def _named(name: str) -> str:
@@ -44,14 +48,7 @@ def _named(name: str) -> str:
 
 
 def without_folders(command: str | None) -> str:
-    """Return a command with files by name: where they lie on one machine says nothing on another.
-
-    Examples
-    --------
-    >>> from hyperlabel.report.summary import without_folders
-    >>> without_folders("hyperlabel compare '/home/me/my file.arff' --out=/tmp/x.html -k 3")
-    "hyperlabel compare 'my file.arff' --out=x.html -k 3"
-    """
+    """Return a command with files by name: where they lie on one machine says nothing on another."""
     return re.sub(r"(?<=[\s='\"])/(?:[^/\s'\"]+/)+", "", command or "")
 
 
@@ -84,30 +81,45 @@ def hero(c: Comparison) -> Hero:
 
 
 def recommended(c: Comparison) -> str:
-    """Return the best method: by mean on one data set, by average rank over several."""
-    if c.across is not None:
-        return c.across.methods[int(c.across.friedman.ranks.argmin())]
-    return c.best(c.datasets[0])
+    """Return the method that is as good as the best on most data sets, then best on most, then by rank."""
+    methods = [method for method in c.methods if any(method in c.ranking(data) for data in c.datasets)]
+    ranks = {} if c.across is None else dict(zip(c.across.methods, c.across.friedman.ranks, strict=True))
+
+    def support(method: str) -> tuple[float, ...]:
+        good = sum(method == c.best(d) or method in _as_good(c, d) for d in c.datasets)
+        wins = sum(method == c.best(d) for d in c.datasets)
+        return good, wins, -ranks.get(method, math.inf)
+
+    return max(methods, key=support)
+
+
+def _as_good(c: Comparison, data: str) -> list[str]:
+    """Return the methods not told apart from the best one, or told apart by less than matters."""
+    return [v.method for v in c.versus_best(data) if not v.told_apart or _equal(v)]
 
 
 def _which(c: Comparison, best: str) -> str:
     if len(c.datasets) > 1:
-        wins = [d for d in c.datasets if c.best(d) == best]
-        how = "the best average rank" if c.across is not None else f"the best mean on {c.datasets[0]}"
-        text = f"{_named(best)}: {how} over {len(c.datasets)} data sets (best on {len(wins)} of them)."
-        others = sorted({c.best(d) for d in c.datasets} - {best})
-        return text + (
-            f" Elsewhere the best is {join(others)}: see the table for your kind of data." if others else ""
+        wins = sum(c.best(d) == best for d in c.datasets)
+        lost = [d for d in c.datasets if c.best(d) != best and best not in _as_good(c, d)]
+        good = len(c.datasets) - len(lost)
+        text = (
+            f"{_named(best)}: as good as the best on {good} of {len(c.datasets)} data sets, the best itself "
+            f"on {wins}."
         )
+        there = [
+            f"on {d} {short_title(c.best(d))} ({c.mean(d, c.best(d)):.3f} against {c.mean(d, best):.3f})"
+            for d in lost
+        ]
+        return text + (f" It is clearly behind elsewhere, so choose {join(there)}." if there else "")
     data = c.datasets[0]
     mean, among = c.mean(data, best), len(c.ranking(data))
     text = f"{_named(best)}: mean {c.scoring} {mean:.3f}, the best of {among} methods on {data}."
-    same = [v.method for v in c.versus_best(data) if not v.told_apart or _equal(v)]
+    same = _as_good(c, data)
     if same:
         many = "1 other is" if len(same) == 1 else f"{len(same)} others are"
-        text += (
-            f" {many} as good (not told apart, or within {c.rope:g}), so cost may decide: {join(same, 8)}."
-        )
+        text += f" {many} as good (not told apart, or within {c.rope:g}), so cost may decide: "
+        text += join_titles(same, 8) + "."
     return text + _cheaper(c, data, best, same)
 
 
@@ -119,8 +131,8 @@ def _cheaper(c: Comparison, data: str, best: str, same: list[str]) -> str:
         return ""
     seconds, method = min(costs)
     return (
-        f" Of these {method} ({c.mean(data, method):.3f}) fits {mine.fit_seconds / seconds:.0f} times "
-        "faster than the best."
+        f" Of these {short_title(method)} ({c.mean(data, method):.3f}) fits "
+        f"{mine.fit_seconds / seconds:.0f} times faster than the best."
     )
 
 
@@ -132,14 +144,15 @@ def _how_sure(c: Comparison, data: str, best: str) -> str:
         return "There is nothing to compare it with, or only one split."
     second = rows[0]
     text = (
-        f"Against the runner-up {second.method}: better by more than {c.rope:g} with probability "
-        f"{second.best_better:.0%}, practically equal {second.equivalent:.0%}, worse {second.best_worse:.0%}."
+        f"Against the runner-up {short_title(second.method)}: better by more than {c.rope:g} with "
+        f"probability {second.best_better:.0%}, practically equal {second.equivalent:.0%}, worse "
+        f"{second.best_worse:.0%}."
     )
     same = [v.method for v in rows if not v.told_apart]
     close = [v.method for v in rows if v.told_apart and _equal(v)]
     behind = len(rows) - len(same) - len(close)
-    parts = [f"not told apart at the 5 % level: {join(same)}"] if same else []
-    parts += [f"told apart, but by less than {c.rope:g}: {join(close)}"] if close else []
+    parts = [f"not told apart at the 5 % level: {join_titles(same)}"] if same else []
+    parts += [f"told apart, but by less than {c.rope:g}: {join_titles(close)}"] if close else []
     parts += [f"clearly behind (5 % level): {behind} of {len(rows)}"] if behind else []
     found = "; ".join(parts)
     return f"{text} {found[0].upper()}{found[1:]}."
@@ -155,7 +168,9 @@ def _how_sure_across(c: Comparison, best: str) -> str:
     group = next((g for g in c.across.groups if c.across.methods.index(best) in g), [])
     same = [c.across.methods[i] for i in group if c.across.methods[i] != best]
     told_apart = (
-        f" Not told apart from {best}: {join(same)}." if same else " It is told apart from all others."
+        f" Not told apart from {short_title(best)}: {join_titles(same)}."
+        if same
+        else " It is told apart from all others."
     )
     return text + told_apart
 
@@ -177,11 +192,12 @@ def _what_cost(c: Comparison, best: str) -> str:
             f"{duration(cost.predict_seconds)} to predict a test part, {megabytes(cost.peak_mb)} of extra "
             "memory"
         )
-    costs = {m: c.cost(c.datasets[0], m) for m in c.methods}
+    far = c.far_behind(c.datasets[0])
+    costs = {m: c.cost(c.datasets[0], m) for m in c.methods if m not in far}
     seconds, fastest = min((cost.fit_seconds, m) for m, cost in costs.items() if cost is not None)
-    text = f"{best} — " + "; ".join(parts) + ". One thread, medians over splits."
+    text = f"{short_title(best)} — " + "; ".join(parts) + ". One thread, medians over splits."
     if fastest != best:
-        text += f" The fastest is {fastest} ({duration(seconds)} on {c.datasets[0]})."
+        text += f" The fastest is {short_title(fastest)} ({duration(seconds)} on {c.datasets[0]})."
     return text
 
 
@@ -207,9 +223,8 @@ def _which_fail(c: Comparison, best: str) -> str:
             [f"{b.name} ({b.f1:.2f}, {b.actual} rows)" for b in sorted(bad, key=lambda b: -b.actual)], 4
         )
         parts.append(
-            f"{data}: {len(bad)} of {len(seen)} labels have F1 below {FAILING} under {best}, {never} of "
-            "them are never "
-            f"found. The largest of these: {names}."
+            f"{data}: {len(bad)} of {len(seen)} labels have F1 below {FAILING} under {short_title(best)}, "
+            f"{never} of them {'is' if never == 1 else 'are'} never found. The largest of these: {names}."
         )
     return " ".join(parts)
 

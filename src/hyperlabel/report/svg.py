@@ -64,30 +64,11 @@ def theme() -> dict[str, Any]:
     }
 
 
-def figure(
-    draw: Callable[[Any], Any],
-    *,
-    title: str,
-    text: str = "",
-    size: tuple[float, float] = (5.2, 3.4),
-    key: str,
-) -> str:
-    """Draw on one pair of axes and return the figure as an ``<svg>`` element.
+def figure(draw: Callable[..., Any], *, title: str, key: str) -> str:
+    """Draw on one pair of axes and return the figure as an ``<svg>`` element named `title`.
 
-    Parameters
-    ----------
-    draw : callable
-        Gets the axes.
-    title, text : str
-        Name and description for readers who cannot see the figure.
-    size : tuple of float, default=(5.2, 3.4)
-        Width and height in inches.
-    key : str
-        Prefix of the ids inside, so that several figures can share a page.
-
-    Returns
-    -------
-    svg : str
+    A Display that `draw` returns says how large it is and which names it had to cut. `key` begins the ids
+    inside, so that several figures can share a page.
     """
     try:
         import matplotlib
@@ -97,14 +78,24 @@ def figure(
         raise ValueError(MISSING) from error
 
     with matplotlib.rc_context(theme()):
-        canvas = FigureCanvasSVG(Figure(figsize=size, layout="constrained"))
-        draw(canvas.figure.add_subplot())
+        canvas = FigureCanvasSVG(Figure(layout="constrained"))
+        shown = draw(ax=canvas.figure.add_subplot())
+        canvas.figure.set_size_inches(getattr(shown, "size_", (5.2, 3.4)))
         out = io.StringIO()
         canvas.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return _inline(out.getvalue(), title, text, key)
+    return _with_titles(_inline(out.getvalue(), title, key), getattr(shown, "whole_names_", {}))
 
 
-def _inline(svg: str, title: str, text: str, key: str) -> str:
+def _with_titles(svg: str, whole_names: dict[str, str]) -> str:
+    """Let names that were cut tell the whole name when they are pointed at."""
+    for cut, name in whole_names.items():
+        short, title = html.escape(cut, quote=False), html.escape(name)
+        pattern = rf">([^<>]*{re.escape(short)}[^<>]*)</text>"
+        svg = re.sub(pattern, lambda found: f"><title>{title}</title>{found[1]}</text>", svg)  # noqa: B023
+    return svg
+
+
+def _inline(svg: str, title: str, key: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{key}-", svg)
@@ -112,17 +103,10 @@ def _inline(svg: str, title: str, text: str, key: str) -> str:
     svg = re.sub(r'font: ([\d.]+)px[^";]*', r"font: \1px var(--font)", svg)
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
-    head = re.match(r"<svg[^>]*>", svg)
-    assert head is not None
-    box = re.search(r'viewBox="[^"]*"', head.group())
-    width = re.search(r'width="([\d.]+)pt"', head.group())
-    assert box is not None
-    assert width is not None
-    label = f'<title id="{key}-title">{html.escape(title)}</title>'
-    label += f'<desc id="{key}-desc">{html.escape(text)}</desc>' if text else ""
-    described = f"{key}-title {key}-desc" if text else f"{key}-title"
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box.group()} role="img" '
-        f'aria-labelledby="{described}" style="max-width:{float(width.group(1)) * 4 / 3:.0f}px">'
+    head = svg[: svg.index(">") + 1]
+    box, width = re.findall(r'viewBox="[^"]*"', head)[0], re.findall(r'width="([\d.]+)pt"', head)[0]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="{key}-title" '
+        f'style="max-width:{float(width) * 4 / 3:.0f}px"><title id="{key}-title">{html.escape(title)}</title>'
+        + svg[len(head) :].strip()
     )
-    return opening + label + svg[head.end() :].strip()

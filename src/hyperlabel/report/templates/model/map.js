@@ -77,23 +77,29 @@ export class MapView {
     if (!this.waiting) this.waiting = requestAnimationFrame(() => { this.waiting = null; this.write(); });
   }
 
-  // Names where there is room, the largest labels first: none is written over another.
+  // Names where there is room, inside large circles, below or above small ones, the largest labels first: none
+  // is written over another, nor over another's large circle if that can be helped.
   write() {
     const shown = this.svg.getBoundingClientRect();
     const scale = Math.max(this.box.w / (shown.width || 1000), this.box.h / (shown.height || 600)), size = FONT * scale;
     const { x, y, r } = this.data.map, taken = [], written = [];
+    const large = this.data.byRows.filter((i) => r[i] * SPAN > 2 * size);
+    const free = (spot) => !taken.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3]);
+    const over = (spot, i) => Math.hypot(Math.max(spot[0] - x[i] * SPAN, 0, x[i] * SPAN - spot[2]), Math.max(spot[1] - y[i] * SPAN, 0, y[i] * SPAN - spot[3])) < 0.9 * r[i] * SPAN;
     const order = this.data.byRows.slice();
     if (this.first !== undefined) order.unshift(this.first);
     for (const j of new Set(order)) {
-      const cx = x[j] * SPAN, cy = y[j] * SPAN;
+      const cx = x[j] * SPAN, cy = y[j] * SPAN, radius = r[j] * SPAN;
       if (cx < this.box.x || cx > this.box.x + this.box.w || cy < this.box.y || cy > this.box.y + this.box.h) continue;
       const name = this.data.labels[j].length > 34 ? `${this.data.labels[j].slice(0, 33)}…` : this.data.labels[j];
       const w = name.length * size * 0.56;
       const left = Math.max(this.box.x + 2 * scale, Math.min(cx - w / 2, this.box.x + this.box.w - w - 2 * scale));
-      const spot = [left, cy - size * 0.6, left + w, cy + size * 0.6];
-      if (taken.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3])) continue;
+      const middles = w < 3.2 * radius ? [cy] : [cy + radius + size * 0.65, cy - radius - size * 0.65];
+      const spots = middles.map((at) => [left, at - size * 0.6, left + w, at + size * 0.6]).filter(free);
+      const spot = spots.find((one) => !large.some((i) => i !== j && over(one, i))) ?? spots[0];
+      if (!spot) continue;
       taken.push(spot);
-      written.push(s("text", { x: left + w / 2, y: cy, "font-size": size, "stroke-width": 3 * scale }, name));
+      written.push(s("text", { x: left + w / 2, y: (spot[1] + spot[3]) / 2, "font-size": size, "stroke-width": 3 * scale }, name));
     }
     this.names.replaceChildren(...written);
     this.written = written.length;

@@ -34,8 +34,9 @@ function labelFacts(data, j) {
 }
 
 function dots(data, labels) {
-  const most = Math.max(...labels.map((l) => l.rows), 10), scale = (n) => Math.log(Math.max(n, 1)) / Math.log(most);
-  const ticks = [1, 10, 100, 1000, 10000, 100000].filter((n) => n <= most).map((n) => [scale(n), whole(n)]);
+  const rows = labels.map((l) => l.rows).filter(Boolean), least = Math.min(...rows, 1e6) / 1.15, most = Math.max(...rows, 10 * least);
+  const scale = (n) => Math.log(n / least) / Math.log(most / least);
+  const ticks = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((n) => (most / least > 100 ? [n] : [n, 3 * n])).filter((n) => n >= least && n <= most).map((n) => [scale(n), whole(n)]);
   const figure = frame("F1 of each label against the number of rows that carry it", "rows with the label", "F1", ticks);
   figure.append(...labels.filter((l) => l.rows).map((l) => {
     const dot = s("circle", { cx: across(scale(l.rows)), cy: upward(l.f1 || 0), r: 4.5, class: `mark ${l.f1 < WEAK ? "weak" : ""}` },

@@ -36,7 +36,7 @@ export class TryView {
   async asked(text) {
     const { base, project } = this.data.live, scores = new Array(this.data.labels.length).fill(0);
     const body = new URLSearchParams({ text, limit: "100", threshold: "0" });
-    const answer = await fetch(`${base}v1/projects/${encodeURIComponent(project)}/suggest`, { method: "POST", body });
+    const answer = await fetch(`${location.origin}${base}v1/projects/${encodeURIComponent(project)}/suggest`, { method: "POST", body });
     if (!answer.ok) return null;
     for (const one of (await answer.json()).results) scores[this.data.place.get(one.label)] = one.score;
     return scores;

@@ -1,4 +1,4 @@
-"""Figures of data and labels: per-label bars, co-occurrence, hypergraph spectrum, embedding."""
+"""Figures of labels: bars of their scores, co-occurrence, spectrum, rows coloured by them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.portrait import cooccurrence, spectrum
 from hyperlabel.experiments.protocol import label_counts
-from hyperlabel.report.displays import Display, beside, shorten
+from hyperlabel.report.displays import Display, beside
 
 
 class LabelScoresDisplay(Display):
@@ -29,8 +29,6 @@ class LabelScoresDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import LabelScoresDisplay
     >>> display = LabelScoresDisplay.from_predictions([[1, 0], [1, 1]], [[1, 0], [0, 1]])
     >>> display.f1.round(2).tolist()
@@ -58,13 +56,15 @@ class LabelScoresDisplay(Display):
         if len(order) > self.most:
             half = self.most // 2
             order = np.concatenate([order[:half], order[-half:]])
-        ax = self._axes(ax, (5.2, 0.23 * len(order) + 0.9))
+        ax = self._axes(ax, (5.2, 0.23 * min(len(self.names), self.most) + 0.9))
         rows = np.arange(len(order))
         ax.barh(rows, np.nan_to_num(self.f1[order]), color="C0", height=0.7)
         for row, j in enumerate(order):
             value = float(np.nan_to_num(self.f1[j]))
             beside(ax, f"{value:.2f}", value, row, (3, 0), va="center")
-        ax.set_yticks(rows, [f"{shorten(self.names[j], 44)} ({self.actual[j]})" for j in order], fontsize=8)
+        ax.set_yticks(
+            rows, [f"{self._short(self.names[j], 44)} ({self.actual[j]})" for j in order], fontsize=8
+        )
         if len(self.names) > self.most:
             ax.axhline(len(order) / 2 - 0.5, color="C1", lw=1, ls="--")
         ax.set(xlim=(0, 1.08), xlabel="F1 of the label (rows with the label in brackets)")
@@ -85,8 +85,6 @@ class CooccurrenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import CooccurrenceDisplay
     >>> CooccurrenceDisplay.from_labels([[1, 0], [1, 1]]).share.tolist()
     [[1.0, 0.5], [1.0, 1.0]]
@@ -100,21 +98,19 @@ class CooccurrenceDisplay(Display):
         cls, Y: Any, *, label_names: Sequence[str] | None = None, ax: Any = None
     ) -> CooccurrenceDisplay:
         """Count label pairs among the most frequent labels and draw."""
-        data = Dataset(np.zeros((_rows(Y), 1)), Y, label_names=label_names)
-        found = cooccurrence(data)
+        found = cooccurrence(_labelled(Y, label_names))
         return cls(found["share"], found["labels"]).plot(ax)
 
     def plot(self, ax: Any = None) -> CooccurrenceDisplay:
         """Draw on `ax`, or on new axes."""
         k = len(self.names)
-        size = max(3.4, 0.2 * k + 1.6)
-        ax = self._axes(ax, (max(5.2, size + 0.8), size))
+        ax = self._axes(ax, (max(5.2, 0.2 * len(self.names) + 2.4), max(3.4, 0.2 * len(self.names) + 1.6)))
         shown = np.where(np.eye(k, dtype=bool), np.nan, self.share)
         image = ax.imshow(
             shown, cmap="cividis", vmin=0.0, vmax=max(0.05, float(np.nanmax(shown, initial=0.0)))
         )
         ax.figure.colorbar(image, ax=ax, label="share of the row's rows", shrink=0.8)
-        names = [shorten(name, 30) for name in self.names]
+        names = [self._short(name, 30) for name in self.names]
         ax.set_xticks(range(k), names, rotation=90, fontsize=8)
         ax.set_yticks(range(k), names, fontsize=8)
         ax.grid(visible=False)
@@ -133,8 +129,6 @@ class SpectrumDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from hyperlabel.report import SpectrumDisplay
     >>> display = SpectrumDisplay.from_labels([[1, 0], [1, 1], [0, 1]])
     >>> sorted(display.eigenvalues)
@@ -147,7 +141,7 @@ class SpectrumDisplay(Display):
     @classmethod
     def from_labels(cls, Y: Any, *, ax: Any = None) -> SpectrumDisplay:
         """Compute the spectrum of each expansion and draw."""
-        return cls(spectrum(Dataset(np.zeros((_rows(Y), 1)), Y).Y)).plot(ax)
+        return cls(spectrum(_labelled(Y).Y)).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> SpectrumDisplay:
@@ -212,11 +206,14 @@ class EmbeddingDisplay(Display):
         for i, name in enumerate([*self.names, "none of these"]):
             rows = self.colour == (i if i < len(self.names) else -1)
             if rows.any():
-                ax.plot(*self.points[rows].T, linestyle="none", markersize=3, alpha=0.7, label=shorten(name))
+                ax.plot(
+                    *self.points[rows].T, linestyle="none", markersize=3, alpha=0.7, label=self._short(name)
+                )
         ax.set(xlabel="component 1", ylabel="component 2")
         ax.legend(fontsize=8, markerscale=1.6, loc="best")
         return self
 
 
-def _rows(Y: Any) -> int:
-    return int(Y.shape[0]) if hasattr(Y, "shape") else len(Y)
+def _labelled(Y: Any, label_names: Sequence[str] | None = None) -> Dataset:
+    rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
+    return Dataset(np.zeros((rows, 1)), Y, label_names=label_names)

@@ -1,0 +1,95 @@
+"""Text models read straight from their file, with numpy alone: a first answer need not wait for scikit-learn.
+
+Read so is what ``hyperlabel fit`` writes for one column of text and the shared ridge, and only if it repeats
+the probabilities stored in the file; every other model is loaded whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.persistence._container import Reader
+
+_TFIDF = {  # how scikit-learn reads texts for `fit`
+    **{"analyzer": "word", "token_pattern": r"(?u)\b\w\w+\b", "ngram_range": [1, 1], "lowercase": True},
+    **{"binary": False, "norm": "l2", "use_idf": True, "sublinear_tf": True},
+    **dict.fromkeys(("preprocessor", "tokenizer", "stop_words", "strip_accents")),
+}
+_EDGE = float(np.finfo(np.float32).eps)
+
+
+class _Part:
+    """A part of a model file; what it holds is read when it is asked for."""
+
+    def __init__(self, node: Any, fetch: Any) -> None:
+        self.type, self.state, self.fetch = str(node["type"]).rsplit(".", 1)[-1], node["state"], fetch
+
+    def __getitem__(self, name: str) -> Any:
+        return self.value(self.state[name])
+
+    def value(self, node: Any) -> Any:
+        if not isinstance(node, dict):
+            return [self.value(item) for item in node] if isinstance(node, list) else node
+        if node["kind"] == "part":
+            return _Part(node, self.fetch)
+        return self.fetch(node["name"]) if node["kind"] == "array" else self.value(node["items"])
+
+
+class PlainModel:
+    """Words, their weights for each label, and the curves that turn scores into probabilities."""
+
+    def __init__(self, text: _Part, linear: _Part) -> None:
+        curves, steps = linear["calibration_"], linear["calibration_"]["steps"]
+        if {name: text[name] for name in _TFIDF} != _TFIDF or linear["_constant"].any():
+            raise ValueError("not plain")
+        self.words = {str(word): int(j) for word, j in text["vocabulary_"]}
+        self.idf, self.base = text["_tfidf"]["idf_"], linear["intercept_"]
+        self.weights = np.ascontiguousarray(linear["coef_"].T)
+        self.slope, self.intercept = curves["sigmoid"]["slope"], curves["sigmoid"]["intercept"]
+        self.kind, self.beta = curves["kind"], curves["weights"]
+        self.start, self.knots, self.values = steps["start"], steps["score"], steps["p"]
+        self.token = re.compile(str(text["token_pattern"]))
+
+    def probabilities(self, texts: list[str]) -> np.ndarray:
+        """Return probabilities, one row for each text; as `decision.curves.Curves` does."""
+        x = np.array([self._scores(text) for text in texts]) * self.slope + self.intercept
+        for j in np.flatnonzero(self.kind == "beta"):
+            a, b, c = self.beta[j]
+            x[:, j] = b * np.logaddexp(0, x[:, j]) - a * np.logaddexp(0, -x[:, j]) + c
+        p = np.exp(-np.logaddexp(0, -x))
+        for j in np.flatnonzero(self.kind == "isotonic"):
+            part = slice(self.start[j], self.start[j + 1])
+            p[:, j] = np.interp(x[:, j], self.knots[part], self.values[part])
+        return np.clip(p, _EDGE, 1 - _EDGE)
+
+    def _scores(self, text: str) -> np.ndarray:
+        counts = Counter(self.token.findall(text.lower()))
+        known = [(j, n) for word, n in counts.items() if (j := self.words.get(word)) is not None]
+        if not known:
+            return self.base
+        columns, often = np.array(known).T
+        row = (np.log(often) + 1) * self.idf[columns]
+        return self.base + row @ self.weights[columns] / np.sqrt(row @ row)
+
+
+def read_plain(path: str) -> PlainModel | None:
+    """Read a text model; None if the file holds another kind, or does not repeat its answers."""
+    with Reader(Path(path)) as reader:
+        try:
+            whole = _Part(reader.manifest["model"], reader.fetch)
+            (_, text), (_, last) = whole["steps"]
+            linear = last["estimator_"] if last.type == "ThresholdTuner" else last
+            if (text.type, linear.type) != ("TfidfVectorizer", "BinaryRelevance"):
+                return None
+            model = PlainModel(text, linear)
+            check = reader.manifest["check"]
+            stored = whole.value(dict(check["answers"]["items"])["predict_proba"])
+            found = model.probabilities(check["rows"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+    return model if found.shape == stored.shape and np.allclose(found, stored, atol=1e-9) else None
