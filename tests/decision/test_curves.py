@@ -109,3 +109,9 @@ def test_probabilities_are_kept_when_rows_and_labels_come_and_go(rows):
     edited = update(model, drop_labels=[first], add_labels=["new"])
     np.testing.assert_allclose(edited.predict_proba(X_new)[:, :3], before[:, 1:], atol=1e-6)
     assert edited.predict_proba(X_new).shape[1] == 4
+
+
+def test_steps_stay_as_far_from_certainty_as_their_rows_can_tell():
+    from hyperlabel.decision.curves import _steps
+
+    np.testing.assert_allclose(_steps(np.array([3.0, 5.0]), np.array([0.0, 5.0])), [0.1, 0.9])

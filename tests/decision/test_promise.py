@@ -171,3 +171,10 @@ def test_bad_input_is_one_sentence():
         promise_precision(scores, Y, 0.99)
     with pytest.raises(ValueError, match="needs at least 230 rows to test"):
         promise_overall_precision(scores, Y, 0.99)
+
+
+def test_the_shared_level_is_that_of_the_most_labels_that_pass_it():
+    from hyperlabel.decision.promise import _shared_level
+
+    assert _shared_level(np.array([0.9, 0.01, 0.03]), 0.05) == pytest.approx(0.05 * 2 / 3)
+    assert _shared_level(np.array([0.9, 0.8]), 0.05) == 0.0
