@@ -10,6 +10,7 @@ from typing import Any
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
 SUMS = 5000  # columns up to which a model keeps XᵀX, so that it can be updated
+PER_ROW = 4  # features of text for each of a few rows: more cost time and teach nothing
 WORDS = 2500  # most frequent words, for comparisons and the methods that many would slow down
 PAIRS = 0.6  # weight of words in a row beside single words: Debian texts, benchmarks/quality_text.py
 AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
@@ -55,6 +56,12 @@ def vectorizer(texts: Sequence[str], most: int | None, ngrams: int) -> Any:
     )
 
 
+def text_room(words: int | None, n_rows: int, n_labels: int) -> int:
+    """Return how many features all texts may have: as asked, else those that rows and memory bear."""
+    few = max(2000, PER_ROW * n_rows)
+    return min(words or (few if few <= SUMS else WEIGHTS), WEIGHTS // max(n_labels, 1))
+
+
 def weigh_pairs(step: Any) -> Any:
     """Let words in a row count less than words, in a fitted transformer of texts; return the weights."""
     import numpy as np
@@ -84,8 +91,7 @@ def features_step(columns: Any, table: Any, words: int | None = None, ngrams: in
         return numbers
     n_texts, n_words = len(columns.text), len(columns.words)
     enough = len(table) >= 50
-    room = min(words or WEIGHTS, WEIGHTS // max(len(table.label_names), 1))
-    most = max(1, room // max(n_texts, 1))
+    most = max(1, text_room(words, len(table), len(table.label_names)) // max(n_texts, 1))
     vectorizers = [vectorizer(texts, most, ngrams) for texts in columns.cells(table)[:n_texts]]
     if columns.text_only:
         return vectorizers[0]

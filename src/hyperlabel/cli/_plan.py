@@ -85,7 +85,7 @@ def _features(table: Any, columns: Any, choices: Any) -> tuple[int, int | None, 
     """
     from scipy import sparse
 
-    from hyperlabel.cli._methods import WEIGHTS, vectorizer
+    from hyperlabel.cli._methods import text_room, vectorizer
 
     n, d = len(table), table.n_features
     if not columns.words:
@@ -93,7 +93,7 @@ def _features(table: Any, columns: Any, choices: Any) -> tuple[int, int | None, 
     nonzeros = n * (d + len(columns.categories))
     for cells in columns.cells(table)[len(columns.text) :]:
         d += len(set(cells))
-    room = min(choices.words or WEIGHTS, WEIGHTS // max(len(columns.label_names), 1))
+    room = text_room(choices.words, n, len(columns.label_names))
     seconds = 0.0
     for texts in columns.cells(table)[: len(columns.text)]:
         sample = texts[:: max(1, n // _SAMPLE)][:_SAMPLE]
