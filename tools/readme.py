@@ -29,10 +29,11 @@ PAPERS = [
     ("Tai & Lin 2012", "Hamming loss, delicious, PLST(M*)", "neco12", "neco12-table3", "delicious",
      "PLST(M*)"),
 ]  # fmt: skip
+TEXT = "Convert and resize photos in many image formats"
 COMMANDS = [
     "hyperlabel fit examples/packages.csv --text description --labels tags -o model.hyper",
-    'hyperlabel predict model.hyper --text "Plays music files and internet radio in a terminal window"',
-    'hyperlabel explain model.hyper --label use::playing --top 3 --text "Plays music files in a terminal"',
+    f'hyperlabel predict model.hyper --text "{TEXT}"',
+    f'hyperlabel explain model.hyper --label use::converting --top 3 --text "{TEXT}"',
 ]
 
 
