@@ -202,7 +202,7 @@ def learning(folder: Path) -> Job:
     before, first = path.read_bytes(), open_model(str(path)).columns.rows
 
     def work() -> None:
-        model = open_project(str(path), None, learns=True).model
+        model = open_project(str(path), learns=True).model
         with told.open("ab", buffering=0) as answers:
             for _ in range(4):
                 model = model.learned(["a piano again"], [["music"]])

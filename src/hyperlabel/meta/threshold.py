@@ -369,4 +369,5 @@ class ThresholdTuner(WrappingClassifier):
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the wrapped estimator, passed through, of shape (n_samples, n_labels)."""
-        return self.estimator_.predict_proba(self._check_predict(X))
+        X = self._check_predict(X)
+        return self.estimator_.predict_proba(X)

@@ -16,7 +16,7 @@ import numpy as np
 from hyperlabel.persistence._container import Reader
 
 _TFIDF = {  # how scikit-learn reads texts for `fit`
-    **{"analyzer": "word", "token_pattern": r"(?u)\b\w\w+\b", "ngram_range": [1, 1], "lowercase": True},
+    **{"analyzer": "word", "token_pattern": r"(?u)\b\w\w+\b", "lowercase": True},
     **{"binary": False, "norm": "l2", "use_idf": True, "sublinear_tf": True},
     **dict.fromkeys(("preprocessor", "tokenizer", "stop_words", "strip_accents")),
 }
@@ -54,6 +54,9 @@ class PlainModel:
         self.kind, self.beta = curves["kind"], curves["weights"]
         self.start, self.knots, self.values = steps["start"], steps["score"], steps["p"]
         self.token = re.compile(str(text["token_pattern"]))
+        shortest, self.longest = text["ngram_range"]
+        if shortest != 1:
+            raise ValueError("not plain")
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
         """Return probabilities, one row for each text; as `decision.curves.Curves` does."""
@@ -68,7 +71,10 @@ class PlainModel:
         return np.clip(p, _EDGE, 1 - _EDGE)
 
     def _scores(self, text: str) -> np.ndarray:
-        counts = Counter(self.token.findall(text.lower()))
+        words = self.token.findall(text.lower())
+        counts = Counter(words)
+        for n in range(2, self.longest + 1):
+            counts.update(" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
         known = [(j, n) for word, n in counts.items() if (j := self.words.get(word)) is not None]
         if not known:
             return self.base
