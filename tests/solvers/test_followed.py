@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel import BinaryRelevance
+from hyperlabel import BinaryRelevance, load, save
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_rows_learned_one_by_one_equal_one_fit(rows, form, weighted):
     model = BinaryRelevance(alpha=2.0).partial_fit(X[:600], Y[:600], sample_weight=w[:600])
     for i in range(600, 640):
         model.partial_fit(X[[i]], Y[[i]], sample_weight=w[[i]])
-        assert model.moments_.factor is not None  # the short way was taken
+        assert model.moments_.followed is not None  # the short way was taken
     model.partial_fit(X[640:660], Y[640:660], sample_weight=w[640:660])
     whole = BinaryRelevance(alpha=2.0).fit(X[:660], Y[:660], sample_weight=w[:660])
     assert_allclose(model.coef_, whole.coef_, atol=1e-9)
@@ -47,13 +47,18 @@ def test_a_label_that_was_constant_is_learned_from_its_first_row(rows):
     assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-9)
 
 
-def test_a_factor_goes_with_the_sums_it_was_made_of(rows):
+def test_a_factor_goes_with_the_sums_it_was_made_of(rows, tmp_path):
     X, Y, _ = rows
     model = BinaryRelevance().partial_fit(X[:600], Y[:600]).partial_fit(X[[600]], Y[[600]])
-    assert model.moments_.copy().factor is None
-    assert pickle.loads(pickle.dumps(model)).moments_.factor is None
+    assert model.moments_.copy().followed is None
+    assert pickle.loads(pickle.dumps(model)).moments_.followed is None
+    save(model, tmp_path / "model.hyper")
+    again = load(tmp_path / "model.hyper")
+    assert again.moments_.followed is None
+    again.partial_fit(X[[601]], Y[[601]])
+    assert_allclose(again.coef_, BinaryRelevance().fit(X[:602], Y[:602]).coef_, atol=1e-9)
     model.forget(X[:100], Y[:100])
-    assert model.moments_.factor is None
+    assert model.moments_.followed is None
     model.partial_fit(X[[601]], Y[[601]])
     whole = BinaryRelevance().fit(X[100:602], Y[100:602])
     assert_allclose(model.coef_, whole.coef_, atol=1e-9)
@@ -83,7 +88,7 @@ def test_what_a_row_may_change_is_decided_anew(rows, params, n_rows):
     X, Y, _ = rows
     model = BinaryRelevance(**params).partial_fit(X[:600], Y[:600])
     model.partial_fit(X[600 : 600 + n_rows], Y[600 : 600 + n_rows])
-    assert model.moments_.factor is None
+    assert model.moments_.followed is None
     whole = BinaryRelevance(**params).fit(X[: 600 + n_rows], Y[: 600 + n_rows])
     assert model.alpha_ == whole.alpha_
     assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-9)
@@ -95,5 +100,5 @@ def test_the_pairs_that_are_kept_stay_bounded(rows, monkeypatch):
     model = BinaryRelevance().partial_fit(X[:600], Y[:600])
     for i in range(600, 630):
         model.partial_fit(X[[i]], Y[[i]])
-        assert model.moments_.factor.rows <= 8
+        assert model.moments_.followed.rows <= 8
     assert_allclose(model.coef_, BinaryRelevance().fit(X[:630], Y[:630]).coef_, atol=1e-9)

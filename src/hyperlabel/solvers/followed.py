@@ -10,7 +10,7 @@ so that with P = (XcᵀXc + λI)⁻¹ and v = P z the solution moves by one oute
     W ← W + g (f − φ − Wᵀz)ᵀ,   g = ω v / (1 + ω zᵀv),   P ← P − g vᵀ.
 
 P is a Cholesky factor of the sums at one moment and the rows since then as pairs (g, v). The factor belongs
-to the sums (`RowSums.factor`) and goes when they change in any other way.
+to the sums (`RowSums.followed`) and goes when they change in any other way.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def learn_rows(
     The residual is ‖(XcᵀXc + λI)Wr − XcᵀFc r‖ / ‖XcᵀFc r‖ for a random r of ±1: above `TOLERANCE` the caller
     should solve anew from the sums, which are right in any case.
     """
-    followed = sums.factor
+    followed = sums.followed
     if followed is None or followed.alpha != alpha or followed.rows + X.shape[0] > MOST_FOLLOWED:
         followed = Followed(sums, alpha)
     rows, factors = dense(X).astype(np.float64), dense(F).astype(np.float64)
@@ -77,7 +77,7 @@ def learn_rows(
             z, omega = x - x_mean, sums.weight * w / (sums.weight + w)
             coef += np.outer(scale * (f - f_mean) - coef @ z, followed.gain(z, omega))
         sums.add_row(x, f, w)
-    sums.factor = followed
+    sums.followed = followed
     return _residual(sums, coef, alpha, scale)
 
 

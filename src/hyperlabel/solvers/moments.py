@@ -62,8 +62,7 @@ class RowSums:
     peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
     digits: float = DIGITS  # decimal digits of the sums before any subtraction
 
-    def __post_init__(self) -> None:
-        self.factor: Any = None  # of these very sums (`solvers.followed`); neither copied nor saved
+    followed = None  # type: Any  # a factor of these very sums (`solvers.followed`), neither copied nor saved
 
     @classmethod
     def from_rows(
@@ -133,7 +132,7 @@ class RowSums:
         self.peak = max(self.peak, float(np.trace(self.xx)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "factor": None}
+        return {name: value for name, value in self.__dict__.items() if name != "followed"}
 
     def _combine(self, other: RowSums, sign: int) -> RowSums:
         if self.xf.shape != other.xf.shape or (self.ff is None) != (other.ff is None):
@@ -143,7 +142,7 @@ class RowSums:
             )
         if not np.array_equal(self.shift, other.shift):
             other = other.reshift(self.shift)
-        self.factor = None
+        self.followed = None
         self.n += sign * other.n
         self.weight += sign * other.weight
         for name in ("x_sum", "f_sum", "xx", "xf", "ff"):
