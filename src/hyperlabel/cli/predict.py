@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TextIO
 
 import click
@@ -80,7 +81,8 @@ def predict(
         count = write_queue(model, data, output, options["entries"], options["group"])
         click.echo(f"Wrote {output}: {plural(count, 'question')}.", err=True)
         return
-    file, rows, kept = _read(model, data, one_text, options["ids"], options["keep"])
+    plain = one_text is not None and not options["probabilities"]
+    file, rows, kept = _read(model, data, one_text, options["ids"], options["keep"], plain)
     with step("predicting"):
         answers = _answers(file, rows, options["top"], options["probabilities"])
         if options["keep"] or options["wide"] or form == "parquet":
@@ -94,13 +96,13 @@ def predict(
 
 
 def _read(
-    model: str, data: str | None, one_text: str | None, ids: str | None, keep: bool
+    model: str, data: str | None, one_text: str | None, ids: str | None, keep: bool, plain: bool
 ) -> tuple[Any, Any, dict[str, list[Any]]]:
     """Return the model, the rows it takes, and the columns that stand beside its answers."""
-    from hyperlabel.cli._model import open_model, read_with_cells
+    from hyperlabel.cli._model import open_model, read_columns, read_with_cells
 
     with step(f"loading {model}"):
-        file = open_model(model)
+        file = (_plain(model, read_columns(model)) if plain else None) or open_model(model)
     if one_text is not None:
         file.columns.need_text_only()
         return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}
@@ -110,6 +112,16 @@ def _read(
         return file, file.columns.inputs(table), cells
     keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]
     return file, file.columns.inputs(table), {"row": keys}
+
+
+def _plain(model: str, columns: Any) -> Any:
+    """Return what answers one text without scikit-learn; None where the whole model is needed."""
+    from hyperlabel.persistence.plain import read_plain
+
+    found = read_plain(model) if columns.text_only else None
+    if found is None or found.cuts is None:
+        return None
+    return SimpleNamespace(columns=columns, scores=found.scores, predict=found.predict)
 
 
 def n_rows(rows: Any) -> int:

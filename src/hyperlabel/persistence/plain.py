@@ -43,7 +43,8 @@ class _Part:
 class PlainModel:
     """Words, their weights for each label, and the curves that turn scores into probabilities."""
 
-    def __init__(self, text: _Part, linear: _Part) -> None:
+    def __init__(self, text: _Part, linear: _Part, cuts: Any) -> None:
+        self.cuts = cuts  # None: not one for each label
         curves, steps = linear["calibration_"], linear["calibration_"]["steps"]
         if {name: text[name] for name in _TFIDF} != _TFIDF or linear["_constant"].any():
             raise ValueError("not plain")
@@ -60,7 +61,7 @@ class PlainModel:
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
         """Return probabilities, one row for each text; as `decision.curves.Curves` does."""
-        x = np.array([self._scores(text) for text in texts]) * self.slope + self.intercept
+        x = self.scores(texts) * self.slope + self.intercept
         for j in np.flatnonzero(self.kind == "beta"):
             a, b, c = self.beta[j]
             x[:, j] = b * np.logaddexp(0, x[:, j]) - a * np.logaddexp(0, -x[:, j]) + c
@@ -69,6 +70,14 @@ class PlainModel:
             part = slice(self.start[j], self.start[j + 1])
             p[:, j] = np.interp(x[:, j], self.knots[part], self.values[part])
         return np.clip(p, _EDGE, 1 - _EDGE)
+
+    def scores(self, texts: list[str]) -> np.ndarray:
+        """Return scores, one row for each text."""
+        return np.array([self._scores(text) for text in texts])
+
+    def predict(self, texts: list[str]) -> np.ndarray:
+        """Return which labels pass their cut."""
+        return self.scores(texts) > self.cuts
 
     def _scores(self, text: str) -> np.ndarray:
         words = self.token.findall(text.lower())
@@ -92,7 +101,8 @@ def read_plain(path: str) -> PlainModel | None:
             linear = last["estimator_"] if last.type == "ThresholdTuner" else last
             if (text.type, linear.type) != ("TfidfVectorizer", "BinaryRelevance"):
                 return None
-            model = PlainModel(text, linear)
+            cuts = last["thresholds_"] if "thresholds_" in last.state else None
+            model = PlainModel(text, linear, np.zeros(1) if linear is last else cuts)
             check = reader.manifest["check"]
             stored = whole.value(dict(check["answers"]["items"])["predict_proba"])
             found = model.probabilities(check["rows"])

@@ -1,0 +1,55 @@
+"""One text is answered without scikit-learn, and as the whole model answers it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hyperlabel import load
+
+TEXTS = ["a red apple pie and a red car", "green apple green apple", "", "nothing known", "RED car, race car"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    rows = [("red apple pie", "food;red"), ("green apple", "food"), ("a red car", "vehicle;red"),
+            ("fast green car", "vehicle"), ("apple cake", "food"), ("race car", "vehicle")] * 12  # fmt: skip
+    table = folder / "t.csv"
+    table.write_text("text,tags\n" + "\n".join(f"{text},{tags}" for text, tags in rows) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "hyperlabel", "fit", table, "--labels", "tags", "-o", folder / "m.hyper"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "m.hyper"
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_one_text_is_answered_as_the_whole_model_answers_it(model, text):
+    from click.testing import CliRunner
+
+    from hyperlabel.cli import main
+
+    said = CliRunner().invoke(main, ["predict", str(model), "--text", text, "--top", "3", "--json"]).output
+    whole = load(model)
+    scores, sets = whole.decision_function([text])[0], whole.predict([text]).toarray().ravel()
+    found = json.loads(said)["labels"]
+    names = list(whole[-1].label_names_)
+    for one in found:
+        j = names.index(one["label"])
+        assert one["score"] == pytest.approx(scores[j], abs=1e-6)
+        assert one["predicted"] == bool(sets[j])
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+
+
+def test_one_text_needs_no_scikit_learn(model):
+    script = (
+        "import sys; from click.testing import CliRunner; from hyperlabel.cli import main; "
+        f"r = CliRunner().invoke(main, ['predict', {str(model)!r}, '--text', 'red apple']); "
+        "print(r.exit_code, [m for m in ('sklearn', 'scipy', 'numba', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0 []"
