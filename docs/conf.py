@@ -27,6 +27,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "abort_on_example_error": True,
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
     "min_reported_time": 1e9,  # times of a shared machine tell nothing
