@@ -157,7 +157,7 @@ def test_a_model_of_many_features_says_that_it_cannot_be_updated(tmp_path):
             words = [("red", "blue")[i % 2], *(f"w{j}" for j in rng.integers(6000, size=600))]
             file.write(json.dumps({"text": " ".join(words), "tags": words[:1]}) + "\n")
     call = ("fit", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.hyper")
-    done = run(*call)
+    done = run(*call, "--words", 9000)
     assert done.exit_code == 0, done.output
     assert "It cannot be updated, only fitted again: with --words 5000 it could." in done.stdout
     refused = run("update", tmp_path / "m.hyper", tmp_path / "t.jsonl")

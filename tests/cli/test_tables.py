@@ -219,7 +219,7 @@ def test_a_stop_says_what_is_kept(folder, monkeypatch):
     def stop(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_model, "open_model", stop)
+    monkeypatch.setattr(_model, "read_columns", stop)
     done = run("predict", folder / "m.hyper", "--text", "x")
     assert done.exit_code == 130
     assert done.stderr == "Stopped. No file was changed: run the same command to start again.\n"
