@@ -80,7 +80,8 @@ def main() -> None:
     if not given.skip_tests:
         run("bash", ".ci/run")
     files = build()
-    print(f"{try_out(files[-1])} works from its wheel. Ready: {', '.join(path.name for path in files)}")
+    wheel = next(path for path in files if path.suffix == ".whl")
+    print(f"{try_out(wheel)} works from its wheel. Ready: {', '.join(path.name for path in files)}")
 
 
 if __name__ == "__main__":
