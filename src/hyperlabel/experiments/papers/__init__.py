@@ -29,7 +29,7 @@ def items() -> list[Item]:
     --------
     >>> from hyperlabel.experiments.papers import items
     >>> [item.id for item in items()][:3]
-    ['kdd08-distance', 'kdd08-table1', 'kdd08-table2']
+    ['kdd08-table1', 'kdd08-table2', 'kdd08-fig1']
     """
     return [
         *kdd08.ITEMS,
