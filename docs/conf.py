@@ -5,6 +5,8 @@ import inspect
 import zlib
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 import hyperlabel
 
 project = "hyperlabel"
@@ -38,7 +40,8 @@ autosummary_generate = True
 autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
-numpydoc_xref_ignore = {"of", "or", "shape", "default", "None", "n_samples", "n_features", "n_labels"}
+DEFAULT_LINKS.clear()  # into Python's and NumPy's glossaries, whose inventories would need a network
+numpydoc_xref_ignore = {"of", "or", "shape", "default", "n_samples", "n_features", "n_labels"}
 numpydoc_xref_aliases = {name: f"hyperlabel.{name}" for name in hyperlabel.__all__ if name[0].isupper()}
 copybutton_prompt_text = ">>> "
 html_theme = "furo"
