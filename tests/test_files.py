@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -166,6 +168,26 @@ def test_the_leftover_of_a_killed_writer_goes_with_the_next_one_and_a_living_wri
             process.stdout.close()
     write_text(target, "again")
     assert sorted(path.name for path in tmp_path.iterdir()) == [".m.hyper.notes.tmp", "m.hyper"]
+
+
+def test_a_new_file_that_a_tidier_holds_is_given_up(tmp_path, monkeypatch):
+    # A tidier may lock a new file in the moment before its writer does, and delete it a moment later.
+    held = []
+
+    def lock(file, how):
+        if not held:
+            (name,) = tmp_path.iterdir()
+            held.append(open(name, "rb"))
+            fcntl.flock(held[0], fcntl.LOCK_EX)
+        fcntl.flock(file, how)
+
+    monkeypatch.setattr("hyperlabel._files.fcntl", SimpleNamespace(**(vars(fcntl) | {"flock": lock})))
+    with replacing(tmp_path / "a") as file:
+        os.unlink(held[0].name)
+        file.write(b"whole")
+    held[0].close()
+    (only,) = tmp_path.iterdir()
+    assert only.read_bytes() == b"whole"
 
 
 def test_many_writers_of_one_file_end_in_one_whole_file(tmp_path):

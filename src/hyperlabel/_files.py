@@ -112,12 +112,9 @@ def _create_beside(target: Path) -> tuple[int, Path]:
             error.filename = str(target)
             raise
         try:
-            if fcntl is not None:
-                with suppress(OSError):  # a file system without locks keeps its leftovers
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not os.fstat(handle).st_nlink:  # taken for a leftover just before the lock
-                    os.close(handle)
-                    continue
+            if not _lock_new(handle):  # taken for a leftover by a tidier, who deletes it
+                os.close(handle)
+                continue
             if kept is not None and hasattr(os, "fchmod"):
                 os.fchmod(handle, kept)
         except BaseException:
@@ -125,6 +122,19 @@ def _create_beside(target: Path) -> tuple[int, Path]:
             temporary.unlink(missing_ok=True)
             raise
         return handle, temporary
+
+
+def _lock_new(handle: int) -> bool:
+    """Hold a new file; False where another was there first."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks keeps its leftovers
+        return True
+    return os.fstat(handle).st_nlink > 0
 
 
 def _remove_leftovers(target: Path) -> None:
