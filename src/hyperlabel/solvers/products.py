@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from hyperlabel.solvers._compile import compiled
 
@@ -32,3 +33,28 @@ def _multiply(indptr, indices, data, B, out):
             value, line = data[t], B[indices[t]]
             for j in range(len(row)):
                 row[j] += value * line[j]
+
+
+class ColumnsInTurn:
+    """The columns of a sparse matrix, read from the first row to the last, a block of rows at a time."""
+
+    def __init__(self, A: Any) -> None:
+        self.A, self.row = sparse.csc_array(A), 0
+        self.at = self.A.indptr[:-1].copy()
+
+    def add_product(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Add Aᵀ @ rows for the next rows of A to `out`, of which nothing else is made."""
+        _add_columns(self.at, self.A.indptr, self.A.indices, self.A.data, self.row, rows, out)
+        self.row += len(rows)
+
+
+@compiled
+def _add_columns(at, indptr, indices, data, first, rows, out):
+    for j in range(len(at)):
+        t, line = at[j], out[j]
+        while t < indptr[j + 1] and indices[t] < first + len(rows):
+            value, row = data[t], rows[indices[t] - first]
+            for c in range(len(row)):
+                line[c] += value * row[c]
+            t += 1
+        at[j] = t
