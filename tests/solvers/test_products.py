@@ -1,5 +1,7 @@
 """The compiled product of sparse rows and a dense block against scipy's."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -27,6 +29,6 @@ def test_columns_in_turn_add_up_to_the_whole_product(density):
     A = sparse.random_array((50, 6), density=density, rng=rng, dtype=np.float32, format="csr")
     B, out = rng.normal(size=(50, 4)).astype(np.float32), np.ones((6, 4))
     columns = ColumnsInTurn(A[::-1])
-    for rows in np.split(B, [1, 1, 20, 45]):
-        columns.add_product(rows, out)
+    for first, last in pairwise([0, 1, 1, 20, 45, 50]):
+        columns.add_product(slice(first, last), B[first:last], out)
     assert_allclose(out, 1 + (A[::-1].T.astype(np.float64) @ B), rtol=1e-5, atol=1e-6)

@@ -33,6 +33,7 @@ largest entry (measured), as if the rows themselves had been rounded a little mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -233,6 +234,18 @@ def _scale_rows(A: Any, weights: np.ndarray | None) -> Any:
     return sparse.diags_array(weights) @ A if sparse.issparse(A) else weights[:, None] * A
 
 
+def _label_products(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.ndarray], None]:
+    """Return what adds F[rows]ᵀ @ Z to a sum, for blocks of rows in turn."""
+    few = sparse.issparse(F) and 25 * F.nnz <= F.shape[0] * F.shape[1]  # so many flops cost one gather
+    if few and single:
+        return ColumnsInTurn(F).add_product
+
+    def add(rows: slice, Z: np.ndarray, out: np.ndarray) -> None:
+        out += dense((F[rows] if few else dense(F[rows])).T @ Z)
+
+    return add
+
+
 def _sparse_sums(X: Any, F: Any, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
     scaled = _scale_rows(X, weights)
     f_scaled = _scale_rows(F, weights)
@@ -255,8 +268,7 @@ def _dense_sums(
     if weights is not None:
         root = np.sqrt(weights).astype(kind)
         F = _scale_rows(F, root)
-    few = sparse.issparse(F) and 25 * F.nnz <= len(X) * m  # so many flops of a dense product cost one gather
-    labels = ColumnsInTurn(F) if few and single else None
+    add_labels = _label_products(F, single)
     product = np.empty((d, d), dtype=kind) if single else None
     buffer: np.ndarray | None = None
     row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
@@ -267,10 +279,7 @@ def _dense_sums(
         if weights is not None:
             Z *= root[rows, None]
         x_sum += root[rows] @ Z
-        if labels is not None:
-            labels.add_product(Z, fx)
-        else:
-            fx += dense((F[rows] if few else dense(F[rows])).T @ Z)
+        add_labels(rows, Z, fx)
         if single:  # numpy's product with a transpose is one syrk, too
             lower += np.matmul(Z.T, Z, out=product)
         else:  # BLAS reads columns: rows in C order go in transposed, F-ordered ones (DataFrames) as they are

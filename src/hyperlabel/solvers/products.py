@@ -36,16 +36,15 @@ def _multiply(indptr, indices, data, B, out):
 
 
 class ColumnsInTurn:
-    """The columns of a sparse matrix, read from the first row to the last, a block of rows at a time."""
+    """The columns of a sparse matrix A, of which blocks of rows are asked for from the first to the last."""
 
     def __init__(self, A: Any) -> None:
-        self.A, self.row = sparse.csc_array(A), 0
+        self.A = sparse.csc_array(A)
         self.at = self.A.indptr[:-1].copy()
 
-    def add_product(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Add Aᵀ @ rows for the next rows of A to `out`, of which nothing else is made."""
-        _add_columns(self.at, self.A.indptr, self.A.indices, self.A.data, self.row, rows, out)
-        self.row += len(rows)
+    def add_product(self, rows: slice, B: np.ndarray, out: np.ndarray) -> None:
+        """Add A[rows]ᵀ @ B to `out`, line by line: nothing of its size is made."""
+        _add_columns(self.at, self.A.indptr, self.A.indices, self.A.data, rows.start, B, out)
 
 
 @compiled
