@@ -47,6 +47,12 @@ def circumstances() -> dict[str, Any]:
     }
 
 
+def write(rows: dict[str, Any]) -> None:
+    """One line a row."""
+    lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
+    FILE.write_text(f'{{"note": {json.dumps(NOTE)},\n"rows": {{\n' + ",\n".join(lines) + "\n}}\n")
+
+
 def main(python: str, *names: str) -> None:
     rows = json.loads(FILE.read_text())["rows"] if FILE.exists() else {}
     for name in names or NAMES:
@@ -54,7 +60,7 @@ def main(python: str, *names: str) -> None:
         found = measured(python) if name == "bench_text" else measured()
         rows[name] = circumstances() | {key: digits(value) for key, value in found.items()}
         print(name, rows[name], flush=True)
-        FILE.write_text(json.dumps({"note": NOTE, "rows": rows}, indent=1, ensure_ascii=False) + "\n")
+        write(rows)
 
 
 if __name__ == "__main__":
