@@ -64,8 +64,8 @@ FAULTS = [
     (
         "a label of a sparse ARFF row is dropped when it comes first",
         "datasets/_arff_rows.py",
-        "    raw = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))\n",
-        "    raw = sparse.csr_array((values * (indices > 0), indices, indptr), shape=(len(indptr) - 1, width))\n",
+        "raw = sparse.csr_array((values, indices, indptr),",
+        "raw = sparse.csr_array((values * (indices > 0), indices, indptr),",
         ("arff", "arff-peer"),
     ),
     (
