@@ -93,10 +93,9 @@ def measured() -> str:
     rows = json.loads((ROOT / "benchmarks" / "readme_rows.json").read_text(encoding="utf-8"))["rows"]
     days = " and ".join(sorted({row["date"] for row in rows.values()}))
     machines = " and ".join(sorted({row["processor"] for row in rows.values()}))
-    lines = [
-        f"Our CPU time over theirs, taken in turns by one thread, beside other work ({machines}; {days}):",
-        "",
-    ]
+    loads = sorted(row["load"] for row in rows.values())
+    busy = f"{machines}, load {loads[0]:.0f} to {loads[-1]:.0f}; {days}"
+    lines = [f"Our CPU time over theirs, both sides in one run, one thread, beside other work ({busy}):", ""]
     lines += ["| | median (range) | `python -m benchmarks.…` |", "|---|---|---|"]
     for name, what, arguments in MEASURED:
         row = rows[name]
