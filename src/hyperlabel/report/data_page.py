@@ -151,6 +151,7 @@ def _sizes(ax: Any, sizes: np.ndarray) -> None:
 def _together_section(data: Dataset, facts: dict[str, Any]) -> Section:
     section = Section("together", "Labels that come together")
     found = cooccurrence(data)
+    charts = []
     if len(found["labels"]) > 1:
         chart = draw(
             label_displays.CooccurrenceDisplay(found["share"], found["labels"]).plot,
@@ -158,7 +159,7 @@ def _together_section(data: Dataset, facts: dict[str, Any]) -> Section:
             "label below.",
             key="together-map",
         )
-        section.blocks.append(Figures([chart]))
+        charts.append(chart)
     rows = [
         {
             "labels": words(" + ".join(pair["labels"])),
@@ -167,6 +168,6 @@ def _together_section(data: Dataset, facts: dict[str, Any]) -> Section:
         }
         for pair in facts["correlated_pairs"]
     ]
-    if rows:
-        section.blocks.append(Table("The most correlated pairs", rows))
+    table = Table("The most correlated pairs", rows) if rows else None
+    section.blocks += [Figures(charts, table=table)] if charts else []
     return section

@@ -178,15 +178,19 @@ def _result_section(result: Any) -> Section:
 
 
 def _numbers_table(result: Any) -> Table:
-    rows = []
-    for row in result.rows():
-        cells = {"what": words(row)}
-        for column in result.columns():
-            n = result.at(row, column)
-            values = (n.paper, n.ours, n.spread, n.difference) if n else (None,) * 4
-            for name, value in zip(("paper", "ours", "± spread", "difference"), values, strict=True):
-                signed = name == "difference" and value is not None and math.isfinite(value)
-                text = f"{value:+.{result.digits}f}" if signed else None
-                cells[f"{column} {name}".strip()] = number(value, result.digits, text=text)
-        rows.append(cells)
+    """Our figures beside the printed ones; the difference where there is any."""
+    rows: list[dict[str, Any]] = [{"what": words(row)} for row in result.rows()]
+    for column in result.columns():
+        numbers = [result.at(row, column) for row in result.rows()]
+        known = [n for n in numbers if n is not None]
+        counted = all(float(v).is_integer() for n in known for v in (n.paper, n.ours) if v is not None)
+        differs, digits = any(n.difference for n in known), 0 if counted else result.digits
+        for cells, n in zip(rows, numbers, strict=True):
+            paper, ours, spread, gap = (n.paper, n.ours, n.spread, n.difference) if n else (None,) * 4
+            signed = f"{gap:+.{digits}f}" if gap is not None and math.isfinite(gap) else None
+            shown = f"± {spread:.{digits}f}" if spread is not None and math.isfinite(spread) else ""
+            cells[f"{column} paper".strip()] = number(paper, digits)
+            cells[f"{column} ours".strip()] = number(ours, digits, spread=shown)
+            if differs:
+                cells[f"{column} difference".strip()] = number(gap, text=signed)
     return Table(result.title, rows)

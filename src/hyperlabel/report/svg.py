@@ -105,8 +105,10 @@ def _inline(svg: str, title: str, key: str) -> str:
         svg = svg.replace(colour, variable)
     head = svg[: svg.index(">") + 1]
     box, width = re.findall(r'viewBox="[^"]*"', head)[0], re.findall(r'width="([\d.]+)pt"', head)[0]
+    most = float(width) * 4 / 3
+    # on a phone a large figure is moved sideways rather than made too small to read
+    size = f'style="max-width:{most:.0f}px;min-width:{0.7 * most:.0f}px"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="{key}-title" '
-        f'style="max-width:{float(width) * 4 / 3:.0f}px"><title id="{key}-title">{html.escape(title)}</title>'
-        + svg[len(head) :].strip()
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="{key}-title" {size}>'
+        f'<title id="{key}-title">{html.escape(title)}</title>' + svg[len(head) :].strip()
     )
