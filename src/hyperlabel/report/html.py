@@ -5,22 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hyperlabel import __version__
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.report import curve_displays, data_sections, sections
-from hyperlabel.report.page import (
-    Answer,
-    Figures,
-    Page,
-    Section,
-    Table,
-    Text,
-    draw,
-    duration,
-    number,
-    render,
-    words,
-)
+from hyperlabel.report.page import Answer, Figures, Page, Section, Table, Text, draw, duration, number, render
 from hyperlabel.report.summary import answers, direction, hero, join, splits_text, without_folders
 
 
@@ -72,7 +59,6 @@ def comparison_report(comparison: Comparison, *, title: str | None = None) -> st
         "UTC.",
         answers(c),
         parts,
-        f"Made by hyperlabel {__version__}. This file needs no network.",
         hero(c),
         c.datasets,
     )
@@ -113,7 +99,6 @@ def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
         + (" Quick run: fewer repeats and smaller grids." if quick else ""),
         _reproduction_answers(results, record),
         [*parts, data_sections.repeat_section(record)],
-        f"Made by hyperlabel {__version__}. This file needs no network.",
     )
     return render(page)
 
@@ -179,7 +164,7 @@ def _result_section(result: Any) -> Section:
 
 def _numbers_table(result: Any) -> Table:
     """Our figures beside the printed ones; the difference where there is any."""
-    rows: list[dict[str, Any]] = [{"what": words(row)} for row in result.rows()]
+    rows: list[dict[str, Any]] = [{"what": row} for row in result.rows()]
     for column in result.columns():
         numbers = [result.at(row, column) for row in result.rows()]
         known = [n for n in numbers if n is not None]
