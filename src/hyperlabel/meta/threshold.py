@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +55,7 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(self, "curves_") or hasattr(own, "predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdTuner(WrappingClassifier):
     r"""Decide which scores are high enough, by a rule tuned on out-of-fold scores.
 
@@ -174,51 +175,25 @@ class ThresholdTuner(WrappingClassifier):
 
     _rules: ClassVar = {"strategy": one_of(*STRATEGIES), "control": one_of(*CONTROLS)}
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        strategy: str = "per_label",
-        scoring: str = "f1_macro",
-        cv: Any = None,
-        k: int | None = None,
-        precision: float = 0.9,
-        recall: float = 0.9,
-        confidence: float = 0.9,
-        control: str = "label",
-        shrinkage: float = 10.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.strategy = strategy
-        self.scoring = scoring
-        self.cv = cv
-        self.k = k
-        self.precision = precision
-        self.recall = recall
-        self.confidence = confidence
-        self.control = control
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    strategy: str = "per_label"
+    scoring: str = "f1_macro"
+    cv: Any = None
+    k: int | None = None
+    precision: float = 0.9
+    recall: float = 0.9
+    confidence: float = 0.9
+    control: str = "label"
+    shrinkage: float = 10.0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> ThresholdTuner:
         """Fit the estimator on all rows and the rule on out-of-fold scores.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or anything the estimator takes
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        groups : array-like of shape (n_samples,), default=None
-            Rows of one group stay together in every fold, the estimator's own among them.
-        **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning); they and
-            the groups are routed as requested when metadata routing is enabled.
-
-        Returns
-        -------
-        self : ThresholdTuner
+        `X` is anything the estimator takes. Rows of one of the `groups` stay together in every fold, the
+        estimator's own among them. `params` go to the estimator's `fit` (a `sample_weight` also weighs in
+        the tuning); they and the groups are routed as requested when metadata routing is enabled.
         """
         self._check_promise()
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
