@@ -103,7 +103,7 @@ class CriticalDifferenceDisplay(Display):
             )
         ax.set_yticks(range(k), [self.names[m] for m in order])
         ax.invert_yaxis()
-        ax.set_xlabel("average rank (1 is best); bars join methods not told apart")
+        ax.set_xlabel("average rank (1 is best)")
         ax.margins(y=0.12)
         ax.grid(visible=False, axis="y")
         return self

@@ -169,13 +169,18 @@ def _numbers_table(result: Any) -> Table:
         numbers = [result.at(row, column) for row in result.rows()]
         known = [n for n in numbers if n is not None]
         counted = all(float(v).is_integer() for n in known for v in (n.paper, n.ours) if v is not None)
-        differs, digits = any(n.difference for n in known), 0 if counted else result.digits
+        names = ("paper", "ours", "difference") if any(n.difference for n in known) else ("paper", "ours")
         for cells, n in zip(rows, numbers, strict=True):
-            paper, ours, spread, gap = (n.paper, n.ours, n.spread, n.difference) if n else (None,) * 4
-            signed = f"{gap:+.{digits}f}" if gap is not None and math.isfinite(gap) else None
-            shown = f"± {spread:.{digits}f}" if spread is not None and math.isfinite(spread) else ""
-            cells[f"{column} paper".strip()] = number(paper, digits)
-            cells[f"{column} ours".strip()] = number(ours, digits, spread=shown)
-            if differs:
-                cells[f"{column} difference".strip()] = number(gap, text=signed)
+            found = _beside(n, 0 if counted else result.digits)
+            cells |= {f"{column} {name}".strip(): found[name] for name in names}
     return Table(result.title, rows)
+
+
+def _beside(n: Any, digits: int) -> dict[str, Any]:
+    values = (None,) * 4 if n is None else (n.paper, n.ours, n.spread, n.difference)
+    paper, ours, spread, gap = (math.nan if value is None else value for value in values)
+    return {
+        "paper": number(paper, digits),
+        "ours": number(ours, digits, spread=f"± {spread:.{digits}f}" if math.isfinite(spread) else ""),
+        "difference": number(gap, text=f"{gap:+.{digits}f}" if math.isfinite(gap) else None),
+    }
