@@ -7,7 +7,8 @@ label, and by one line for all labels, which keeps the order across labels that 
 
 Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
 from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
-again, and one more step for every member chosen draws the weights towards equal.
+again, and one more step for every member chosen draws the weights towards equal. They are offered where they
+gain more than one standard error over the folds. Members are chosen likewise, for what they add to the best.
 """
 
 from __future__ import annotations
@@ -136,7 +137,11 @@ class Judge:
         members = [members[i] for i in self._complements(parts)]
         wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]
         wanted.append(("weighted blend of", tuple(members), True))
-        return self._judge(wanted, [tried[i] for i in members], sum(tried[i].seconds for i in members))
+        parts = [tried[i] for i in members]
+        found = self._judge(wanted, parts, sum(part.seconds for part in parts))
+        best = max(found[: len(wanted) - 1], key=lambda j: j.values.mean())
+        # what learned weights gain must exceed its noise over the folds: equal ones do not bend to them
+        return [j for j in found if len(set(j.weights)) == 1 or _exceeds_noise(j.values - best.values)]
 
     def _complements(self, parts: list[Tried]) -> list[int]:
         """Begin with the first and add, one by one, what lifts the equal blend most: twins add nothing."""
@@ -241,6 +246,10 @@ class Judge:
     def _truth(self, rows: np.ndarray) -> Any:
         Y = self.task.Y[rows]
         return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
+
+
+def _exceeds_noise(gain: np.ndarray) -> bool:
+    return bool(gain.mean() > gain.std() / np.sqrt(max(len(gain) - 1, 1)))
 
 
 def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
