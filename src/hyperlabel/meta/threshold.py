@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
-from hyperlabel._base import decode
+from hyperlabel._base import decode, label_probabilities
 from hyperlabel._params import one_of
 from hyperlabel._topk import top_k
 from hyperlabel._validation import check_features
@@ -28,6 +28,7 @@ from hyperlabel.decision import (
     promise_recall,
     proportional_cuts,
 )
+from hyperlabel.decision.curves import Curves
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
 from hyperlabel.meta.wrapping import WrappingClassifier
@@ -49,8 +50,9 @@ STRATEGIES = (
 PROMISES = STRATEGIES[-2:]
 
 
-def _estimator_has(name: str) -> Any:
-    return lambda self: hasattr(getattr(self, "estimator_", self._get_estimator()), name)
+def _has_probabilities(self: Any) -> bool:
+    own = getattr(self, "estimator_", self._get_estimator())
+    return hasattr(self, "curves_") or hasattr(own, "predict_proba")
 
 
 @dataclass(eq=False, repr=False)
@@ -144,6 +146,8 @@ class ThresholdTuner(WrappingClassifier):
         Of ``"label_set_size"``.
     calibration_ : Sigmoid
         Of ``"expected_f1"``.
+    curves_ : Curves
+        From scores to probabilities, where the estimator has no `predict_proba` of its own.
     promises_ : Promises
         Of ``"precision_at_least"`` and ``"recall_at_least"``: one line a label (one in all with
         ``control="overall"``); ``pandas.DataFrame(list(tuner.promises_))`` is a table.
@@ -199,6 +203,8 @@ class ThresholdTuner(WrappingClassifier):
             self.thresholds_ = self._constant_cuts()
             return self
         scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
+        if not hasattr(self.estimator_, "predict_proba"):
+            self.curves_ = Curves.fit(scores, Y, weights)
         groups = routed["split"].get("groups")
         groups = None if groups is None else np.asarray(groups)[rows]
         if self.strategy in PROMISES:
@@ -341,8 +347,14 @@ class ThresholdTuner(WrappingClassifier):
             sets[:, varies] = expected_f1_sets(self.calibration_.probabilities(scores[:, varies]))
         return sets
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the wrapped estimator, passed through, of shape (n_samples, n_labels)."""
+        """Probability of each label, of shape (n_samples, n_labels): the wrapped estimator's own.
+
+        Where it has none, its scores are calibrated by curves fitted on the out-of-fold ones.
+        """
         X = self._check_predict(X)
-        return self.estimator_.predict_proba(X)
+        if not hasattr(self, "curves_"):
+            return label_probabilities(self.estimator_, X)
+        tiny = np.finfo(np.float32).eps
+        return np.clip(self.curves_.probabilities(self.decision_function(X)), tiny, 1 - tiny)
