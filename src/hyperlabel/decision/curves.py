@@ -6,13 +6,10 @@ lower by more than a standard error. All of that is read off one histogram of ea
 
 Notation
 --------
-=========  ====================================================  =======
 code       meaning                                               shape
-=========  ====================================================  =======
 logit      a_j·score + b_j at the middle of each bin             k×B
 rows, on   rows and positives in each bin, by fold               F×k×B
 weights    of a curve: σ(w₀·ln p − w₁·ln(1−p) + w₂), p = σ(logit) k×3
-=========  ====================================================  =======
 
 References
 ----------

@@ -1,7 +1,5 @@
 """Which labels of the training data look wrong or missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

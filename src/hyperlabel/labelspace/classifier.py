@@ -2,17 +2,12 @@
 
 Notation
 --------
-==========  ============================================  =====
 code        Tai & Lin (2012)                              shape
-==========  ============================================  =====
 encoder_    o, P and the decoder D                        —
 _codes_     W of the ridge r(x) = Wᵀ(x − μ) + h̄           d×M
 coef_       2(WP)ᵀ, where D(r) = o + Pᵀr                  K×d
 points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
-==========  ============================================  =====
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass

@@ -6,8 +6,6 @@ minus moments of the fold are the moments of the rest, and XᵀX, XᵀY and Yᵀ
 encoder and regressor need. Both are refitted per fold, so nothing of the held-out rows leaks.
 """
 
-from __future__ import annotations
-
 from itertools import repeat
 from typing import Any
 

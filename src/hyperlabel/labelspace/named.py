@@ -1,7 +1,5 @@
 """The linear label-space classifiers by name: PLST, CPLST, PBR, CS."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 

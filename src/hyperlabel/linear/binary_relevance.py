@@ -2,14 +2,11 @@
 
 Notation
 --------
-==========  =====================================  =====
 code        meaning                                shape
-==========  =====================================  =====
 X           samples                                n×d
 Y           labels, 0/1                            n×k
 moments_    Σx, Σy, XᵀX, XᵀY                       —
 coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
-==========  =====================================  =====
 """
 
 from __future__ import annotations

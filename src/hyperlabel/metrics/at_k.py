@@ -1,7 +1,5 @@
 """Measures of the first k labels of each row, the ones a person sees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measures of label sets: predicted against true, each entry yes or no."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predicted probabilities against what came true: the data of reliability diagrams."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ unknown : n×K ``csr_array`` pattern of the entries of y_true that are NaN, or N
 TopK : lists of the best labels of each row; every label outside the list is taken as tied below it
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import cleandoc, signature

@@ -1,7 +1,5 @@
 """Measures of probabilities, entry by entry: are they honest?"""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

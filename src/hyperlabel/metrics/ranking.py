@@ -4,8 +4,6 @@ Every measure here follows from the rows sorted best first (`ranked_blocks`); wi
 the labels outside the list form one more group of ties at the bottom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """`evaluate`: every measure the input allows, each row sorted once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

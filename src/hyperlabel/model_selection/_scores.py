@@ -1,7 +1,5 @@
 """Cross-validated scores for any Y: scikit-learn's `cross_validate` refuses a sparse one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stratified splitters for multi-label data, with scikit-learn's splitter conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

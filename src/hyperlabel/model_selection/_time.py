@@ -1,7 +1,5 @@
 """Splits for rows that come in time order: train on the past, test on what came next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise

@@ -5,8 +5,6 @@ The moments of each training fold are a sum or difference of moments already at 
 not another pass over the data; and a factorisation serves every λ (and every dimension M).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat

@@ -2,15 +2,12 @@
 
 Notation
 --------
-=====================  ==========================================================  ======
 code                   paper                                                       shape
-=====================  ==========================================================  ======
 coef_, intercept_      w_p, b_p of f_p(x) = ⟨w_p, x⟩ + b_p                         k×d, k
 dual_coef_             (I + λLK)⁻¹β, f(x) = k(x, X)·dual_coef_ᵀ + b                k×n
 threshold_coef_        weights of h(x) (§3.4), on features or training rows        d or n
 hypergraph_weight      λ of eq. (10)                                               scalar
 C                      C of eq. (9), (10)                                          scalar
-=====================  ==========================================================  ======
 
 The features are scaled inside (`hyperlabel.solvers.scaling`) and the scaling is folded back, so
 the coefficients apply to X as the user gave it.

@@ -5,16 +5,11 @@ its solution one or two steps on the scores themselves reach the optimum of the 
 
 Notation
 --------
-=========  =======================================  ========
 code       meaning                                  shape
-=========  =======================================  ========
 scores     s, one row for each label                k×n
 slope      a ≥ 0                                    (k,)
 intercept  b                                        (k,)
-=========  =======================================  ========
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 

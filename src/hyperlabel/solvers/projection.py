@@ -5,16 +5,11 @@ follows from the ridge path of the base, R = (XcᵀXc + λI)⁻¹Xcᵀbase for e
 
 Notation
 --------
-======  ================================================================  ==========
 code    meaning                                                           shape
-======  ================================================================  ==========
 base    sparse part of the factor                                         n×q
 right   small mix with F = base·right, or the diagonal of one             q×m or q
 gram    that of the centred base                                          q×q
-======  ================================================================  ==========
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

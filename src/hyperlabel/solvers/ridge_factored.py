@@ -1,12 +1,9 @@
 """Ridge paths by factoring a dense symmetric matrix A, XcᵀXc or XcXcᵀ (see `solvers.ridge`).
 
-==================  ==================================================  =================================
 factorisation       price, A of size q, m right-hand sides, L λ         when
-==================  ==================================================  =================================
 Cholesky            q³/3                                                one λ announced
 tridiagonal form    4q³/3, then 4q²mL to turn the solutions back        several, mL at most q
 eigenvectors        about 9q³, then 2q²m for each λ                     any λ later, and λ = 0
-==================  ==================================================  =================================
 """
 
 from __future__ import annotations

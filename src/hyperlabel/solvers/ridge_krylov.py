@@ -1,7 +1,5 @@
 """The matrix-free ridge path: every λ and every label from one Krylov space (see `solvers.ridge`)."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -5,8 +5,6 @@ sparse rows sparse, where centring would not, and is not penalised. It is the pa
 comparison; block Lanczos (`ridge_krylov`) shares every product between all right-hand sides and all λ.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

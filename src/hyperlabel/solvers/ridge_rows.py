@@ -7,8 +7,6 @@ rows and R = U diag(s) Vᵀ, which loses κ·ε instead of κ²·ε.
 Notation: s singular values of Xc above rounding (r), V d×r, target = UᵀQᵀFc (r×m).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
