@@ -142,3 +142,18 @@ def test_the_kind_of_noise_is_read_off_the_probabilities():
 
     assert share_wrong(clean) < 0.2  # people forget a rare label far more often than they add it
     assert share_wrong(everywhere) > 0.8
+
+
+@pytest.mark.parametrize("noise", ["estimated", "uniform", "proportional"])
+def test_a_short_list_is_the_top_of_the_whole_list(monkeypatch, noise):
+    rng = np.random.default_rng(3)
+    Y = rng.random((3000, 4)) < [0.02, 0.1, 0.3, 0.5]
+    scores = 1.5 * Y + rng.standard_t(4, size=Y.shape) ** 3 / 8
+    whole = label_quality(sparse.csr_array(Y * 1.0), scores, noise=noise, n_entries=None)
+    monkeypatch.setattr("hyperlabel.solvers.arrays.BLOCK_BYTES", 32 * 4 * 100)  # 30 blocks of rows
+    short = label_quality(sparse.csr_array(Y * 1.0), scores, noise=noise, n_entries=60)
+    np.testing.assert_array_equal(short.evidence, whole.evidence[:60])
+    clear = whole.evidence[:60] > whole.evidence[60]  # entries tied with the next one may change places
+    assert set(zip(short.row[clear], short.label[clear], strict=True)) == set(
+        zip(whole.row[:60][clear], whole.label[:60][clear], strict=True)
+    )

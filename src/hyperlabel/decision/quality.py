@@ -10,6 +10,7 @@ from hyperlabel._validation import check_targets
 from hyperlabel.decision.curves import Curves
 from hyperlabel.solvers.arrays import row_blocks
 
+GRID = 256  # scores of each label at which its curve is looked at before its entries are
 DROPPED = 0.03  # share of the labels assumed to be missing: scores alone cannot tell it
 
 
@@ -153,20 +154,45 @@ def _most_suspect(scores: np.ndarray, Y: Any, probabilities: Any, prior: np.ndar
     """Return place, evidence, probability and label of the entries most likely to be wrong, best first."""
     n, k = Y.shape
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
-    least = -np.inf  # evidence that still makes the list
-    for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
+    least, lattice = -np.inf, None  # evidence that still makes the list
+    for block in row_blocks(n, 32 * k):  # four arrays of a block at a time
+        rows = np.arange(block.start, block.stop)
+        if least > -np.inf:
+            if lattice is None:
+                lattice = _odds_of_scores(scores, probabilities)
+            rows = _may_be_suspect(rows, scores[block], Y[block], lattice, prior, least)
         p = np.clip(probabilities(scores[rows]), 1e-12, 1 - 1e-12)
         is_set = Y[rows].toarray() > 0
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
         new = np.flatnonzero(evidence > least)  # the list stays short while walking through the rows
-        block = (new + rows.start * k, evidence[new], p.ravel()[new], is_set.ravel()[new])
-        best = [np.concatenate(pair) for pair in zip(best, block, strict=True)]
+        found = (rows[new // k] * k + new % k, evidence[new], p.ravel()[new], is_set.ravel()[new])
+        best = [np.concatenate(pair) for pair in zip(best, found, strict=True)]
         if len(best[0]) > limit:
             top = np.argsort(-best[1], kind="stable")[:limit]
             best = [part[top] for part in best]
             least = best[1][-1] if limit else np.inf
     return (part[np.argsort(-best[1], kind="stable")] for part in best)
+
+
+def _odds_of_scores(scores: np.ndarray, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores over the range of each label's, and their log-odds, which rise with them."""
+    low, high = scores.min(axis=0), scores.max(axis=0)
+    grid = low + np.linspace(0.0, 1.0, GRID)[:, None] * (high - low)
+    p = np.clip(probabilities(grid), 1e-12, 1 - 1e-12)
+    return grid, np.log(p) - np.log1p(-p)
+
+
+def _may_be_suspect(
+    rows: np.ndarray, scores: np.ndarray, Y: Any, lattice: Any, prior: np.ndarray, least: float
+) -> np.ndarray:
+    """Return the rows with an entry whose evidence may exceed `least`, by its score alone."""
+    grid, odds = lattice
+    below = np.where(odds <= least, grid, -np.inf).max(axis=0)  # not set: suspect above
+    above = np.where(prior - odds <= least, grid, np.inf).min(axis=0)  # set: suspect below
+    may, entries = scores > below, Y.tocoo()
+    may[entries.row, entries.col] = scores[entries.row, entries.col] < above[entries.col]
+    return rows[may.any(axis=1)]
 
 
 def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:

@@ -23,12 +23,7 @@ from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
-from hyperlabel.labelspace.ridge_codes import (
-    RidgeOfCodes,
-    codes_from_rows,
-    codes_from_sums,
-    through_labels,
-)
+from hyperlabel.labelspace.ridge_codes import RidgeOfCodes, codes_from_rows, codes_from_sums, through_labels
 from hyperlabel.moments.blocks import refuse_large
 from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed

@@ -13,12 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import (
-    KnownScores,
-    constant_labels,
-    label_counts,
-    place_constant_labels,
-)
+from hyperlabel._base import KnownScores, constant_labels, label_counts, place_constant_labels
 from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv

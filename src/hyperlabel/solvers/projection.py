@@ -23,14 +23,7 @@ from hyperlabel.solvers.arrays import dense, mix_both
 from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.evidence import degrees, krylov_alpha
 from hyperlabel.solvers.moments import CenteredMoments, RowSums
-from hyperlabel.solvers.ridge import (
-    CrossPath,
-    Path,
-    RidgePath,
-    SamplePath,
-    choose_route,
-    solve_ridge,
-)
+from hyperlabel.solvers.ridge import CrossPath, Path, RidgePath, SamplePath, choose_route, solve_ridge
 
 # Sums of all rows are kept, for rows that come and go later, up to this many features (32 MB).
 KEEP_SUMS = 2000

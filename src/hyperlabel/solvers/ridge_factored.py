@@ -243,7 +243,6 @@ class RidgePath(FactoredPath):
         return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         return self._solution(alpha)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -351,7 +350,6 @@ class SamplePath(FactoredPath):
         return solution if right is None else solution @ right
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         if self.rows is None:
             raise ValueError("A path over a kernel has no coefficients over features: use dual().")
         return self.rows.rmatmat(self.dual(alpha))

@@ -97,7 +97,6 @@ class KrylovPath(Path):
         return self._solved[1]
 
     def fitted(self, alpha: float) -> np.ndarray:
-        """Return XcW."""
         return self.rows.matmat(self.coef(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:
