@@ -32,7 +32,6 @@ from hyperlabel._validation import canonical_rows, check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import (
-    PrincipalDirections,
     directions_of_gram,
     predictable_directions,
     principal_directions,
@@ -245,18 +244,18 @@ class PrincipalEncoder(FlatEncoder):
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         # not from sums: many labels have no dense YᵀY
         self.offset_ = _origin(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
-        self._keep(principal_directions(Y, self.n_components, offset=self.offset_))
+        found = principal_directions(Y, self.n_components, offset=self.offset_)
+        self.components_, self.singular_values_ = found.components, found.singular_values
+        self.residual_ = found.residual
 
     def fit_sums(self, moments: RowSums) -> Any:
         assert moments.ff is not None
         self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
         gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, self.offset_)
-        self._keep(directions_of_gram(gram, self.n_components))
-        return self
-
-    def _keep(self, found: PrincipalDirections) -> None:
+        found = directions_of_gram(gram, self.n_components)
         self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -304,16 +303,16 @@ class ConditionalPrincipalEncoder(FlatEncoder):
         else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
-            self._keep(directions_of_gram(reduced, self.n_components))
+            found = directions_of_gram(reduced, self.n_components)
+            self.components_, self.eigenvalues_ = found.components, found.singular_values**2
+            self.residual_ = found.residual
 
     def fit_sums(self, moments: RowSums) -> Any:
         self.offset_ = moments.f_sum / moments.weight
-        self._keep(predictable_directions(moments.centered(), float(self.alpha), self.n_components))
-        return self
-
-    def _keep(self, found: PrincipalDirections) -> None:
+        found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
         self.components_, self.eigenvalues_ = found.components, found.singular_values**2
         self.residual_ = found.residual
+        return self
 
 
 def _origin(reference: str, counts: np.ndarray, n_rows: float) -> np.ndarray:
