@@ -144,7 +144,10 @@ def test_the_kind_of_noise_is_read_off_the_probabilities():
     assert share_wrong(everywhere) > 0.8
 
 
-@pytest.mark.parametrize("noise", ["estimated", "uniform", "proportional"])
+NOISES = ["estimated", "uniform", "proportional"]
+
+
+@pytest.mark.parametrize("noise", NOISES)
 def test_a_short_list_is_the_top_of_the_whole_list(monkeypatch, noise):
     rng = np.random.default_rng(3)
     Y = rng.random((3000, 4)) < [0.02, 0.1, 0.3, 0.5]
@@ -159,3 +162,17 @@ def test_a_short_list_is_the_top_of_the_whole_list(monkeypatch, noise):
     assert set(zip(short.row[clear], short.label[clear], strict=True)) == set(
         zip(whole.row[:60][clear], whole.label[:60][clear], strict=True)
     )
+
+
+def test_added_tags_are_counted_where_probabilities_fall_below_them():
+    """Curves fitted to few rows run on towards 0: read off them, hardly any tag would have been added."""
+    rng = np.random.default_rng(5)
+    truth = rng.random((2000, 50)) < 0.03
+    Y, P = truth.copy(), np.where(truth, 0.97, 1e-4)
+    for i, j in np.argwhere(truth)[rng.random(truth.sum()) < 0.05]:
+        Y[i, j], Y[i, rng.choice(np.flatnonzero(~truth[i]))] = False, True
+    P[~Y & (rng.random(P.shape) < 0.005)] = 0.98  # what the model takes for missing tags
+    found = {noise: label_quality(Y, P, proba=True, noise=noise, n_entries=200) for noise in NOISES}
+    planted = {noise: int((truth != Y)[q.row, q.label].sum()) for noise, q in found.items()}
+    assert planted["uniform"] >= 140
+    assert planted["estimated"] >= planted["uniform"]

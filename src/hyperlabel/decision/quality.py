@@ -11,6 +11,7 @@ from hyperlabel.decision.curves import Curves
 from hyperlabel.solvers.arrays import row_blocks
 
 GRID = 256  # scores of each label at which its curve is looked at before its entries are
+LEAST_LIKELY = 0.2  # share of the entries that tell how often labels are added
 DROPPED = 0.03  # share of the labels assumed to be missing: scores alone cannot tell it
 
 
@@ -89,9 +90,9 @@ def label_quality(
 
     - *uniform* noise flips every entry at one rate, r = 1; *proportional* noise adds labels in proportion to
       their frequency, r = π/(1 − π) with π the share of rows with the label;
-    - *estimated*: r = min(1, ρ/0.03), where labels are added at one rate ρ, read off the probabilities: where
-      any label may be added, none is ever less likely than ρ. Most labels do not fit most rows, so ρ is the
-      20 % quantile of a label's probabilities, of a label for which it is low (the 10 % quantile of labels).
+    - *estimated*: r = min(1, ρ/0.03), where labels are added at one rate ρ: the share that is set among the
+      least likely fifth of all entries. Hardly any of them belongs there, and unlike a probability, which a
+      curve may carry on towards 0, a count does not fall below what was added.
 
     Parameters
     ----------
@@ -142,9 +143,9 @@ def label_quality(
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
-    some = scores[:: max(1, n // 5000)]
+    some = slice(None, None, max(1, n // 5000))
     probabilities = (lambda part: part) if proba else curves.probabilities
-    prior = _prior(noise, Y, probabilities(some))
+    prior = _prior(noise, Y, Y[some], probabilities(scores[some]))
     limit = n * k if n_entries is None else min(n_entries, n * k)
     place, evidence, p, is_set = _most_suspect(scores, Y, probabilities, prior, limit)
     return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)
@@ -195,13 +196,14 @@ def _may_be_suspect(
     return rows[may.any(axis=1)]
 
 
-def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:
-    """Log r of each label (see `label_quality`); `likely` are probabilities of (some) rows."""
+def _prior(noise: str, Y: Any, some: Any, likely: np.ndarray) -> np.ndarray:
+    """Log r of each label (see `label_quality`); `likely` are the probabilities of `some` rows of Y."""
     n, k = Y.shape
     if noise == "proportional":
         rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
         return np.log(rate / (1 - rate))
     if noise == "uniform" or not likely.size:
         return np.zeros(k)
-    added = np.quantile(np.quantile(likely, 0.2, axis=0), 0.1)
+    least = likely <= np.quantile(likely, LEAST_LIKELY)
+    added = some.toarray()[least].mean()
     return np.full(k, np.log(np.clip(added / DROPPED, 1e-3, 1.0)))
