@@ -47,6 +47,13 @@ def packages(n=90):
         yield [f"pkg-{i}", section, rng.integers(9), SECTIONS.get(section, "")]
 
 
+def test_numbers_with_decimal_commas_are_named_where_they_are_left_out(tmp_path):
+    rows = ([i, f"1.2{i:02},{i:02}" if i else "", *row[1::2]] for i, row in enumerate(packages()))
+    table = write(tmp_path / "p.csv", ["id", "price", "section", "tags"], rows)
+    found = done("fit", table, "--labels", "tags", "--dry-run")
+    assert "columns 'price'. Numbers are read with a decimal point; 'price' has commas." in found.stderr
+
+
 def test_categorical_columns_are_used(tmp_path):
     table = write(tmp_path / "p.csv", ["package", "section", "size", "tags"], packages())
     found = done("fit", table, "--labels", "tags", "-o", tmp_path / "m.hyper")

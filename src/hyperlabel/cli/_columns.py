@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
 _ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f", "x", "✓", "✔"}
 _LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
+_DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+").fullmatch
 _WORDS = 3.0  # a text column has at least so many words on average
 
 
@@ -62,15 +64,19 @@ def _categories(path: str, others: dict[str, list[Any]], found: dict[str, str | 
     categories = [name for name, cells in others.items() if _is_category(cells)]
     if ids or categories:
         found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
-        warn_of_ids(path, [name for name in _without(others, categories) if not _is_numeric(others[name])])
+        words = _without(others, categories)
+        _warn_of_ids(path, {name: cells for name, cells in words.items() if not _is_numeric(cells)})
     return categories
 
 
-def warn_of_ids(path: str, columns: list[str]) -> None:
-    """Name the columns that are of no use: words that hardly come back."""
+def _warn_of_ids(path: str, columns: dict[str, list[Any]]) -> None:
+    """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
     if columns:
-        shown = ", ".join(map(repr, columns[:8])) + (", …" if len(columns) > 8 else "")
-        say(f"Warning: {Path(path).name}: left out text or id columns {shown}.")
+        shown = ", ".join(map(repr, list(columns)[:8])) + (", …" if len(columns) > 8 else "")
+        cells = {name: _filled(column) for name, column in columns.items()}
+        commas = [name for name in columns if cells[name] and all(map(_DECIMAL_COMMA, cells[name]))]
+        hint = f" Numbers are read with a decimal point; {commas[0]!r} has commas." if commas else ""
+        say(f"Warning: {Path(path).name}: left out text or id columns {shown}.{hint}")
 
 
 def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:
