@@ -66,35 +66,24 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
     What the user left open about a table is found from it: its columns, and what separates labels.
     """
     from hyperlabel.cli._progress import step
-    from hyperlabel.datasets import load_debtags, read_data
+    from hyperlabel.cli._rows import add_vectors, vectors_beside
+    from hyperlabel.cli._variants import join_variants
+    from hyperlabel.datasets import read_data
     from hyperlabel.datasets.table import TablePlan
 
-    if path == "debtags" and not Path(path).exists():
-        return load_debtags(), options
     options = settled(path, options)
     given = reader_options(path, options)
     with step(f"reading {path}"), plain_warnings():
-        if not is_table(path):
-            return _joined(read_data(path, **given), options), options
-        plan = TablePlan(path, **given)
-        data = _joined(plan.read(), options)
+        plan = TablePlan(path, **given) if is_table(path) else None
+        data = read_data(path, **given) if plan is None else plan.read()
+        if options.get("normalise_labels"):
+            data = join_variants(data)
+        if plan is None:
+            return data, options
+        if not options.get("chosen") and vectors_beside(path) is not None:
+            data = add_vectors(data, path)
         found = {"label_separator": plan.label_separator, "features": ",".join(plan.numbers or ())}
-        return with_vectors(data, path, options), options | found
-
-
-def _joined(data: Any, options: dict[str, str | None]) -> Any:
-    from hyperlabel.cli._variants import join_variants
-
-    return join_variants(data) if options.get("normalise_labels") else data
-
-
-def with_vectors(data: Any, path: str, options: dict[str, str | None]) -> Any:
-    """Add the vectors that lie beside a table, unless the features to use were named."""
-    from hyperlabel.cli._rows import add_vectors, vectors_beside
-
-    if options.get("chosen") or vectors_beside(path) is None:
-        return data
-    return add_vectors(data, path)
+        return data, options | found
 
 
 def load_file(path: str, options: dict[str, str | None]) -> Any:
@@ -135,7 +124,7 @@ def is_table(path: str) -> bool:
     """Tell whether a file is CSV, JSON lines or Parquet."""
     from hyperlabel.datasets import data_format
 
-    return (path != "debtags" or Path(path).exists()) and data_format(path) == "table"
+    return data_format(path) == "table"
 
 
 def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:

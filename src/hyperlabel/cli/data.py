@@ -17,10 +17,11 @@ from hyperlabel.cli._input import (
     output_option,
     stream_file,
 )
-from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
+from hyperlabel.cli._rows import TABLE_KINDS, write_rows
 from hyperlabel.cli._words import plural, print_json, print_table
 from hyperlabel.cli.drift import drift
 from hyperlabel.cli.suspects import suspects
+from hyperlabel.datasets.table_sources import whole_table
 
 _FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
 _ENDINGS = {"libsvm": "svm"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -49,7 +48,7 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
         "drift": shift.alarm,
         "p_value": shift.p_value,
         "level": LEVEL,
-        "labels_compared": _has_labels(before) and _has_labels(after),
+        "labels_compared": bool(before.n_labels and after.n_labels),
         "moved": shift.moved if as_json else shift.moved[:top],
     }
     if columns.text and before.text is not None and after.text is not None:
@@ -109,14 +108,10 @@ def _says_labels(path: str, columns: Any) -> bool:
     """Tell whether a file has the columns of labels; files other than tables always have labels."""
     from hyperlabel.cli._columns import first_rows
 
-    if path == "-" or (path == "debtags" and not Path(path).exists()) or not is_table(path):
+    if path == "-" or not is_table(path):
         return path != "-"
     wanted = [columns.label_column] if columns.label_column else columns.labels
     return bool(wanted) and set(wanted) <= set(first_rows(path))
-
-
-def _has_labels(data: Any) -> bool:
-    return bool(data.n_labels)
 
 
 def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[Any]:
@@ -127,7 +122,7 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
     from hyperlabel.cli import _shift
 
     found = []
-    if _has_labels(before) and _has_labels(after):
+    if before.n_labels and after.n_labels:
         found.append(_shift.label_section(before, after))
     old, new = ((columns.cells(data) if columns.words else []) for data in (before, after))
     for j, (name, here, there) in enumerate(zip(columns.words, old, new, strict=True)):

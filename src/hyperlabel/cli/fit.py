@@ -93,7 +93,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel predict model.hyper new.csv --top 5
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
-    from hyperlabel.cli._model import ModelFile, save_model, training_file
+    from hyperlabel.cli._model import ModelFile, as_file, save_model
     from hyperlabel.cli._progress import step
 
     start, cpu = time.perf_counter(), time.process_time()
@@ -102,7 +102,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     need_methods([method])
     options["alpha"] = _numbers(options["alpha"])
     reading = {key: options.pop(key) for key in READING}
-    with step(f"reading {data}"), training_file(data) as path:
+    with step(f"reading {data}"), as_file(data) as path:
         table, columns = read_training(path, reading)
         table, left_out = _frequent(table, min_rows)
     columns = replace(
@@ -142,7 +142,7 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     from hyperlabel.datasets import data_format
 
     need_data(data)
-    kind = "npz" if data == "debtags" else data_format(data)
+    kind = data_format(data)
     asked = reading
     if kind == "npz":  # which may hold both: '' takes the other one
         reading = reading | {key: None for key in ("text", "features") if reading.get(key) == ""}
