@@ -112,11 +112,8 @@ def _semi(data: Dataset, split: int, labelled: float, folds: int) -> Outcome:
 
 
 def _semi_cells(plan: Plan) -> list[Cell]:
-    found = []
-    for share in SHARES:
-        given = {"labelled": share, "folds": plan.pick(3, 2)}
-        found += cells(plan, SEMI, "beyond semi", _semi, plan.pick(3, 1), given, frequent)
-    return found
+    given = [{"labelled": share, "folds": plan.pick(3, 2)} for share in SHARES]
+    return cells(plan, SEMI, "beyond semi", _semi, plan.pick(3, 1), given, frequent)
 
 
 def _semi_table(plan: Plan, runs: Runs) -> Result:
@@ -128,7 +125,7 @@ def _semi_table(plan: Plan, runs: Runs) -> Result:
         for share in SHARES
         for s in series
     )
-    return Result("beyond-semi", "Unlabelled rows in the hypergraph", numbers)
+    return Result(numbers=numbers)
 
 
 def log_evidence(X: np.ndarray, U: np.ndarray, alphas: Any) -> list[float]:
@@ -203,10 +200,7 @@ def _evidence_table(plan: Plan, runs: Runs) -> Result:
                     for by, choice in c["details"]["picked"].items() if len(choice) > 1)
         for c in runs.cells if "picked" in c["details"]
     ]  # fmt: skip
-    notes = [
-        f"Chosen: {' | '.join(picked)}.",
-    ]
-    return Result("beyond-evidence", "Geometry by evidence", numbers, notes=notes)
+    return Result(numbers=numbers, notes=[f"Chosen: {' | '.join(picked)}."])
 
 
 def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> Outcome:
@@ -246,7 +240,7 @@ def _set_size_table(plan: Plan, runs: Runs) -> Result:
         for average in ("macro", "micro")
         for rule in ("§3.4", "out-of-fold")
     )
-    return Result("beyond-setsize", "Set sizes from held-out scores", numbers)
+    return Result(numbers=numbers)
 
 
 ITEMS = [

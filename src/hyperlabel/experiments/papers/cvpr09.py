@@ -120,8 +120,7 @@ def _table(name: str, number: int, plan: Plan, runs: Runs) -> Result:
     worst = max((g for c in runs.cells for g in c["details"].get("gaps", {}).values()), default=None)
     if worst is not None:
         notes.append(f"Largest relative duality gap of the final models: {worst:.1e}.")
-    title = f"F1 of three models on {name}"
-    return Result(f"cvpr09-table{number}", title, runs.numbers(entries()), notes=notes)
+    return Result(numbers=runs.numbers(entries()), notes=notes)
 
 
 def _micro_note(constant: list[float], printed: dict[str, list[float]]) -> list[str]:
@@ -183,8 +182,7 @@ def _table3(plan: Plan, runs: Runs) -> Result:
                 f"{reached['Frank-Wolfe']:.1e} (asked for 1e-2; where Frank–Wolfe stopped at its limit of "
                 "iterations the ratio is a lower bound)."
             )
-    title = "Time of Rank-SVM: Frank–Wolfe and DCD"
-    return Result("cvpr09-table3", title, numbers, notes=notes, digits=2, scores=False)
+    return Result(numbers=numbers, notes=notes, digits=2, scores=False)
 
 
 def linear_rate(left: np.ndarray) -> tuple[float, float]:
@@ -232,8 +230,7 @@ def _theorem(plan: Plan, runs: Runs) -> Result:
         title = f"{name}: distance of the dual from its optimum"
         path = {"DCD": [[v["value"] for v in shown]] if shown else None}
         curves += curve(title, [v["x"] for v in shown], path, "epoch", "distance", log_y=True)
-    title = "Theorem 1: rate of dual coordinate descent"
-    return Result("cvpr09-theorem1", title, numbers, curves, scores=False)
+    return Result(numbers=numbers, curves=curves, scores=False)
 
 
 ITEMS = [

@@ -85,12 +85,8 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
 
 
 def _cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan: Plan) -> list[Cell]:
-    found = []
-    for method in methods:
-        for share in shares:
-            given = {"method": method, "share": share, "quick": plan.quick}
-            found += cells(plan, names, "jcp14", _project, splits, given)
-    return found
+    given = [{"method": m, "share": share, "quick": plan.quick} for m in methods for share in shares]
+    return cells(plan, names, "jcp14", _project, splits, given)
 
 
 def _table_cells(plan: Plan) -> list[Cell]:
@@ -132,8 +128,7 @@ def _table(number: int, measure: str, plan: Plan, runs: Runs) -> Result:
         f"{plan.pick('10', '2')} random 70/30 partitions; λ (and the tradeoff) by "
         f"{plan.pick('3', '2')}-fold cross-validation of micro F1 on the training rows.",
     ]
-    title = f"{measure.capitalize()} of projections under ML-kNN"
-    return Result(f"jcp14-table{number}", title, numbers, notes=notes)
+    return Result(numbers=numbers, notes=notes)
 
 
 def _shares(plan: Plan) -> tuple[float, ...]:
@@ -151,7 +146,7 @@ def _share_figure(plan: Plan, runs: Runs) -> Result:
         shown = metric.replace("_", " ")
         title = f"emotions: {shown} against the share of training rows"
         curves += curve(title, shares, paths, "share of training rows", shown)
-    return Result("jcp14-fig1", "Share of training rows on emotions", curves=curves)
+    return Result(curves=curves)
 
 
 ITEMS = [

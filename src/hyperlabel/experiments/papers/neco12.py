@@ -138,11 +138,8 @@ def _cells(names: tuple[str, ...], methods: tuple[str, ...], plan: Plan) -> list
     def settings(method: str, name: str) -> dict[str, Any]:
         return {"methods": (method,), "dimensions": _dimensions(plan, name)}
 
-    found = []
-    for method in methods:
-        given = partial(settings, method)
-        found += cells(plan, names, "neco12 sweep, CS 0/1", _sweep, partial(splits, plan), given)
-    return found
+    given = [partial(settings, method) for method in methods]
+    return cells(plan, names, "neco12 sweep, CS 0/1", _sweep, partial(splits, plan), given)
 
 
 def _splits_note(plan: Plan) -> str:
@@ -177,7 +174,7 @@ def _table3(plan: Plan, runs: Runs) -> Result:
         f"M* of the paper: {', '.join(f'{SHOWN[n]} {m}' for n, m in BEST_M.items())}.",
         _splits_note(plan),
     ]
-    return Result("neco12-table3", "Test Hamming loss of BR, PLST and CS", numbers, notes=notes, digits=5)
+    return Result(numbers=numbers, notes=notes, digits=5)
 
 
 def _own_best(plan: Plan, runs: Runs, name: str) -> float | None:
@@ -199,8 +196,7 @@ def _table4(plan: Plan, runs: Runs) -> Result:
                 key = column if method == "BR" else f"{method} {BEST_M[name]} {step}"
                 yield SHOWN[name], column, runs.timings(name, key), paper
 
-    title = "Time of BR, PLST and CS at M*"
-    return Result("neco12-table4", title, runs.numbers(entries()), digits=3, scores=False)
+    return Result(numbers=runs.numbers(entries()), digits=3, scores=False)
 
 
 def _curves(
@@ -221,8 +217,6 @@ def _curves(
 
 
 def _curve_figure(
-    number: int,
-    title: str,
     metrics: tuple[str, ...],
     names: tuple[str, ...],
     methods: tuple[str, ...],
@@ -235,7 +229,7 @@ def _curve_figure(
         for name in names:
             curves += _curves(runs, name, metric, methods, _dimensions(plan, name), flat)
     notes = [_splits_note(plan), *(_unseen_note(runs, names) if "ideal_hamming" in metrics else [])]
-    return Result(f"neco12-fig{number}", title, curves=curves, notes=notes, digits=5)
+    return Result(curves=curves, notes=notes, digits=5)
 
 
 def _unseen_note(runs: Runs, names: tuple[str, ...]) -> list[str]:
@@ -305,8 +299,7 @@ def _tree_figure(plan: Plan, runs: Runs) -> Result:
     curves = []
     for name, dims in TREES.items():
         curves += _curves(runs, name, "hamming_loss", _THREE, dims)
-    title = "Hamming loss with model trees"
-    return Result("neco12-fig3", title, curves=curves)
+    return Result(curves=curves)
 
 
 _STOPPING: dict[str, dict[str, Any]] = {
@@ -342,7 +335,7 @@ def _stopping_table(plan: Plan, runs: Runs) -> Result:
         (SHOWN[name], rule, runs.scores(name, rule, "hamming_loss"), TABLE3[name][2])
         for name in DATA for rule in _STOPPING
     ))  # fmt: skip
-    return Result("neco12-stopping", "Hamming loss of CS by stopping rule", numbers, digits=5)
+    return Result(numbers=numbers, digits=5)
 
 
 def _ranking_sweep(data: Dataset, split: int) -> Outcome:
@@ -370,7 +363,7 @@ def _item(
     work: Callable[[Plan], list[Cell]] | None = None,
 ) -> Item:
     metrics = (metrics,) if isinstance(metrics, str) else metrics
-    show = partial(_curve_figure, number, title, metrics, names, (*methods, *also), flat)
+    show = partial(_curve_figure, metrics, names, (*methods, *also), flat)
     return Item(f"neco12-fig{number}", title, names, work or partial(_cells, names, methods), show)
 
 

@@ -53,8 +53,8 @@ class Result:
     not).
     """
 
-    id: str
-    title: str
+    id: str = ""  # the item's, as its title is
+    title: str = ""
     numbers: list[Number] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
