@@ -6,10 +6,11 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from hyperlabel.cli._input import names, say
+from hyperlabel.cli._input import names, plain_warnings, say
 from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
+from hyperlabel.datasets._lines import warn_of_dropped
 from hyperlabel.datasets.label_cells import MARKS
 from hyperlabel.datasets.table_sources import table_kind
 
@@ -62,15 +63,10 @@ def _categories(path: str, others: dict[str, list[Any]], found: dict[str, str | 
     categories = [name for name, cells in others.items() if _is_category(cells)]
     if ids or categories:
         found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
-        warn_of_ids(path, [name for name in _without(others, categories) if not _is_numeric(others[name])])
+        useless = [name for name in _without(others, categories) if not _is_numeric(others[name])]
+        with plain_warnings():
+            warn_of_dropped(Path(path).name, useless)
     return categories
-
-
-def warn_of_ids(path: str, columns: list[str]) -> None:
-    """Name the columns that are of no use: words that hardly come back."""
-    if columns:
-        shown = ", ".join(map(repr, columns[:8])) + (", …" if len(columns) > 8 else "")
-        say(f"Warning: {Path(path).name}: left out text or id columns {shown}.")
 
 
 def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:

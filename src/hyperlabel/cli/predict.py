@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,8 +18,8 @@ from hyperlabel.cli._input import check_target, need_data, need_model, output_op
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._rows import TABLE_KINDS
 from hyperlabel.cli._words import plural
+from hyperlabel.datasets.table_sources import table_kind
 
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 _BLOCK = 4096  # rows scored at a time
 
 
@@ -68,8 +67,7 @@ def predict(
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
     if output != "-":
         check_target(output)
-    ending = "".join(Path(output).suffixes[-1:])
-    form = "jsonl" if options["as_json"] else form or _ENDINGS.get(ending.lower(), "csv")
+    form = "jsonl" if options["as_json"] else form or table_kind(output)
     if options["ids"] is not None and options["keep"]:
         raise ValueError("--keep keeps every column: leave --id out.")
     need_model(model)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from hyperlabel.datasets._arff_header import Attribute, Header
 from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import DataError, LineReader, warn
+from hyperlabel.datasets._lines import DataError, LineReader, warn_of_dropped
 from hyperlabel.datasets._numbers import NUMBER, to_number
 
 MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
@@ -50,8 +50,8 @@ class Columns:
             if not is_label[j]:
                 wanted = attribute.is_number or (attribute.kind == "nominal" and nominal == "onehot")
                 (kept if wanted else dropped).append(j)
-        if dropped:
-            _warn_of_dropped([attributes[j].name for j in dropped], nominal, lines)
+        hint = "" if nominal == "onehot" else " (nominal=onehot keeps nominal ones)"
+        warn_of_dropped(lines.path.name, [attributes[j].name for j in dropped], hint)
         zero_one = np.array([attribute.is_zero_one for attribute in attributes])
         numeric = np.array([attribute.kind == "numeric" for attribute in attributes])
         is_plain = not dropped and bool((zero_one | numeric).all())
@@ -132,13 +132,6 @@ class Columns:
             parts.append(sparse.csr_array(hot) if sparse.issparse(X) else hot)
             names += [f"{attribute.name}={value}" for value in attribute.values]
         return (sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)), names
-
-
-def _warn_of_dropped(names: list[str], nominal: str, lines: LineReader) -> None:
-    shown = ", ".join(map(repr, names[:8]))
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    hint = "" if nominal == "onehot" else " (nominal=onehot keeps nominal ones)"
-    warn(f"{lines.path.name}: left out text or id columns {shown}{more}{hint}.")
 
 
 def _span(columns: np.ndarray) -> Any:

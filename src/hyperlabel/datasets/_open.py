@@ -10,9 +10,11 @@ from typing import Any
 from hyperlabel.datasets._arff import iter_arff, read_arff
 from hyperlabel.datasets._dataset import Dataset, rebatch, stack
 from hyperlabel.datasets._debtags import load_debtags
+from hyperlabel.datasets._lines import ending
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, looks_like_xmc, read_svmlight, read_xmc
 from hyperlabel.datasets.npz import iter_npz, load_npz
 from hyperlabel.datasets.table import iter_table, read_table
+from hyperlabel.datasets.table_sources import TABLES
 
 _ENDINGS = {
     ".arff": "arff",
@@ -22,12 +24,7 @@ _ENDINGS = {
     ".svmlight": "svmlight",
     ".xmc": "xmc",
     ".txt": "xmc or svmlight",
-    ".csv": "table",
-    ".tsv": "table",
-    ".jsonl": "table",
-    ".ndjson": "table",
-    ".parquet": "table",
-    ".pq": "table",
+    **dict.fromkeys(TABLES, "table"),
 }
 _READERS: dict[str, Callable[..., Dataset]] = {
     "arff": read_arff,
@@ -61,8 +58,7 @@ def data_format(path: str | os.PathLike[str]) -> str:
         return "shards"
     if str(path) == "debtags" and not path.exists():
         return "debtags"
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    found = _ENDINGS.get(suffixes[-1] if suffixes else "")
+    found = _ENDINGS.get(ending(path))
     if found is None:
         raise ValueError(
             f"Cannot tell the format of {path.name!r}: known endings are {', '.join(_ENDINGS)} (.gz too)."

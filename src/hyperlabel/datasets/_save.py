@@ -38,7 +38,7 @@ def save_shards(
     Parameters
     ----------
     parts : iterable of Dataset
-        For example what `iter_svmlight` yields; only one piece is in memory at a time.
+        For example what `iter_data` yields; only one piece is in memory at a time.
     folder : path
         Where to write; made when missing.
     prefix : str
@@ -51,12 +51,12 @@ def save_shards(
     Examples
     --------
     >>> import tempfile
-    >>> from hyperlabel.datasets import iter_npz, make_multilabel, save_shards
+    >>> from hyperlabel.datasets import iter_data, make_multilabel, save_shards
     >>> data = make_multilabel(10, 3, 4, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = save_shards([data[:6], data[6:]], folder)
-    ...     [len(part) for part in iter_npz(folder)]
-    [6, 4]
+    ...     [len(part) for part in iter_data(folder, chunk_rows=5)]
+    [5, 5]
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,12 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperlabel.datasets._lines import DataError, LineReader, decode
+from hyperlabel.datasets._lines import DataError, LineReader, decode, ending
 from hyperlabel.datasets._numbers import BLANKS
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
 MAX_COLUMNS = 1_000_000
 MAX_CELLS = 1 << 27  # of some rows of JSON, where every row may bring names of its own
+TABLES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 _FIELD_LIMIT = threading.Lock()
 _SEPARATORS = (",", ";", "\t", "|")
 
@@ -47,11 +55,7 @@ class Cells:
 
 def table_kind(path: str | os.PathLike[str]) -> str:
     """Tell csv, jsonl or parquet from the ending of a file."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    ending = suffixes[-1] if suffixes else ""
-    if ending in (".parquet", ".pq"):
-        return "parquet"
-    return "jsonl" if ending in (".jsonl", ".ndjson", ".json") else "csv"
+    return {**TABLES, ".json": "jsonl"}.get(ending(path), "csv")
 
 
 def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:

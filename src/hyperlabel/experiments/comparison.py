@@ -269,11 +269,3 @@ class Comparison:
         return sorted(
             {(c["spec"]["method"], text) for c in self._cells for text in c["details"].get("warnings", [])}
         )
-
-    def chosen(self, dataset: str, method: str) -> list[Any]:
-        """Return the parameters chosen by inner cross-validation, one per split."""
-        return [
-            c["details"]["chosen"]
-            for c in self._cells
-            if c["spec"]["data"] == dataset and c["spec"]["method"] == method and "chosen" in c["details"]
-        ]
