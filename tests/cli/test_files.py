@@ -7,26 +7,15 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import sparse
+from tests.commands import done, run
 
 import hyperlabel
-from hyperlabel.cli import main
 from hyperlabel.datasets import DataError, Dataset, iter_data, load_npz, read_table
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
 CITIES = ["New York, NY;travel", "travel", "New York, NY", "Boston, MA;food", "food;travel", "food"]
 DRINKS = ["Drinks, hot", "Drinks, cold", "Food, hot", "Food", "Drinks", "Drinks, hot, sweet"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def write(path, header, rows):

@@ -16,9 +16,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import done, run
 
-from hyperlabel.cli import main
 from hyperlabel.cli._methods import METHODS, listed
 from hyperlabel.cli._words import plural, table_lines
 from hyperlabel.datasets import iter_data, read_arff, read_table
@@ -26,16 +25,6 @@ from hyperlabel.report.summary import recommended
 
 ROOT = Path(__file__).parents[2]
 TAGS = {"printing": "printer toner paper", "network": "wifi router cable", "billing": "invoice refund charge"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def tickets(path, n, seed):

@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from hyperlabel.cli._input import names, plain_warnings, say
+from hyperlabel.cli._input import plain_warnings, say
 from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
@@ -18,10 +18,11 @@ _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
 _ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f", "x", "✓", "✔"}
 _LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
+_ONE_COLUMN = ("label_column", "group", "time")
 _WORDS = 3.0  # a text column has at least so many words on average
 
 
-def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
+def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
     columns = first_rows(path)
     found = dict(options)
@@ -29,51 +30,38 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
     found["chosen"] = found.get("features")
     if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
         found["labels"], found["label_column"] = None, labels[0]
-    others = _without(columns, _taken(labels, found))
+    taken = [*labels, *(found.get("text") or ()), *(found.get(key) for key in _ONE_COLUMN)]
+    others = _without(columns, taken)
     if found.get("text") is None and not found.get("features"):
-        texts = _texts(others, more=vectors_beside(path) is not None)
-        found["text"] = ",".join(texts) or None
-        others = _without(others, texts)
-    if found.get("features") is not None:
-        wanted = names(found["features"] or "")
+        found["text"] = _texts(others, more=vectors_beside(path) is not None) or None
+        others = _without(others, found["text"] or [])
+    if (wanted := found.get("features")) is not None:
         categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
-        found["features"] = ",".join(name for name in wanted if name not in categories)
+        found["features"] = [name for name in wanted if name not in categories]
     else:
         categories = _categories(path, others, found)
-    found["words"] = ",".join([*_told_apart(found), *categories]) or None
+    texts = found.get("text") or []  # words of several columns keep the column they come from
+    found["words"] = [*(texts if len(texts) > 1 else []), *categories] or None
     return found
 
 
-def _told_apart(found: dict[str, str | None]) -> list[str]:
-    """Text columns whose words keep the column they come from: several do, one needs not."""
-    texts = names(found.get("text") or "")
-    return texts if len(texts) > 1 else []
-
-
-def _taken(labels: list[str], found: dict[str, str | None]) -> list[str]:
-    """Columns that have a part already."""
-    taken = [*labels, *names(found.get("text") or "")]
-    return taken + [str(found[key]) for key in ("label_column", "group", "time") if found.get(key)]
-
-
-def _categories(path: str, others: dict[str, list[Any]], found: dict[str, str | None]) -> list[str]:
+def _categories(path: str, others: dict[str, list[Any]], found: dict[str, Any]) -> list[str]:
     """Return the columns of categories; name the numbers beside them in `found`, and leave ids out."""
     ids = [name for name, cells in others.items() if _is_id(name, cells)]
     others = _without(others, ids)
     categories = [name for name, cells in others.items() if _is_category(cells)]
     if ids or categories:
-        found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
-        useless = [name for name in _without(others, categories) if not _is_numeric(others[name])]
+        found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
         with plain_warnings():
-            warn_of_dropped(Path(path).name, useless)
+            warn_of_dropped(Path(path).name, list(_without(others, [*categories, *found["features"]])))
     return categories
 
 
-def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:
+def _without(columns: dict[str, list[Any]], taken: list[Any]) -> dict[str, list[Any]]:
     return {name: cells for name, cells in columns.items() if name not in taken}
 
 
-def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | None]) -> list[str]:
+def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str]:
     """Return the columns named by --labels ('' names none); refuse names the file does not have."""
     shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     if options.get("labels") is None and options.get("label_column") is None:
@@ -81,9 +69,9 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
             f"Say which column of {Path(path).name} holds the labels: --labels NAME (a column that lists "
             f"them, or several 0/1 columns separated by commas){_proposal(columns)}; the columns are {shown}."
         )
-    labels = names(options.get("labels") or "")
-    others = [name for key in ("text", "features") for name in names(options.get(key) or "")]
-    others += [str(options[key]) for key in ("group", "time") if options.get(key)]
+    labels: list[str] = options.get("labels") or []
+    others = [name for key in ("text", "features") for name in options.get(key) or ()]
+    others += [options[key] for key in ("group", "time") if options.get(key)]
     if table_kind(path) == "jsonl":  # a later row may be the first to name a column
         others = []
     missing = [name for name in [*labels, *others] if name not in columns]
@@ -129,16 +117,7 @@ def listing(column: str | None, separator: str | None) -> str:
     return f"labels listed in {column!r}, {how}"
 
 
-def _warn_of_variants(label_names: list[str]) -> None:
-    if spelled := variants(label_names):
-        verb = "differs" if len(spelled) == 1 else "differ"
-        say(
-            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
-            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
-        )
-
-
-def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
+def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
     """Warn where labels look as if their cells were cut at the wrong mark."""
     separator, known = options.get("label_separator"), set(table.label_names)
     counts = table.Y.sum(axis=0)
@@ -150,7 +129,12 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
             f"Warning: {len(once)} of {plural(len(known), 'label')} occur once, such as {once[0][:60]!r}: if "
             f"this is a list, say what separates it with --label-separator{hint}."
         )
-    _warn_of_variants(list(table.label_names))
+    if spelled := variants(table.label_names):
+        verb = "differs" if len(spelled) == 1 else "differ"
+        say(
+            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
+            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
+        )
     others = [mark for mark in MARKS if mark != separator]
     lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
     if lists:

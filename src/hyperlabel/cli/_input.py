@@ -11,19 +11,32 @@ from typing import Any
 
 import click
 
+
+def names(text: str) -> list[str]:
+    """Split an option that lists names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def as_names(_: Any, __: Any, text: str | None) -> list[str] | None:
+    """Callback of an option that lists names; '' lists none."""
+    return None if text is None else names(text)
+
+
 _OPTIONS: dict[str, dict[str, Any]] = {
     "labels": {
+        "callback": as_names,
         "help": "Tables: the column that lists the labels of a row, or several 0/1 columns; "
-        "ARFF: their names, a Mulan XML file or a count (-6: the last six)."
+        "ARFF: their names, a Mulan XML file or a count (-6: the last six).",
     },
     "label_column": {"help": "Tables: the same as --labels for a column that lists them."},
     "label_separator": {
         "help": "Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]"
     },
     "features": {
-        "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas."
+        "callback": as_names,
+        "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas.",
     },
-    "text": {"help": "Tables: the columns of raw text, separated by commas."},
+    "text": {"callback": as_names, "help": "Tables: the columns of raw text, separated by commas."},
     "blank": {
         "type": click.Choice(["no", "unknown"]),
         "help": "Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x]",
@@ -60,7 +73,7 @@ def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str, str | None]]:
+def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Read a data set (``debtags`` is the embedded one); return it and the options as the file settled them.
 
     What the user left open about a table is found from it: its columns, and what separates labels.
@@ -82,11 +95,11 @@ def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str,
             return data, options
         if not options.get("chosen") and vectors_beside(path) is not None:
             data = add_vectors(data, path)
-        found = {"label_separator": plan.label_separator, "features": ",".join(plan.numbers or ())}
+        found = {"label_separator": plan.label_separator, "features": plan.numbers}
         return data, options | found
 
 
-def load_file(path: str, options: dict[str, str | None]) -> Any:
+def load_file(path: str, options: dict[str, Any]) -> Any:
     """Read a data set, and say what separates its labels and what looks wrong about them."""
     from hyperlabel.cli._columns import listing, warn_of_labels
 
@@ -97,7 +110,7 @@ def load_file(path: str, options: dict[str, str | None]) -> Any:
     return data
 
 
-def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> Iterator[Any]:
+def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator[Any]:
     """Read a data set in chunks."""
     from hyperlabel.cli._columns import listing
     from hyperlabel.datasets import iter_data
@@ -112,7 +125,7 @@ def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> I
         yield from iter_data(path, chunk_rows=chunk_rows, **given)
 
 
-def settled(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
+def settled(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.cli._columns import guess_columns
 
@@ -127,7 +140,7 @@ def is_table(path: str) -> bool:
     return data_format(path) == "table"
 
 
-def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
+def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn options as typed into those of the reader of the file's format."""
     from hyperlabel.datasets import data_format
 
@@ -140,14 +153,12 @@ def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
         raise ValueError(
             f"--{foreign[0].replace('_', '-')} does not apply to {Path(path).name} (read as {kind})."
         )
-    labels = given.get("labels")
-    if labels is not None and kind == "arff" and labels.lstrip("-").isdecimal():
-        given["labels"] = int(labels)
-    elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
-        given["labels"] = names(labels)
-    for key in ("features", "text", "words"):
-        if key in given:
-            given[key] = names(given[key])
+    if kind == "arff" and len(given.get("labels", ())) == 1:
+        (only,) = given["labels"]
+        if only.lstrip("-").isdecimal():
+            given["labels"] = int(only)
+        elif only.lower().endswith(".xml"):
+            given["labels"] = only
     return given
 
 
@@ -198,8 +209,3 @@ def plain_warnings() -> Iterator[None]:
 
         warnings.showwarning = show
         yield
-
-
-def names(text: str) -> list[str]:
-    """Split an option that lists names."""
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -44,7 +44,12 @@ def print_json(found: Any) -> None:
 
 
 def print_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
+    head: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    title: str = "",
+    left: int = 1,
+    floats: str = ".4g",
 ) -> None:
     """Print a table that fits: columns that find no room follow below, beside the first one again.
 
@@ -53,7 +58,8 @@ def print_table(
     """
     if title:
         click.echo(title)
-    for line in table_lines(head, rows, left=left, width=_room()):
+    cells = [[f"{v:{floats}}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    for line in table_lines(head, cells, left=left, width=_room()):
         click.echo(line)
 
 

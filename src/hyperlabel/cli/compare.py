@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import READING, input_options, need_data, output_option
-from hyperlabel.cli._methods import METHODS, need_methods
+from hyperlabel.cli._input import READING, as_names, input_options, need_data, output_option
+from hyperlabel.cli._methods import METHODS, need_methods, print_methods
 from hyperlabel.cli._progress import cell_progress, step
 from hyperlabel.cli._words import print_json, print_table, tell
 
@@ -35,16 +35,12 @@ _SHORT = {
 }
 
 
-def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
-    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
-
-
 @click.command()
 @click.argument("files", nargs=-1)
 @input_options
-@click.option("--methods", callback=_names, help="Comma-separated names; --list-methods shows them.")
+@click.option("--methods", callback=as_names, help="Comma-separated names; --list-methods shows them.")
 @click.option("--list-methods", is_flag=True, help="Show the methods and stop.")
-@click.option("--scoring", callback=_names, default="f1_macro", show_default=True,
+@click.option("--scoring", callback=as_names, default="f1_macro", show_default=True,
               help="Measures; the first one judges and tunes.")  # fmt: skip
 @click.option("--splits", type=click.Choice(["folds", "groups", "time"]), default=None,
               help="How rows are parted. [default: groups where the data has them, else folds]")  # fmt: skip
@@ -109,9 +105,8 @@ def _list_methods(as_json: bool) -> None:
         listed = [{"name": m.name, "what": m.title, "default": m.default} for m in CATALOGUE]
         print_json(listed)
         return
-    width = max(len(m.name) for m in CATALOGUE)
-    for m in CATALOGUE:
-        click.echo(f"{m.name:{width}}  {m.title}{'' if m.default else '  (not in the default set)'}")
+    other = {True: "", False: "  (not in the default set)"}
+    print_methods({m.name: m.title + other[m.default] for m in CATALOGUE})
 
 
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:

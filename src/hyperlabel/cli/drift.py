@@ -72,7 +72,7 @@ def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tup
             before = read_rows(old, columns, labelled=_says_labels(old, columns))
     else:
         if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
-            reading |= {"labels": ""}  # none
+            reading |= {"labels": []}
         with step(f"reading {old}"):
             before, columns = read_training(old, reading)
             if is_table(old) and is_table(new):
@@ -174,9 +174,7 @@ def _print(found: dict[str, Any]) -> None:
         share = f"words never seen before: {words['share_of_words_never_seen']:.2%} of all"
         click.echo(share + (f"; in most texts: {shown}" if shown else ""))
     if found["moved"]:
-        rows = [
-            [one["name"], one["kind"], f"{one['old']:.4g}", f"{one['new']:.4g}", f"{one['z']:+.1f}"]
-            for one in found["moved"]
-        ]
+        keys = ("name", "kind", "old", "new")
+        rows = [[*(one[key] for key in keys), f"{one['z']:+.1f}"] for one in found["moved"]]
         head = ["what moved most", "kind", "old mean", "new mean", "z"]
         print_table(head, rows, left=2)
