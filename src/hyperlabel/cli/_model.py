@@ -214,39 +214,35 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
 
     if path.endswith(".lines"):
         texts = Path(path).read_text(encoding="utf-8").splitlines()
-        return datasets.Dataset(
-            np.zeros((len(texts), 0)), np.zeros((len(texts), 0)), text=texts, name="lines"
-        )
+        nothing = np.zeros((len(texts), 0))
+        return datasets.Dataset(nothing, nothing, text=texts, name="lines")
     kind = datasets.data_format(path)
-    if ids is not None and kind != "table":
+    if kind == "table":
+        return _read_table(path, columns, labelled, ids)
+    if ids is not None:
         raise ValueError("--id names a column of a table (CSV, JSON lines, Parquet).")
-    if kind != "table":
-        options: dict[str, Any] = dict(columns.reading) if kind == "arff" == columns.format else {}
-        if kind == "svmlight":
-            options = {"n_features": columns.n_features, **columns.reading}
-        return datasets.read_data(path, **options)
-    if columns.format != "table":
-        raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
-    return _read_table(path, columns, labelled, ids)
+    options = columns.reading if kind == "arff" == columns.format else {}
+    if kind == "svmlight":
+        options = {"n_features": columns.n_features, **columns.reading}
+    return datasets.read_data(path, **options)
 
 
 def _read_table(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
-    from hyperlabel import datasets
+    from hyperlabel.datasets import read_table
 
-    labels: dict[str, Any] = {"labels": []}
-    if labelled and columns.label_column is not None:
-        labels = {"label_column": columns.label_column, "label_separator": columns.label_separator}
-    elif labelled:
-        labels = {"labels": columns.labels}
-    words = [*(columns.text if len(columns.text) > 1 else []), *columns.categories]
-    data = datasets.read_table(
+    if columns.format != "table":
+        raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
+    listed = labelled and columns.label_column is not None
+    data = read_table(
         path,
+        labels=None if listed else columns.labels if labelled else [],
+        label_column=columns.label_column if listed else None,
+        label_separator=columns.label_separator if listed else None,
         text=columns.text or None,
         features=columns.numbers,
-        words=words,
+        words=[*(columns.text if len(columns.text) > 1 else []), *columns.categories],
         blank=columns.blank,
         group=ids,
-        **labels,
     )
     if any(name.startswith(f"{VECTOR}[") for name in columns.feature_names):
         data = add_vectors(data, path)

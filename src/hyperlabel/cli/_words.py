@@ -67,12 +67,10 @@ def table_lines(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int | None
 ) -> list[str]:
     """Return the lines of a table for a terminal `width` columns wide (None: as wide as it takes)."""
-    from rich.cells import cell_len
-
     columns = [list(column) for column in zip(head, *rows, strict=True)]
     if width is not None:
         columns = _shortened(columns, max(width, _NARROWEST) - 1)
-    sizes = [max(map(cell_len, column)) for column in columns]
+    sizes = [max(map(_width, column)) for column in columns]
     blocks: list[list[int]] = [[0]]
     for j in range(1, len(columns)):
         used = sum(sizes[i] + len(_GAP) for i in blocks[-1]) + sizes[j]
@@ -83,19 +81,16 @@ def table_lines(
     for number, block in enumerate(blocks):
         lines += [""] if number else []
         for cells in zip(*(columns[j] for j in block), strict=True):
-            blanks = [" " * (sizes[j] - cell_len(cell)) for cell, j in zip(cells, block, strict=True)]
-            padded = zip(cells, blanks, block, strict=True)
-            lines.append(_GAP.join(c + b if j < left else b + c for c, b, j in padded).rstrip())
+            padded = [_pad(cell, sizes[j], j < left) for cell, j in zip(cells, block, strict=True)]
+            lines.append(_GAP.join(padded).rstrip())
     return lines
 
 
 def _shortened(columns: list[list[str]], room: int) -> list[list[str]]:
     """Cut cells so that the first column and any other one fit side by side."""
-    from rich.cells import cell_len
-
-    others = max((cell_len(cell) for column in columns[1:] for cell in column), default=0)
+    others = max((_width(cell) for column in columns[1:] for cell in column), default=0)
     most = max(room - min(others, room // 2) - len(_GAP), 6)
-    first = min(most, max(map(cell_len, columns[0])))
+    first = min(most, max(map(_width, columns[0])))
     rest = room - first - len(_GAP)
     return [[_cut(cell, rest if j else first) for cell in column] for j, column in enumerate(columns)]
 
@@ -106,13 +101,23 @@ def _room() -> int | None:
     return None
 
 
-def _cut(text: str, size: int) -> str:
-    """Cut the middle out of a text that is too long: its end often tells it from its neighbours."""
+def _width(text: str) -> int:
+    """Columns a text takes: two for Chinese characters, none for combining marks."""
     from rich.cells import cell_len
 
-    if cell_len(text) <= size:
+    return cell_len(text)
+
+
+def _pad(text: str, size: int, is_left: bool) -> str:
+    blanks = " " * (size - _width(text))
+    return text + blanks if is_left else blanks + text
+
+
+def _cut(text: str, size: int) -> str:
+    """Cut the middle out of a text that is too long: its end often tells it from its neighbours."""
+    if _width(text) <= size:
         return text
     head, tail = text[: (size - 1) // 2], text[len(text) - (size - 1) // 2 :]
-    while head and cell_len(head) + 1 + cell_len(tail) > size:
+    while head and _width(head) + 1 + _width(tail) > size:
         head, tail = head[:-1], tail[1:]
     return f"{head}…{tail}"

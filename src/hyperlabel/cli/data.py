@@ -243,20 +243,17 @@ def _split_rows(found: Any, by: str, test_size: float, folds: int | None, seed: 
     import numpy as np
 
     from hyperlabel import model_selection as splitters
+    from hyperlabel.experiments import Splits
 
     source = {"groups": found.groups, "time": found.time}.get(by)
     if by != "labels" and source is None:
         column = by.removesuffix("s")
         raise ValueError(f"The data have no {by}: name a column with --{column}, or split by labels.")
-    if by == "time":
-        n_test = None if folds else max(1, round(test_size * len(found)))
-        splitter = splitters.TimeOrderedSplit(folds or 1, test_size=n_test)
-        return list(splitter.split(found.X, found.Y, source))
     if folds is not None:
-        kind = (
-            splitters.IterativeStratifiedKFold if by == "labels" else splitters.IterativeStratifiedGroupKFold
-        )
-        return list(kind(folds, shuffle=True, random_state=seed).split(found.X, found.Y, source))
+        return Splits("folds" if by == "labels" else by, folds, seed=seed).parts(found)
+    if by == "time":
+        splitter = splitters.TimeOrderedSplit(1, test_size=max(1, round(test_size * len(found))))
+        return list(splitter.split(found.X, found.Y, source))
     train, test = splitters.iterative_train_test_split(
         np.arange(len(found)), y=found.Y, test_size=test_size, random_state=seed, groups=source
     )
