@@ -35,18 +35,20 @@ def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     if found.get("text") is None and not found.get("features"):
         found["text"] = _texts(others, more=vectors_beside(path) is not None) or None
         others = _without(others, found["text"] or [])
-    if (wanted := found.get("features")) is not None:
-        categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
-        found["features"] = [name for name in wanted if name not in categories]
-    else:
-        categories = _categories(path, others, found)
+    categories = _categories(path, columns, others, found)
     texts = found.get("text") or []  # words of several columns keep the column they come from
     found["words"] = [*(texts if len(texts) > 1 else []), *categories] or None
     return found
 
 
-def _categories(path: str, others: dict[str, list[Any]], found: dict[str, Any]) -> list[str]:
+def _categories(
+    path: str, columns: dict[str, list[Any]], others: dict[str, list[Any]], found: dict[str, Any]
+) -> list[str]:
     """Return the columns of categories; name the numbers beside them in `found`, and leave ids out."""
+    if (wanted := found.get("features")) is not None:
+        categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
+        found["features"] = [name for name in wanted if name not in categories]
+        return categories
     ids = [name for name, cells in others.items() if _is_id(name, cells)]
     others = _without(others, ids)
     categories = [name for name, cells in others.items() if _is_category(cells)]
@@ -117,6 +119,15 @@ def listing(column: str | None, separator: str | None) -> str:
     return f"labels listed in {column!r}, {how}"
 
 
+def _warn_of_variants(label_names: list[str]) -> None:
+    if spelled := variants(label_names):
+        verb = "differs" if len(spelled) == 1 else "differ"
+        say(
+            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
+            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
+        )
+
+
 def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
     """Warn where labels look as if their cells were cut at the wrong mark."""
     separator, known = options.get("label_separator"), set(table.label_names)
@@ -129,12 +140,7 @@ def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
             f"Warning: {len(once)} of {plural(len(known), 'label')} occur once, such as {once[0][:60]!r}: if "
             f"this is a list, say what separates it with --label-separator{hint}."
         )
-    if spelled := variants(table.label_names):
-        verb = "differs" if len(spelled) == 1 else "differ"
-        say(
-            f"Warning: {plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
-            f"{some([repr(name) for name in spelled[0]])}: --normalise-labels joins them."
-        )
+    _warn_of_variants(table.label_names)
     others = [mark for mark in MARKS if mark != separator]
     lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
     if lists:

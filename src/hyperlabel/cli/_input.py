@@ -145,11 +145,12 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from hyperlabel.datasets import data_format
 
     kind = data_format(path)
-    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    given = {key: value for key, value in options.items() if value is not None}
     for settled_elsewhere in ("normalise_labels", "chosen"):
         given.pop(settled_elsewhere, None)
-    foreign = sorted(set(given) - _KNOWN.get(kind, set()))
-    if foreign:
+    if kind == "npz":  # which may hold both: '' takes the other one
+        given = {key: value for key, value in given.items() if value != []}
+    if foreign := sorted(set(given) - _KNOWN.get(kind, set())):
         raise ValueError(
             f"--{foreign[0].replace('_', '-')} does not apply to {Path(path).name} (read as {kind})."
         )

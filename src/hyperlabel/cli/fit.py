@@ -139,12 +139,9 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
 
     need_data(data)
     kind = data_format(data)
-    asked = reading
-    if kind == "npz":  # which may hold both: '' takes the other one
-        reading = reading | {key: None for key in ("text", "features") if reading.get(key) == []}
     table, reading = read_file(data, reading)
     if kind == "npz":
-        table = _one_of_two(table, data, asked)
+        table = _one_of_two(table, data, reading)
     if not len(table):
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
@@ -152,15 +149,16 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     text, categories = _words_of(table, kind, reading.get("text") or [])
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
+    named = reading if kind == "table" else {}
     columns = Columns(
         format=kind,
         label_names=list(table.label_names),
         feature_names=[] if type(table.feature_names) is not list else table.feature_names,
         n_features=table.n_features,
-        numbers=(reading.get("features") or []) if kind == "table" else [],
+        numbers=named.get("features") or [],
         categories=categories,
         text=text,
-        labels=(reading.get("labels") or []) if kind == "table" else [],
+        labels=named.get("labels") or [],
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
