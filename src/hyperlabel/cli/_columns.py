@@ -11,12 +11,12 @@ from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
 from hyperlabel.datasets._lines import warn_of_dropped
-from hyperlabel.datasets.label_cells import MARKS
-from hyperlabel.datasets.table_sources import table_kind
+from hyperlabel.datasets.label_cells import MARKS, find_separator
+from hyperlabel.datasets.table_columns import NO, YES, first_is_number, vector_length
+from hyperlabel.datasets.table_sources import read_cells, table_kind
 
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
-_ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f", "x", "✓", "✔"}
 _LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
 _ONE_COLUMN = ("label_column", "group", "time")
 _WORDS = 3.0  # a text column has at least so many words on average
@@ -83,8 +83,6 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -
 
 
 def _lists_labels(cells: list[Any]) -> bool:
-    from hyperlabel.datasets.label_cells import find_separator
-
     if _is_numeric(cells) or _words(cells) >= 2 * _WORDS:
         return False
     return any(isinstance(cell, list | tuple) for cell in cells) or bool(find_separator(cells))
@@ -157,8 +155,6 @@ def _is_list(name: str, mark: str, known: set[str]) -> bool:
 
 def first_rows(path: str) -> dict[str, list[Any]]:
     """Read the first rows of a table, by columns."""
-    from hyperlabel.datasets.table_sources import read_cells
-
     return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
 
 
@@ -167,7 +163,7 @@ def _filled(cells: list[Any]) -> list[str]:
 
 
 def _all_zero_one(cells: list[Any]) -> bool:
-    flags = [not isinstance(c, list | tuple) and str(c).strip().lower() in _ZERO_ONE for c in cells]
+    flags = [not isinstance(c, list | tuple) and str(c).strip().lower() in {"", *YES, *NO} for c in cells]
     return all(flags) and bool(_filled(cells))
 
 
@@ -177,17 +173,9 @@ def _words(cells: list[Any]) -> float:
     return sum(len(text.split()) for text in filled) / max(len(filled), 1)
 
 
-def _is_number(cells: list[Any]) -> bool:
-    from hyperlabel.datasets.table_columns import first_is_number
-
-    return first_is_number(cells) is not False
-
-
 def _is_numeric(cells: list[Any]) -> bool:
     """Say whether a column holds numbers, or lists of numbers."""
-    from hyperlabel.datasets.table_columns import vector_length
-
-    return _is_number(cells) or vector_length(cells) > 0
+    return first_is_number(cells) is not False or vector_length(cells) > 0
 
 
 def _is_category(cells: list[Any]) -> bool:
@@ -209,7 +197,7 @@ def kind_of(name: str, cells: list[Any]) -> str:
     if any(isinstance(cell, list | tuple) for cell in cells) and not _is_numeric(cells):
         return "list"
     if _is_numeric(cells):
-        return "numbers" if _is_number(cells) else "vectors"
+        return "vectors" if first_is_number(cells) is False else "numbers"
     if _words(cells) >= _WORDS:
         return "text"
     return "categories" if _is_category(cells) else "words"

@@ -5,6 +5,7 @@ Each is an experiment that could fail; what is tuned is tuned inside the labelle
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def frequent(data: Dataset) -> Dataset:
     return Dataset(X, data.Y[:, kept], name=data.name)
 
 
+@dataclass(eq=False, repr=False)
 class SmoothRows(TransformerMixin, BaseEstimator):
     """Rows in the metric (I + w·ZᵀLZ)^(−1/2), so that a ridge on them also asks f to be smooth.
 
@@ -40,10 +42,9 @@ class SmoothRows(TransformerMixin, BaseEstimator):
     hypergraph of the labelled ones; ZᵀLZ is scaled to trace d.
     """
 
-    def __init__(self, unlabelled: Any = None, weight: float = 0.0, n_neighbors: int = 10) -> None:
-        self.unlabelled = unlabelled
-        self.weight = weight
-        self.n_neighbors = n_neighbors
+    unlabelled: Any = None
+    weight: float = 0.0
+    n_neighbors: int = 10
 
     def fit(self, X: np.ndarray, Y: np.ndarray) -> SmoothRows:
         """Find the metric."""
