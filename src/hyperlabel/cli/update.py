@@ -55,19 +55,13 @@ def update(
     from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
-    if add_all and new is None:
-        raise ValueError("--add-labels takes the labels of NEW: name that file.")
-    if len({Path(path).resolve() for path in leaving}) < len(leaving):
-        raise ValueError("--forget names a file twice: its rows can leave once only.")
-    if not any((new, leaving, added, dropped, renames)):
-        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
+    _check(new, leaving, add_all, any((new, leaving, added, dropped, renames)))
     said = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
     click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
         file = _opened(model)
-    names = [renames.get(name, name) for name in file.columns.label_names]
-    names = [name for name in names if name not in dropped] + list(added)
+    names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in leaving])
@@ -83,7 +77,7 @@ def update(
             drop_labels=dropped,
             rename_labels=renames,
         )
-    merged, taken = (0 if rows is None else rows[1].shape[0] for rows in (entering, forgotten))
+    merged, taken = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
     updated = with_columns(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
@@ -169,6 +163,21 @@ def _read(
     if unknown:
         Y, _ = aligned_labels(table, [*names, *unknown], normalise=columns.normalise)
     return (columns.inputs(table), Y), unknown
+
+
+def _check(new: str | None, leaving: tuple[str, ...], add_all: bool, anything: bool) -> None:
+    if add_all and new is None:
+        raise ValueError("--add-labels takes the labels of NEW: name that file.")
+    if not anything:
+        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
+    if len({Path(path).resolve() for path in leaving}) < len(leaving):
+        raise ValueError("--forget names a file twice: its rows can leave once only.")
+
+
+def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
+    """Names of the labels after renaming, dropping and adding."""
+    names = [renames.get(name, name) for name in names]
+    return [name for name in names if name not in dropped] + list(added)
 
 
 def _stacked(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
