@@ -139,18 +139,18 @@ def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
             f"this is a list, say what separates it with --label-separator{hint}."
         )
     _warn_of_variants(table.label_names)
-    others = [mark for mark in MARKS if mark != separator]
-    lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
+    lists = {
+        name
+        for mark in MARKS
+        for name in known
+        if mark != separator and mark in name and all(part.strip() in known for part in name.split(mark))
+    }
     if lists:
         looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
         say(
             f"Warning: {len(lists)} {looks} of others, such as {min(lists)!r}: a column has one separator, "
             "which --label-separator names."
         )
-
-
-def _is_list(name: str, mark: str, known: set[str]) -> bool:
-    return mark in name and all(part.strip() in known for part in name.split(mark))
 
 
 def first_rows(path: str) -> dict[str, list[Any]]:

@@ -124,13 +124,6 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     _say(model, columns, output, time.perf_counter() - start, as_json)
 
 
-def _words_of(table: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
-    """Return the columns of text and of categories that rows bring."""
-    if kind == "table" or (table.text is None and not table.words):
-        return text, [name for name in table.words or () if name not in text]
-    return _kept_words(table)
-
-
 def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     """Read labelled rows; return them and what their columns are."""
     from hyperlabel.cli._columns import warn_of_labels
@@ -185,11 +178,11 @@ def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:
     return table
 
 
-def _kept_words(table: Any) -> tuple[list[str], list[str]]:
-    """Tell the columns of text and of categories in a file that keeps both: texts come first, and joined."""
+def _words_of(table: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
+    """Return the columns of text and of categories; a file that keeps both has texts first, and joined."""
     columns = list(table.words or ())
-    if table.text is None:
-        return [], columns
+    if kind == "table" or table.text is None:
+        return text, [name for name in columns if name not in text]
     for count in range(2, len(columns) + 1):
         parts = (table.words[name] for name in columns[:count])
         if all("\n".join(row) == text for *row, text in zip(*parts, table.text, strict=True)):

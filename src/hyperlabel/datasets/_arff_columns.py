@@ -76,7 +76,7 @@ class Columns:
         """The converter of each attribute; one that skips for columns left out."""
         used = {*self.labels.tolist(), *self.features.tolist()}
         return [
-            _converter(attribute, bool(self.is_label[j])) if j in used else _skip
+            _converter(attribute, bool(self.is_label[j])) if j in used else (lambda _: 0.0)
             for j, attribute in enumerate(self.attributes)
         ]
 
@@ -139,10 +139,6 @@ def _span(columns: np.ndarray) -> Any:
     if len(columns) and columns[-1] - columns[0] == len(columns) - 1:
         return slice(int(columns[0]), int(columns[-1]) + 1)
     return columns
-
-
-def _skip(_: str) -> float:
-    return 0.0
 
 
 def _converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:

@@ -9,7 +9,6 @@ import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, cast
 
 BLOCK_BYTES = 1 << 18  # a block and its arrays fit in cache
@@ -110,16 +109,11 @@ class LineReader:
         try:
             self._start()
         except BaseException:
-            self._close()
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-
-    def _close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
         self._raw.close()  # a GzipFile leaves the file it was given open
 

@@ -121,11 +121,6 @@ def _encoded(text: str, row: int) -> bytes:
         ) from None
 
 
-def _save_libsvm(data: Dataset, file: BinaryIO) -> None:
-    """Labels from 0, features from 1; a row without anything gets one explicit zero."""
-    _save_rows(data, file, first=1, empty=" 1:0")
-
-
 def _save_xmc(data: Dataset, file: BinaryIO) -> None:
     file.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
     _save_rows(data, file, first=0, empty="")
@@ -173,7 +168,8 @@ def _shorter(values: np.ndarray) -> list[Any]:
 
 _WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
     "npz": _save_npz,
-    "libsvm": _save_libsvm,
+    # labels from 0, features from 1; a row without anything gets one explicit zero
+    "libsvm": partial(_save_rows, first=1, empty=" 1:0"),
     "xmc": _save_xmc,
     **{kind: partial(_save_table, kind=kind) for kind in ("csv", "jsonl", "parquet")},
 }

@@ -235,6 +235,7 @@ class TablePlan:
         for j, column in enumerate(self.label_list):
             Y[:, j] = marks(cells, column, self._blank(column))
         missing = np.isnan(Y)
+        texts = [_words(cells, column) for column in self.text_list]
         return Dataset(
             np.hstack(blocks),
             np.where(missing, 0.0, Y),
@@ -243,7 +244,7 @@ class TablePlan:
             name=self.title,
             groups=None if self.group is None else groups(cells, self.group),
             time=None if self.time is None else self.columns.times(cells),
-            text=self._texts(cells) if self.text_list else None,
+            text=["\n".join(row) for row in zip(*texts, strict=True)] if texts else None,
             words={column: _words(cells, column) for column in self.words} or None,
             unknown=sparse.csr_array(missing.astype(np.int8)) if self.blank == "unknown" else None,
         )
@@ -276,10 +277,6 @@ class TablePlan:
         except ValueError as error:
             raise DataError(f"{error}", self.path) from None
         return replace(data, Y=Y, label_names=names, unknown=None)
-
-    def _texts(self, cells: Cells) -> list[str]:
-        parts = [_words(cells, column) for column in self.text_list]
-        return ["\n".join(row) for row in zip(*parts, strict=True)]
 
 
 def _words(cells: Cells, column: str) -> list[str]:

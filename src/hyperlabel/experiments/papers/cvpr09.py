@@ -162,11 +162,6 @@ def _solvers(data: Dataset, split: int, C: float, most: int) -> Outcome:
     return Outcome([], details={"seconds": seconds, "gaps": gaps, "C": C})
 
 
-def _solver_cells(plan: Plan) -> list[Cell]:
-    given = {"C": 8.0, "most": plan.pick(5000, 500)}
-    return cells(plan, TABLE3, "cvpr09 solvers", _solvers, plan.pick(3, 1), given)
-
-
 def _table3(plan: Plan, runs: Runs) -> Result:
     numbers, notes = [], []
     for name, (fw, dcd) in TABLE3.items():
@@ -213,11 +208,6 @@ def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> Outcome:
     return Outcome([*values, Value("μ", "rate", rate), Value("R²", "rate", fit)])
 
 
-def _trace_cells(plan: Plan) -> list[Cell]:
-    n, epochs = plan.pick((300, 3000), (100, 1000))
-    return cells(plan, TABLE3, "cvpr09 trace", _trace, 1, {"n": n, "epochs": epochs, "C": 1.0})
-
-
 def _theorem(plan: Plan, runs: Runs) -> Result:
     curves = []
     numbers = runs.numbers(
@@ -238,6 +228,12 @@ ITEMS = [
            partial(_table, name, i))
       for i, (name, shown) in enumerate((("imageclef07a", "ImageCLEF"),
                                          ("mediamill-real4k", "MediaMill")), 1)),
-    Item("cvpr09-table3", "Time of Frank–Wolfe and DCD", tuple(TABLE3), _solver_cells, _table3),
-    Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3), _trace_cells, _theorem),
+    Item("cvpr09-table3", "Time of Frank–Wolfe and DCD", tuple(TABLE3),
+         lambda plan: cells(plan, TABLE3, "cvpr09 solvers", _solvers, plan.pick(3, 1),
+                            {"C": 8.0, "most": plan.pick(5000, 500)}),
+         _table3),
+    Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3),
+         lambda plan: cells(plan, TABLE3, "cvpr09 trace", _trace, 1,
+                            {"n": plan.pick(300, 100), "epochs": plan.pick(3000, 1000), "C": 1.0}),
+         _theorem),
 ]  # fmt: skip

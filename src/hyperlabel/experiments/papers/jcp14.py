@@ -89,10 +89,6 @@ def _cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan:
     return cells(plan, names, "jcp14", _project, splits, given)
 
 
-def _table_cells(plan: Plan) -> list[Cell]:
-    return _cells(DATA, ROWS, (0.7,), plan.pick(10, 2), plan)
-
-
 def _harmonic_note(runs: Runs) -> str:
     """Say of which averages the printed F1 looks: micro F1 is the harmonic mean of micro P and R."""
 
@@ -135,10 +131,6 @@ def _shares(plan: Plan) -> tuple[float, ...]:
     return plan.pick((0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.5, 0.9))
 
 
-def _share_cells(plan: Plan) -> list[Cell]:
-    return _cells(("emotions",), METHODS, _shares(plan), plan.pick(5, 1), plan)
-
-
 def _share_figure(plan: Plan, runs: Runs) -> Result:
     curves, shares = [], _shares(plan)
     for metric in ("f1_macro", "precision_macro", "recall_macro"):
@@ -151,8 +143,9 @@ def _share_figure(plan: Plan, runs: Runs) -> Result:
 
 ITEMS = [
     statistics_item("jcp14-table1", ("rows", "features", "labels", "cardinality", "density", "distinct")),
-    *(Item(f"jcp14-table{i}", f"{measure.capitalize()} of projections under ML-kNN", DATA, _table_cells,
-           partial(_table, i, measure))
+    *(Item(f"jcp14-table{i}", f"{measure.capitalize()} of projections under ML-kNN", DATA,
+           lambda plan: _cells(DATA, ROWS, (0.7,), plan.pick(10, 2), plan), partial(_table, i, measure))
       for i, measure in enumerate(("f1", "precision", "recall"), 2)),
-    Item("jcp14-fig1", "Share of training rows on emotions", ("emotions",), _share_cells, _share_figure),
+    Item("jcp14-fig1", "Share of training rows on emotions", ("emotions",),
+         lambda plan: _cells(("emotions",), METHODS, _shares(plan), plan.pick(5, 1), plan), _share_figure),
 ]  # fmt: skip

@@ -326,10 +326,6 @@ def _stopping(data: Dataset, split: int) -> Outcome:
     return Outcome(values)
 
 
-def _stopping_cells(plan: Plan) -> list[Cell]:
-    return cells(plan, DATA, "neco12 stopping", _stopping, partial(splits, plan))
-
-
 def _stopping_table(plan: Plan, runs: Runs) -> Result:
     numbers = standard_errors(runs, (
         (SHOWN[name], rule, runs.scores(name, rule, "hamming_loss"), TABLE3[name][2])
@@ -345,11 +341,6 @@ def _ranking_sweep(data: Dataset, split: int) -> Outcome:
     train, test = random_part(data.n_rows, round(0.9 * data.n_rows), 12, split)
     model = hl.CalibratedLabelRanking(alpha=0.01).fit(data.X[train], data.Y[train])
     return Outcome(_measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
-
-
-def _ranking_cells(plan: Plan) -> list[Cell]:
-    clr = cells(plan, _RANKED, "neco12 clr", _ranking_sweep, partial(splits, plan))
-    return [*_cells(_RANKED, _THREE, plan), *clr]
 
 
 def _item(
@@ -375,11 +366,14 @@ ITEMS = [
     Item("neco12-table4", "Time at M*", DATA, partial(_cells, DATA, _THREE), _table4),
     _item(2, "Hamming loss against M, ridge", "hamming_loss", DATA, _THREE),
     Item("neco12-stopping", "Hamming loss of CS by CoSaMP's stopping rule", DATA,
-         _stopping_cells, _stopping_table),
+         lambda plan: cells(plan, DATA, "neco12 stopping", _stopping, partial(splits, plan)),
+         _stopping_table),
     Item("neco12-fig3", "Hamming loss against M, model trees", tuple(TREES), _tree_cells, _tree_figure),
     _item(4, "Ranking loss against M", "ranking_loss", DATA, _THREE, ("CS (soft)",)),
     _item(5, "Calibrated label ranking beside PLST", ("ranking_loss", "hamming_loss"), _RANKED, _THREE,
-          flat=("BR", "CLR"), work=_ranking_cells),
+          flat=("BR", "CLR"),
+          work=lambda plan: [*_cells(_RANKED, _THREE, plan),
+                             *cells(plan, _RANKED, "neco12 clr", _ranking_sweep, partial(splits, plan))]),
     _item(6, "Macro AUC against M", "roc_auc_macro", DATA, _THREE, ("CS (soft)",)),
     _item(7, "Macro F1 against M", "f1_macro", DATA, _THREE),
     _item(8, "Macro precision and recall on delicious", ("precision_macro", "recall_macro"), ("delicious",),
