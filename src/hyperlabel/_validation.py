@@ -298,8 +298,7 @@ def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
         raise ValueError(NOT_ALL_NAMES) from ragged
     if values.dtype == object and values.ndim == 1 and len(values) and isinstance(values[0], COLLECTIONS):
         raise ValueError(NOT_ALL_NAMES)
-    indicates = values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all()
-    if values.ndim == 2 and values.shape[1] == 1 and not indicates:
+    if values.ndim == 2 and values.shape[1] == 1 and not _is_binary(values):
         values = values[:, 0]  # a column vector of classes, not an indicator
     if values.ndim == 1:
         return _from_classes(values)
@@ -335,6 +334,10 @@ def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -
         if len(set(named)) < k:
             raise ValueError("Two columns of y have the same name: rename one of them.")
     return TargetLayout("multilabel", np.arange(k), named, dtype, is_sparse)
+
+
+def _is_binary(values: np.ndarray) -> bool:
+    return values.dtype.kind in "biuf" and bool(np.isin(values, (0, 1)).all())
 
 
 def _refuse_non_binary(values: np.ndarray) -> None:

@@ -43,8 +43,6 @@ def plan(table: Any, columns: Any, method: str, choices: Any, reading_seconds: f
     # every fold keeps its own sums, or a basis of single precision and weights
     more = 8 * folds * d * d if one.route == "gram" else (24 * d + 240 * min(n, d)) * k
     peak = _BASE + held + one.bytes + more
-    fewer = "--words 2500 (fewer features of text)" if columns.text else "--features with fewer columns"
-    advice = f"It may not fit into memory: say {fewer}, or --min-rows 10 (fewer labels)."
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "method": method,
@@ -58,7 +56,7 @@ def plan(table: Any, columns: Any, method: str, choices: Any, reading_seconds: f
         "peak_bytes": int(peak),
         "memory_bytes": memory,
         "can_be_updated": sums,
-        "advice": advice if peak > 0.8 * memory else None,
+        "advice": _advice(columns) if peak > 0.8 * memory else None,
     }
 
 
@@ -73,6 +71,11 @@ def _one(n: int, d: int, k: int, nonzeros: int | None, sums: bool) -> Any:
     wider = d / SPARSE_LIMIT  # beyond it the solver would iterate, did the sums not have to be kept
     found = estimate(max(n, d), SPARSE_LIMIT, k, nonzeros)
     return replace(found, seconds=found.seconds * wider**2.5, bytes=int(found.bytes * wider**2))
+
+
+def _advice(columns: Any) -> str:
+    fewer = "--words 2500 (fewer features of text)" if columns.text else "--features with fewer columns"
+    return f"It may not fit into memory: say {fewer}, or --min-rows 10 (fewer labels)."
 
 
 def _features(table: Any, columns: Any, choices: Any) -> tuple[int, int | None, float]:
