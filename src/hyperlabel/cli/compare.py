@@ -92,10 +92,7 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         comparison = Comparison(store, suite, rope=options["rope"])
         with step("drawing"):
             html = comparison_report(comparison)
-    out = Path(options["out_path"])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, html)
-    _say(comparison, out, as_json)
+    show(comparison, write_page(options["out_path"], html), as_json)
 
 
 def _list_methods(as_json: bool) -> None:
@@ -181,12 +178,20 @@ def _thresholds(options: dict[str, Any]) -> str | None:
     return None if options["thresholds"] == "none" else options["thresholds"]
 
 
-def _say(comparison: Any, out: Path, as_json: bool) -> None:
+def write_page(path: str, html: str) -> str:
+    """Write a page to a folder that is made when missing."""
+    out = Path(path)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, html)
+    return path
+
+
+def show(comparison: Any, page: str | None, as_json: bool) -> None:
+    """Print a comparison: means and costs of the methods, the answers, where the report lies."""
     from hyperlabel.report.summary import answers
 
-    found = answers(comparison)
     if as_json:
-        print_json(_as_dict(comparison, out))
+        print_json(_as_dict(comparison, page))
         return
     first, *others = comparison.metrics
     head = ["method", f"{first} ±", *(_SHORT.get(metric, metric) for metric in others), "fit (s)"]
@@ -200,16 +205,16 @@ def _say(comparison: Any, out: Path, as_json: bool) -> None:
             rows.append([method, f"{mean:.3f} {spread:.3f}", *values, seconds])
         print_table(head, rows, title=f"{data}: means over splits; ± is the spread")
         click.echo()
-    for answer in found[:4]:
+    for answer in answers(comparison)[:4]:
         tell(f"{answer.question} {answer.text}")
     for failure in comparison.failures():
         click.echo(f"Failed: {failure['method']} on {failure['data']}: {failure['error']}", err=True)
     if comparison.across is not None and comparison.across.few:
         click.echo("Fewer than 8 data sets: Friedman's test sees only large differences.", err=True)
-    click.echo(f"Report: {out}")
+    click.echo(f"Report: {page}" if page else "For a report: pip install 'hyperlabel[report]'.")
 
 
-def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
+def _as_dict(comparison: Any, page: str | None) -> dict[str, Any]:
     from hyperlabel.report.summary import recommended
 
     scores = []
@@ -235,5 +240,5 @@ def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
         "best": best,
         "recommended": recommended(comparison),
         "failures": comparison.failures(),
-        "report": str(out),
+        "report": page,
     }
