@@ -146,16 +146,12 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
 def new_words(before: list[str], after: list[str], top: int) -> dict[str, Any]:
     """Words of the new texts that the old ones never used, by the number of texts that use them."""
     known = {word for text in before for word in _WORD.findall(text.lower())}
-    used: Counter[str] = Counter()
-    fresh: Counter[str] = Counter()
-    for text in after:
-        words = _WORD.findall(text.lower())
-        used["all"] += len(words)
-        used["new"] += sum(word not in known for word in words)
-        fresh.update({word for word in words if word not in known})
+    texts = [_WORD.findall(text.lower()) for text in after]
+    used = [word for words in texts for word in words]
+    fresh = Counter(word for words in texts for word in set(words) - known)
     ordered = sorted(fresh.items(), key=lambda pair: (-pair[1], pair[0]))[:top]
     return {
-        "share_of_words_never_seen": used["new"] / max(used["all"], 1),
+        "share_of_words_never_seen": sum(word not in known for word in used) / max(len(used), 1),
         "most_frequent": [{"word": word, "texts": count} for word, count in ordered],
     }
 
