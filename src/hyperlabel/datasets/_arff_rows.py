@@ -137,8 +137,8 @@ def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
     if not (where < width).all():
         return None
     indices, lengths = where.astype(np.int32), ends[1::2] - ends[0::2] - 1
-    bound = values[columns.zero_one[indices]]
-    if not ((bound == 0) | (bound == 1)).all() or (lengths[columns.one_digit[indices]] != 1).any():
+    other, longer = indices[(values != 0) & (values != 1)], indices[lengths > 1]
+    if columns.zero_one[other].any() or columns.one_digit[longer].any():
         return None
     lines = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
     indptr = np.append(0, np.searchsorted(ends[1::2], lines))
