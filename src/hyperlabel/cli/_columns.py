@@ -10,9 +10,8 @@ from hyperlabel.cli._input import plain_warnings, say
 from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
-from hyperlabel.datasets._lines import warn_of_dropped
 from hyperlabel.datasets.label_cells import MARKS, find_separator
-from hyperlabel.datasets.table_columns import NO, YES, first_is_number, vector_length
+from hyperlabel.datasets.table_columns import NO, YES, first_is_number, vector_length, warn_of_dropped
 from hyperlabel.datasets.table_sources import read_cells, table_kind
 
 _LOOK_AT = 300  # rows

@@ -14,8 +14,9 @@ from scipy import sparse
 
 from hyperlabel.datasets._arff_header import Attribute, Header
 from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import DataError, LineReader, warn_of_dropped
+from hyperlabel.datasets._lines import DataError, LineReader
 from hyperlabel.datasets._numbers import NUMBER, to_number
+from hyperlabel.datasets.table_columns import warn_of_dropped
 
 MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
 

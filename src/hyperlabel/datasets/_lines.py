@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -63,13 +63,6 @@ def ending(path: str | os.PathLike[str]) -> str:
     """Return the last suffix of a file's name, that of packing left out."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     return suffixes[-1] if suffixes else ""
-
-
-def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
-    """Name the columns that no feature can be made of."""
-    if columns:
-        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-        warn(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
 def decode(raw: bytes) -> str:

@@ -14,9 +14,17 @@ from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
 from hyperlabel.datasets._dataset import Dataset, stack
-from hyperlabel.datasets._lines import DataError, warn_of_dropped
+from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
-from hyperlabel.datasets.table_columns import TableColumns, convert, groups, marks, number, vectors
+from hyperlabel.datasets.table_columns import (
+    TableColumns,
+    convert,
+    groups,
+    marks,
+    number,
+    vectors,
+    warn_of_dropped,
+)
 from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel.datasets._lines import warn
 from hyperlabel.datasets._numbers import to_number
 from hyperlabel.datasets.table_sources import Cells
 
@@ -61,6 +62,13 @@ class TableColumns:
         assert self.time is not None
         _check_width(cells, self.time)
         return self.time_forms[0](cells.column(self.time))
+
+
+def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
+    """Name the columns that no feature can be made of."""
+    if columns:
+        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+        warn(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
 def first_is_number(column: Sequence[Any]) -> bool | None:
