@@ -218,18 +218,11 @@ def _as_dict(comparison: Any, page: str | None) -> dict[str, Any]:
     from hyperlabel.report.summary import recommended
 
     scores = []
-    for data in comparison.datasets:
-        for method in comparison.ranking(data):
-            cost = comparison.cost(data, method)
-            scores.append(
-                {
-                    "data": data,
-                    "method": method,
-                    "fit_seconds": None if cost is None else cost.fit_seconds,
-                    **{m: comparison.mean(data, method, m) for m in comparison.metrics},
-                    "spread": {m: comparison.spread(data, method, m) for m in comparison.metrics},
-                }
-            )
+    for data, method in ((d, m) for d in comparison.datasets for m in comparison.ranking(d)):
+        cost = comparison.cost(data, method)
+        one = {"data": data, "method": method, "fit_seconds": None if cost is None else cost.fit_seconds}
+        one |= {m: comparison.mean(data, method, m) for m in comparison.metrics}
+        scores.append(one | {"spread": {m: comparison.spread(data, method, m) for m in comparison.metrics}})
     best = {
         data: {"best": comparison.best(data), "not_told_apart": comparison.not_told_apart(data)}
         for data in comparison.datasets
