@@ -94,10 +94,10 @@ def _raw_blocks(
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
     path = Path(path)
     with LineReader(path) as lines:
-        header = read_header(lines)
-        names = [attribute.name for attribute in header.attributes]
-        places = label_columns(path, header.relation, names, labels)
-        columns = Columns.choose(header, places, nominal, lines)
+        relation, attributes = read_header(lines)
+        names = [attribute.name for attribute in attributes]
+        places = label_columns(path, relation, names, labels)
+        columns = Columns.choose(attributes, places, nominal, lines)
         title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
         is_sparse: bool | None = None
         for first, block in lines.blocks():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._arff_header import Attribute, Header
+from hyperlabel.datasets._arff_header import Attribute
 from hyperlabel.datasets._dataset import Dataset
 from hyperlabel.datasets._lines import DataError, LineReader
 from hyperlabel.datasets._numbers import NUMBER, to_number
@@ -35,8 +35,9 @@ class Columns:
     path: Path
 
     @classmethod
-    def choose(cls, header: Header, places: list[int], nominal: str, lines: LineReader) -> Columns:
-        attributes = header.attributes
+    def choose(
+        cls, attributes: tuple[Attribute, ...], places: list[int], nominal: str, lines: LineReader
+    ) -> Columns:
         is_label = np.zeros(len(attributes), dtype=bool)
         is_label[places] = True
         for j in places:
