@@ -22,7 +22,8 @@ from hyperlabel import BinaryRelevance
 from hyperlabel.datasets import load_debtags
 from hyperlabel.decision import label_quality
 
-SETS = ("yeast", "scene", "medical", "emotions", "yahoo5k-computers")
+SETS = ("yeast", "scene", "medical", "emotions", "yahoo5k-computers")  # on which the rule was chosen
+OTHERS = ("genbase", "mediamill-real4k", "imageclef07a")
 KINDS = ("flipped", "missing", "swapped")
 FIRST = 200
 CLEANLAB = """
@@ -87,4 +88,4 @@ def planted(truth: np.ndarray, kind: str, rng: np.random.Generator, rate: float 
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 10, sys.argv[2:] or list(SETS))
+    main(int(sys.argv[1]) if sys.argv[1:] else 10, sys.argv[2:] or [*SETS, *OTHERS])

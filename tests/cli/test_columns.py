@@ -8,20 +8,9 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import done, run
 
-from hyperlabel.cli import main
 from hyperlabel.datasets import load_npz, read_table
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
-
-
-def done(*arguments, stdin=None):
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def write(path, header, rows):

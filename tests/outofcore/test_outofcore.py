@@ -1,7 +1,6 @@
 """Chunks, files and kills: the fit is the one in memory."""
 
 import gzip
-import io
 import os
 import signal
 import subprocess
@@ -31,7 +30,7 @@ from hyperlabel import (
 )
 from hyperlabel.outofcore._checkpoint import write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
-from hyperlabel.outofcore._progress import Progress
+from hyperlabel.outofcore._progress import counting
 
 pd = optional("pandas")
 
@@ -357,16 +356,17 @@ def test_predictions_stream_to_disk_and_resume(output, container, data, tmp_path
         assert (stacked == (expected.toarray() if sparse.issparse(expected) else expected)).all()
 
 
-def test_progress_says_rate_and_time_left_only_when_shown():
-    stream = io.StringIO()
-    with Progress("fit", total=100, shown=True, stream=stream, every=0.0) as bar:
-        bar.update(50)
-    assert "50 of 100 rows" in stream.getvalue()
-    assert "left" in stream.getvalue()
-    silent = io.StringIO()
-    with Progress("fit", total=100, stream=silent) as bar:
-        bar.update(50)
-    assert silent.getvalue() == ""
+def test_progress_says_rate_and_time_left_only_when_shown(capsys):
+    source = outofcore.RowChunks(np.zeros((100, 2)))
+    with counting("fit", source, 0, True) as count:
+        count(50)
+    said = capsys.readouterr().err
+    assert "fit: 50 of 100 rows" in said
+    assert "rows/s" in said
+    assert "left" in said
+    with counting("fit", source, 0, None) as count:
+        count(50)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("ending", [".svm", ".svm.gz", ".csv", ".npz", ".parquet"])

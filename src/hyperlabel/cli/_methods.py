@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import click
+
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
 SUMS = 5000  # columns up to which a model keeps XᵀX, so that it can be updated
@@ -129,6 +131,12 @@ def listed() -> dict[str, str]:
 
     auto = {"auto": "tries a portfolio within --time-budget and keeps the best"}
     return auto | {method.name: method.title for method in CATALOGUE}
+
+
+def print_methods(methods: dict[str, str]) -> None:
+    """Print names and what they are."""
+    for name, what in methods.items():
+        click.echo(f"{name:{max(map(len, methods))}}  {what}")
 
 
 def need_methods(named: Sequence[str], known: Sequence[str] = METHODS) -> None:

@@ -11,13 +11,6 @@ VECTOR = "vector"  # what features from a file of vectors are called
 TABLE_KINDS = ("csv", "jsonl", "parquet")
 
 
-def whole_table(path: str) -> Any:
-    """Read all cells of a table."""
-    from hyperlabel.datasets import table_sources
-
-    return table_sources.whole_table(path)
-
-
 def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:
     """Write the rows numbered by `index` (all of them: None) as a table; vectors beside it go along."""
     import numpy as np

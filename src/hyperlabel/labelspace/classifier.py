@@ -2,17 +2,12 @@
 
 Notation
 --------
-==========  ============================================  =====
 code        Tai & Lin (2012)                              shape
-==========  ============================================  =====
 encoder_    o, P and the decoder D                        —
 _codes_     W of the ridge r(x) = Wᵀ(x − μ) + h̄           d×M
 coef_       2(WP)ᵀ, where D(r) = o + Pᵀr                  K×d
 points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
-==========  ============================================  =====
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -28,12 +23,7 @@ from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
-from hyperlabel.labelspace.ridge_codes import (
-    RidgeOfCodes,
-    codes_from_rows,
-    codes_from_sums,
-    through_labels,
-)
+from hyperlabel.labelspace.ridge_codes import RidgeOfCodes, codes_from_rows, codes_from_sums, through_labels
 from hyperlabel.moments.blocks import refuse_large
 from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed

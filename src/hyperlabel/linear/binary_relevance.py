@@ -2,14 +2,11 @@
 
 Notation
 --------
-==========  =====================================  =====
 code        meaning                                shape
-==========  =====================================  =====
 X           samples                                n×d
 Y           labels, 0/1                            n×k
 moments_    Σx, Σy, XᵀX, XᵀY                       —
 coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
-==========  =====================================  =====
 """
 
 from __future__ import annotations
@@ -21,21 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from hyperlabel._base import (
-    MultiLabelClassifier,
-    constant_labels,
-    label_counts,
-    shape_probabilities,
-)
+from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts, shape_probabilities
 from hyperlabel._params import number
 from hyperlabel._validation import check_weights, split_unknown
 from hyperlabel.linear.per_label import fit_labels, map_of_labels, score_labels, solve_known

@@ -1,7 +1,5 @@
 """Probabilities of classifiers that have out-of-fold scores anyway."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -21,8 +21,6 @@ What is defined here rather than left to rounding:
 - of two λ whose E differ by less than `TIE` relative to ν, the larger.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,9 +5,7 @@ the data serves cross-validation, streaming, merging and forgetting.
 
 Notation
 --------
-=========  ==============================  ===========
 code       meaning                         shape
-=========  ==============================  ===========
 X          samples                         n×d
 F          label factor (Y, H₀, …)         n×m
 shift      s, a fixed point near the data  d
@@ -17,7 +15,6 @@ f_sum      Σ w f                           m
 xx         Σ w (x − s)(x − s)ᵀ             d×d
 xf         Σ w (x − s) fᵀ                  d×m
 ff         Σ w f fᵀ (only if asked)        m×m
-=========  ==============================  ===========
 
 Numerics
 --------

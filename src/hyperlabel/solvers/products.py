@@ -4,8 +4,6 @@ scipy's loop is compiled for any type and not along SIMD lanes: from about 16 co
 up to four times as fast. Sums run in the same order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

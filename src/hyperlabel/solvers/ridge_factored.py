@@ -1,12 +1,9 @@
 """Ridge paths by factoring a dense symmetric matrix A, XcᵀXc or XcXcᵀ (see `solvers.ridge`).
 
-==================  ==================================================  =================================
 factorisation       price, A of size q, m right-hand sides, L λ         when
-==================  ==================================================  =================================
 Cholesky            q³/3                                                one λ announced
 tridiagonal form    4q³/3, then 4q²mL to turn the solutions back        several, mL at most q
 eigenvectors        about 9q³, then 2q²m for each λ                     any λ later, and λ = 0
-==================  ==================================================  =================================
 """
 
 from __future__ import annotations
@@ -246,7 +243,6 @@ class RidgePath(FactoredPath):
         return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         return self._solution(alpha)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -354,7 +350,6 @@ class SamplePath(FactoredPath):
         return solution if right is None else solution @ right
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         if self.rows is None:
             raise ValueError("A path over a kernel has no coefficients over features: use dual().")
         return self.rows.rmatmat(self.dual(alpha))
