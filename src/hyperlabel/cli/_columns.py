@@ -1,7 +1,5 @@
 """Which column of a table is what, where the user did not say: read from the first rows."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any
