@@ -1,7 +1,5 @@
 """What the estimators that wrap an estimator share: its scores, in and out of fold, and routing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,12 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
