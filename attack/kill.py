@@ -26,7 +26,7 @@ import hyperlabel
 from hyperlabel import outofcore
 from hyperlabel.cli import main as cli
 from hyperlabel.cli._model import open_model
-from hyperlabel.cli.serve import open_project
+from hyperlabel.cli.serve import ServedModel
 from hyperlabel.datasets import Dataset, make_multilabel
 from hyperlabel.experiments import Method, Protocol, Splits, Store, run
 
@@ -202,10 +202,10 @@ def learning(folder: Path) -> Job:
     before, first = path.read_bytes(), open_model(str(path)).columns.rows
 
     def work() -> None:
-        model = open_project(str(path), learns=True).model
+        model = ServedModel(str(path), learns=True)
         with told.open("ab", buffering=0) as answers:
             for _ in range(4):
-                model = model.learned(["a piano again"], [["music"]])
+                model.learn(["a piano again"], [["music"]])
                 answers.write(b".")
 
     def check() -> None:

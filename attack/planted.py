@@ -22,8 +22,8 @@ FAULTS = [
     (
         "the fast parser takes 1e1 for a label",
         "datasets/_row_blocks.py",
-        "        and bool(words.only_digits()[~is_value].all())\n",
-        "",
+        '_PLAIN_ROW = rf"(?:[0-9]++(?:,[0-9]++)*+)?+',
+        '_PLAIN_ROW = rf"(?:{NUMBER}(?:,{NUMBER})*+)?+',
         ("svm", "xmc"),
     ),
     (
@@ -64,8 +64,8 @@ FAULTS = [
     (
         "a label of a sparse ARFF row is dropped when it comes first",
         "datasets/_arff_rows.py",
-        "    raw = sparse.csr_array((values, indices, indptr), shape=(len(pairs), width))\n",
-        "    raw = sparse.csr_array((values * (indices > 0), indices, indptr), shape=(len(pairs), width))\n",
+        "raw = sparse.csr_array((values, indices, indptr),",
+        "raw = sparse.csr_array((values * (indices > 0), indices, indptr),",
         ("arff", "arff-peer"),
     ),
     (

@@ -172,20 +172,21 @@ def test_the_leftover_of_a_killed_writer_goes_with_the_next_one_and_a_living_wri
 
 def test_a_new_file_that_a_tidier_holds_is_given_up(tmp_path, monkeypatch):
     # A tidier may lock a new file in the moment before its writer does, and delete it a moment later.
-    held = []
+    held, gone = [], []
 
     def lock(file, how):
         if not held:
             (name,) = tmp_path.iterdir()
-            held.append(open(name, "rb"))
+            held.append(os.open(name, os.O_RDONLY))
             fcntl.flock(held[0], fcntl.LOCK_EX)
+            gone.append(name)
         fcntl.flock(file, how)
 
     monkeypatch.setattr("hyperlabel._files.fcntl", SimpleNamespace(**(vars(fcntl) | {"flock": lock})))
     with replacing(tmp_path / "a") as file:
-        os.unlink(held[0].name)
+        gone[0].unlink()
         file.write(b"whole")
-    held[0].close()
+    os.close(held[0])
     (only,) = tmp_path.iterdir()
     assert only.read_bytes() == b"whole"
 

@@ -100,10 +100,12 @@ def test_probabilities_are_the_models_own(place):
     scores = [one["score"] for line in done.stdout.splitlines() for one in json.loads(line)["labels"]]
     assert 0 < min(scores) < 0.2
     assert 0.8 < max(scores) < 1
-    slim = run("fit", place / "train.csv", "--labels", "tags", "--method", "plst", "-o", place / "plst.hyper")
-    assert slim.exit_code == 0, slim.output
-    refused = run("predict", place / "plst.hyper", place / "new.csv", "--probabilities")
-    assert "plst has no out-of-fold scores of its own to calibrate" in refused.output
+    fit = ("fit", place / "train.csv", "--labels", "tags", "--method", "plst", "-o", place / "plst.hyper")
+    asked = ("predict", place / "plst.hyper", place / "new.csv", "--probabilities")
+    assert run(*fit).exit_code == 0
+    assert run(*asked).exit_code == 0  # from the out-of-fold scores the cuts were tuned on
+    assert run(*fit, "--thresholds", "none").exit_code == 0
+    assert "fit it without --thresholds none" in run(*asked).output
 
 
 def test_a_queue_asks_first_what_is_worth_most_and_never_what_is_promised(place, tmp_path):

@@ -191,7 +191,7 @@ def test_both_ways_are_taken(folder, monkeypatch):
         monkeypatch.setattr(module, name, lambda *_, name=name: taken.append(name))
     for read, text in (
         (read_svmlight, "0,2 1:0.5 3:-1e-3\n 2:4\n"),
-        (read_arff, HEADER + "0.5,1,0,1\n-1e3, 0,1 ,1\n\n"),
+        (read_arff, HEADER + "0.5,1,0,1\n-1e3, 0,1,1\n\n"),
         (read_arff, HEADER + "{0 0.5, 1 1}\n{}\n{3 1}\n"),
         (read_arff, HEADER + "{0 5,1 1}\n{}\n{3 1}\n"),
     ):

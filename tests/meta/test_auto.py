@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
@@ -283,6 +284,16 @@ def test_each_candidate_is_told_as_soon_as_it_is_judged(data, capsys):
     assert lines[0].split()[:2] == ["ridge", f"{told[0]['score']:.4f}"]
     with pytest.raises(ValueError, match="on_candidate must be a function or None"):
         AutoMultiLabel(on_candidate=3).fit(X, Y)
+
+
+def test_a_model_that_told_of_its_candidates_is_saved_without_the_listener(data, tmp_path):
+    X, Y = data
+    model = AutoMultiLabel(methods=["ridge"], cv=3, on_candidate=print).fit(X, Y)
+    hyperlabel.save(model, tmp_path / "auto.hlm")
+    again = hyperlabel.load(tmp_path / "auto.hlm")
+    assert again.on_candidate is None
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert clone(again).get_params() == model.get_params() | {"on_candidate": None}
 
 
 def test_large_tables_get_one_ridge_at_the_evidence(data, monkeypatch):

@@ -135,6 +135,27 @@ def test_other_scores_come_from_cross_validation(data):
     assert not hasattr(ThresholdTuner(RidgeClassifier()), "predict_proba")
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_scores_become_probabilities_where_the_estimator_has_none(data, tmp_path, strategy):
+    X, Y, X_new, Y_new = data
+    tuned = ThresholdTuner(PLST(), strategy=strategy, cv=3).fit(X, Y)
+    p = tuned.predict_proba(X_new)
+    assert ((p > 0) & (p < 1)).all()
+    assert metrics.reliability(Y_new, p).calibration_error < 0.15
+    scores = tuned.decision_function(X_new)
+    for j in range(6):  # a curve never turns the order around
+        assert (np.diff(p[scores[:, j].argsort(), j]) >= 0).all()
+    save(tuned, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict_proba(X_new), p)
+
+
+def test_probabilities_of_a_list_for_each_label_become_one_array(data):
+    X, Y, X_new, _ = data
+    tuned = ThresholdTuner(KNeighborsClassifier(5), cv=3).fit(X, Y)
+    expected = np.column_stack([part[:, 1] for part in tuned.estimator_.predict_proba(X_new)])
+    np.testing.assert_array_equal(tuned.predict_proba(X_new), expected)
+
+
 def test_prefit_tunes_on_the_rows_given(data):
     X, Y, X_new, Y_new = data
     model = RidgeClassifier().fit(X, Y)

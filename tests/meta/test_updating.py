@@ -56,6 +56,26 @@ def test_labels_come_and_go_and_cuts_are_kept():
     assert not silent.predict(X)[:, 4].any()
 
 
+def test_probabilities_go_with_their_labels():
+    model = tuned(slice(0, 160))
+    before = model.predict_proba(X)
+    changed = hl.update(model, rename_labels={"d": "b2"}, drop_labels=["b"], add_labels=["new"])
+    assert np.allclose(changed.predict_proba(X)[:, :3], before[:, [0, 2, 3]], atol=1e-9)
+    assert changed.predict_proba(X).shape == (160, 4)
+
+
+def test_row_after_row_keeps_the_factor_of_the_sums(monkeypatch):
+    monkeypatch.setattr("hyperlabel.solvers.followed.FEWEST_FEATURES", 1)
+    model = start = hl.BinaryRelevance(alpha=2.0).fit(X[:100], Y[:100])
+    for i in range(100, 105):
+        model = hl.update(model, (X[i : i + 1], Y[i : i + 1]))
+        assert model.moments_.followed.rows == i - 99
+    whole = hl.BinaryRelevance(alpha=2.0).fit(X[:105], Y[:105])
+    assert np.allclose(model.coef_, whole.coef_, atol=1e-9)
+    again = hl.update(start, (X[100:105], Y[100:105]))  # the first model is as it was
+    assert np.allclose(again.coef_, whole.coef_, atol=1e-9)
+
+
 def test_refusals():
     assert can_be_updated(tuned(slice(0, 50)))
     other = hl.MLkNN().fit(X, Y)

@@ -18,7 +18,8 @@ from tests.report.made_model import run
 
 import hyperlabel.serve
 from hyperlabel import BinaryRelevance, load
-from hyperlabel.cli.serve import add_data, open_project
+from hyperlabel.cli._methods import METHODS
+from hyperlabel.cli.serve import ServedModel
 from hyperlabel.serve import Limits, make_app
 
 ONE = "/v1/projects/notes"
@@ -46,12 +47,12 @@ def client(app, **options):
 
 @pytest.fixture(scope="module")
 def project(made):
-    return open_project(str(made["model"]), learns=False)
+    return ServedModel(str(made["model"]))
 
 
 @pytest.fixture(scope="module")
 def page(project, made):
-    return add_data(project, str(made["data"]))
+    return project.page(str(made["data"]))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_a_batch_answers_each_document_as_alone(ask):
 
 def test_probabilities_come_with_the_model_and_are_those_of_python(made):
     """Read with numpy alone, without rows to calibrate on: the curves are in the file."""
-    served = open_project(str(made["model"]), learns=False).model
+    served = ServedModel(str(made["model"]))
     assert served.plain is not None
     texts = ["piano violin song", "bread", "", "Ünknown WORDS only", "piano " * 50, "\ud800 oven"]
     expected = load(made["model"]).predict_proba(texts)
@@ -112,9 +113,9 @@ def test_a_first_answer_needs_no_scikit_learn(made):
     """A fresh process answers over HTTP without the imports that cost seconds."""
     code = (
         "import sys, asyncio, httpx\n"
-        "from hyperlabel.cli.serve import open_project\n"
+        "from hyperlabel.cli.serve import ServedModel\n"
         "from hyperlabel.serve import make_app\n"
-        f"app = make_app([open_project({str(made['model'])!r}, learns=False)])\n"
+        f"app = make_app([ServedModel({str(made['model'])!r})])\n"
         "async def ask():\n"
         "    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url='http://localhost') as c:\n"
         f"        return await c.post('{ONE}/suggest', data={{'text': 'piano'}})\n"
@@ -125,21 +126,32 @@ def test_a_first_answer_needs_no_scikit_learn(made):
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_models_that_numpy_cannot_read_are_loaded_whole(made, tmp_path):
-    from hyperlabel.persistence.plain import read_plain
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("ridge", "auto")])
+def test_every_method_of_the_catalogue_answers_with_probabilities(made, tmp_path, capsys, method):
+    """Cuts are tuned on out-of-fold scores; so are the curves of methods without probabilities of their own."""
+    path = tmp_path / f"{method}.hyper"
+    run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", method, "-o", path)
+    project = ServedModel(str(path))
+    assert project.plain is None
+    assert "no probabilities" not in capsys.readouterr().err
+    rows = [json.loads(line) for line in made["data"].read_text(encoding="utf-8").splitlines()]
+    p = project.probabilities([row["body"] for row in rows])
+    assert ((p > 0) & (p < 1)).all()
+    rates = [np.mean([name in row["tags"] for row in rows]) for name in project.label_names]
+    assert np.abs(p.mean(axis=0) - rates).max() < 0.1  # on the scale of probabilities
+    if method != "prior":
+        assert project.label_names[project.probabilities(["piano violin song"])[0].argmax()] == "music"
 
-    for method, probabilities in (("mlknn", True), ("plst", False)):
-        path = tmp_path / f"{method}.hyper"
-        run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", method, "-o", path)
-        assert read_plain(str(path)) is None
-        project = open_project(str(path), learns=False)
-        p = project.model.probabilities(["piano violin song", "bread"])
-        assert ((p >= 0) & (p <= 1)).all()
-        assert project.model.label_names[p[0].argmax()] == "music"
-        if not probabilities:  # rows calibrate a model without curves of its own
-            add_data(project, str(made["data"]))
-            assert project.model.calibration is not None
-            assert project.model.probabilities(["piano violin song"])[0].max() > p[0].max()
+
+def test_a_model_without_probabilities_says_so_and_answers_in_order(made, tmp_path, capsys):
+    path = tmp_path / "plst.hyper"
+    bare = ("--method", "plst", "--thresholds", "none")
+    run("fit", made["data"], "--labels", "tags", "--text", "body", *bare, "-o", path)
+    project = ServedModel(str(path))
+    assert "has no probabilities" in capsys.readouterr().err
+    p, scores = (found(["piano violin song"])[0] for found in (project.probabilities, project.file.scores))
+    assert ((p > 0) & (p < 1)).all()
+    np.testing.assert_array_equal(p.argsort(), scores.argsort())
 
 
 def test_a_file_that_does_not_repeat_its_answers_is_not_trusted(made, monkeypatch):
@@ -187,33 +199,30 @@ def test_errors_are_problems_without_paths(ask, made):
         assert "Traceback" not in answer.text
 
 
-def test_failures_inside_say_nothing_of_the_inside(project):
+def test_failures_inside_say_nothing_of_the_inside():
     class Broken:
-        label_names = ("a",)
+        project_id, label_names = "notes", ("a",)
 
         def probabilities(self, texts):
             raise RuntimeError("secret /path")
 
-    from dataclasses import replace
-
-    ask = client(make_app([replace(project, model=Broken())]))
+    ask = client(make_app([Broken()]))
     answer = ask("POST", f"{ONE}/suggest", data={"text": "a"})
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_work_that_takes_too_long_is_given_up(project):
+def test_work_that_takes_too_long_is_given_up():
     import time
-    from dataclasses import replace
 
     class Slow:
-        label_names = ("a",)
+        project_id, label_names = "notes", ("a",)
 
         def probabilities(self, texts):
             time.sleep(0.5)
 
-    ask = client(make_app([replace(project, model=Slow())], limits=Limits(seconds=0.05)))
+    ask = client(make_app([Slow()], limits=Limits(seconds=0.05)))
     assert ask("POST", f"{ONE}/suggest", data={"text": "a"}).status_code == 503
 
 
@@ -253,7 +262,7 @@ def test_beyond_loopback_a_token_is_demanded(made, monkeypatch):
 def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path):
     path = tmp_path / "notes.hyper"
     shutil.copy(made["model"], path)
-    project = open_project(str(path), learns=True)
+    project = ServedModel(str(path), learns=True)
     ask = client(make_app([project]))
     new = [
         {
@@ -268,15 +277,15 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
     old = load(made["model"])
     rows = [json.loads(line) for line in made["data"].read_text(encoding="utf-8").splitlines()]
     rows += [{"body": new[0]["text"], "tags": ["music"]}, {"body": new[1]["text"], "tags": ["cooking"]}]
-    names = project.model.label_names
+    names = project.label_names
     Y = np.array([[int(name in row["tags"]) for name in names] for row in rows])
     inner = old[-1].estimator_
     refit = BinaryRelevance(alpha=inner.alpha_, solver="gram").fit(
         old[0].transform([r["body"] for r in rows]), Y
     )
     assert np.allclose(on_disk[-1].estimator_.coef_, refit.coef_, atol=1e-8)
-    assert np.array_equal(project.model.file.model[-1].estimator_.coef_, on_disk[-1].estimator_.coef_)
-    assert project.model.file.columns.rows == len(rows)
+    assert np.array_equal(project.file.model[-1].estimator_.coef_, on_disk[-1].estimator_.coef_)
+    assert project.file.columns.rows == len(rows)
     for wrong in (
         [{"text": "a", "subjects": [{"uri": "unknown"}]}],
         {"a": 1},
@@ -286,6 +295,28 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
         assert ask("POST", f"{ONE}/learn", json=wrong).status_code == 400
     plain = ask("POST", f"{ONE}/learn", content="[]", headers={"content-type": "text/plain"})
     assert plain.status_code == 415  # what another site's form could send
+
+
+def test_text_after_text_is_learned_without_a_solve_until_another_process_changes_the_file(
+    made, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("hyperlabel.solvers.followed.FEWEST_FEATURES", 1)
+    path = tmp_path / "notes.hyper"
+    shutil.copy(made["model"], path)
+    project = ServedModel(str(path), learns=True)
+    for i in range(3):
+        project.learn(["drum chord melody oven"], [["music"]])
+        assert project.file.model[-1].estimator_.moments_.followed.rows == i + 1
+    run("update", path, made["data"])
+    project.learn(["soup onion"], [["cooking"]])
+    assert project.file.model[-1].estimator_.moments_.followed.rows == 1
+    on_disk = load(path)
+    assert project.file.columns.rows == on_disk[-1].estimator_.moments_.n == 2 * 240 + 4
+    new, known = project.file.model[-1].estimator_, on_disk[-1].estimator_
+    np.testing.assert_array_equal(new.coef_, known.coef_)
+    new._solve()
+    np.testing.assert_allclose(known.coef_, new.coef_, atol=1e-8)
+    np.testing.assert_allclose(project.probabilities(["soup"]), on_disk.predict_proba(["soup"]), atol=1e-12)
 
 
 def test_a_page_asks_its_server_where_the_model_cannot_run_in_it(browser, made, tmp_path):
@@ -298,8 +329,8 @@ def test_a_page_asks_its_server_where_the_model_cannot_run_in_it(browser, made, 
 
     path = tmp_path / "near.hyper"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", "mlknn", "-o", path)
-    project = open_project(str(path), learns=False)
-    app = make_app([project], page=add_data(project, str(made["data"])), token="a secret")
+    project = ServedModel(str(path))
+    app = make_app([project], page=project.page(str(made["data"])), token="a secret")
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -451,7 +482,7 @@ def test_requests_drawn_from_the_description_end_in_answers_it_describes(learner
 def learner(made, tmp_path_factory):
     path = tmp_path_factory.mktemp("learner") / "notes.hyper"
     shutil.copy(made["model"], path)
-    return client(make_app([open_project(str(path), learns=True)]))
+    return client(make_app([ServedModel(str(path), learns=True)]))
 
 
 def test_the_description_is_served_and_names_every_route(ask):
@@ -468,10 +499,10 @@ def test_models_that_cannot_be_served_end_in_one_sentence(made, tmp_path):
     )
     run("fit", numbers, "--labels", "t", "--features", "a,b", "-o", tmp_path / "n.hyper")
     with pytest.raises(ValueError, match="not fitted on text alone"):
-        open_project(str(tmp_path / "n.hyper"), learns=False)
+        ServedModel(str(tmp_path / "n.hyper"))
     run("fit", made["data"], "--labels", "tags", "--text", "body", "--slim", "-o", tmp_path / "s.hyper")
     with pytest.raises(ValueError, match="cannot learn"):
-        open_project(str(tmp_path / "s.hyper"), learns=True)
-    project = open_project(str(made["model"]), learns=False)
+        ServedModel(str(tmp_path / "s.hyper"), learns=True)
+    project = ServedModel(str(made["model"]))
     with pytest.raises(ValueError, match="same name"):
         make_app([project, project])

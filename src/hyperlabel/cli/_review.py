@@ -19,12 +19,14 @@ _YES, _NO = {"1", "y", "yes", "true", "x"}, {"0", "n", "no", "false"}
 
 def probabilities(file: Any, rows: Any) -> Any:
     """Return calibrated probabilities, or say how to get them."""
+    from hyperlabel._base import label_probabilities
+
     if not hasattr(file.model, "predict_proba"):
         raise ValueError(
-            f"{file.path} gives no probabilities: {file.columns.method or 'its method'} has no out-of-fold "
-            "scores of its own to calibrate; fit it with --method ridge or auto."
+            f"{file.path} gives no probabilities: {file.columns.method or 'its method'} has none, and "
+            "no cuts were tuned on scores that could be calibrated; fit it without --thresholds none."
         )
-    return file.model.predict_proba(rows)
+    return label_probabilities(file.model, rows)
 
 
 def write_queue(model: str, data: str | None, output: str, entries: int, group: str | None) -> int:

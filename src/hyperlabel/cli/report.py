@@ -9,6 +9,7 @@ import click
 
 from hyperlabel._files import write_text
 from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
@@ -59,9 +60,13 @@ def report(
     else:
         need_model(source)
         need_data(data)
+        from hyperlabel.cli._model import open_model
         from hyperlabel.report.model_page import PageOptions
 
-        html = model_html(source, data, scores, no_texts, PageOptions(max_rows=max_rows, prune=prune))
+        options = PageOptions(max_rows=max_rows, prune=prune)
+        with step(f"loading {source}"):
+            file = open_model(source)
+        html = model_html(file, data, scores, no_texts=no_texts, options=options)
     if html is None:
         return
     out = Path(out_path or "out/report.html")
@@ -70,17 +75,13 @@ def report(
     click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
 
 
-def model_html(model: str, data: str, scores: str | None, no_texts: bool, options: Any) -> str:
-    """Return the page of a model file on labelled rows."""
-    from hyperlabel.cli._model import open_model, read_rows
-    from hyperlabel.cli._progress import step
+def model_html(file: Any, data: str, scores: str | None = None, **options: Any) -> str:
+    """Return the page of a loaded model on labelled rows."""
+    from hyperlabel.cli._model import read_rows
 
-    with step(f"loading {model}"):
-        file = open_model(model)
     with step(f"reading {data}"):
         table = read_rows(data, file.columns, labelled=True)
-    judged = judged_rows(file, table, data, scores)
-    return page_of(file, table, data, *judged, no_texts=no_texts, options=options)
+    return page_of(file, table, data, *judged_rows(file, table, data, scores), **options)
 
 
 def held_out_page(file: Any, table: Any, data: str, page: str) -> None:
@@ -92,7 +93,6 @@ def held_out_page(file: Any, table: Any, data: str, page: str) -> None:
 def judged_rows(file: Any, table: Any, data: str, scores: str | None) -> tuple[Any, int]:
     """Score labelled rows honestly; return that and how many of their labels the model does not know."""
     from hyperlabel.cli._model import aligned_labels
-    from hyperlabel.cli._progress import step
     from hyperlabel.report.judging import judge
 
     columns = file.columns
@@ -118,7 +118,6 @@ def page_of(
     """Return the page of a loaded model on judged rows."""
     from dataclasses import replace
 
-    from hyperlabel.cli._progress import step
     from hyperlabel.report.model_page import PageOptions, model_report
 
     columns = file.columns

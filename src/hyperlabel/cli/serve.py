@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
-from hyperlabel.cli._input import need_data, need_model
-
-_MISSING = "hyperlabel serve needs starlette and uvicorn: install them with  pip install 'hyperlabel[serve]'."
+from hyperlabel._files import locked
+from hyperlabel.cli._input import need_data, say
+from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
+from hyperlabel.cli._review import probabilities
+from hyperlabel.persistence.plain import read_plain
 
 
 @click.command()
@@ -37,31 +41,28 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     hyperlabel serve model.hyper --data tickets.csv
     curl -d text="a text" localhost:5000/v1/projects/model/suggest
     """  # noqa: D301 - click wants the character
-    for model in models:
-        need_model(model)
     need_data(data)
     try:
         import uvicorn
 
         from hyperlabel.serve import Limits, make_app
     except ImportError as error:
-        raise ValueError(_MISSING) from error
+        raise ValueError("Serving needs starlette and uvicorn: pip install 'hyperlabel[serve]'.") from error
     token = _token(options["token_file"], host)
-    projects = [open_project(path, learns=options["learns"]) for path in models]
-    page = "" if data is None else add_data(projects[0], data)
+    projects = [ServedModel(path, learns=options["learns"]) for path in models]
+    page = projects[0].page(data) if data else ""
     limits = Limits(int(options["max_body"] * 2**20), options["max_batch"], options["timeout"])
     app = make_app(projects, page=page, token=token, limits=limits)
-    names = ", ".join(project.project_id for project in projects)
-    click.echo(f"Serving {names} on http://{host}:{port}/ (Ctrl-C ends it)")
+    click.echo(
+        f"Serving {', '.join(p.project_id for p in projects)} on http://{host}:{port}/ (Ctrl-C ends it)"
+    )
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, limit_concurrency=256)
 
 
 def _token(token_file: str | None, host: str) -> str | None:
     token = os.environ.get("HYPERLABEL_TOKEN") or None
-    if token_file:
-        token = Path(token_file).read_text(encoding="utf-8").strip()
-        if not token:
-            raise ValueError(f"{token_file} holds no token.")
+    if token_file and not (token := Path(token_file).read_text(encoding="utf-8").strip()):
+        raise ValueError(f"{token_file} holds no token.")
     if token is None and not re.fullmatch(r"localhost|::1|127(\.\d+){3}", host):
         raise ValueError(
             f"Serving {host} lets others in: give a token with --token-file or in HYPERLABEL_TOKEN."
@@ -69,96 +70,75 @@ def _token(token_file: str | None, host: str) -> str | None:
     return token
 
 
-def open_project(path: str, *, learns: bool) -> Any:
-    """Read what answers need of a model; the first text is scored on the way."""
-    from hyperlabel.cli._model import read_columns
-    from hyperlabel.persistence.plain import read_plain
-    from hyperlabel.serve import Project
-
-    columns = read_columns(path)
-    if not columns.text_only:
-        raise ValueError(f"{path} was not fitted on text alone: only such models are served.")
-    model = ServedModel(path, columns.label_names, read_plain(path))
-    if learns:
-        from hyperlabel.meta.updating import can_be_updated
-
-        if not can_be_updated(model.file.model):
-            raise ValueError(f"{path} cannot learn: fit it with --method ridge and without --slim.")
-    model.probabilities(["a first text"])
-    project_id = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path).stem).strip("-") or "model"
-    return Project(project_id, model, learns=learns)
-
-
-def add_data(project: Any, data: str) -> str:
-    """Return the live page of a project; rows calibrate a model without probabilities of its own."""
-    from hyperlabel.cli._model import read_rows
-    from hyperlabel.cli.report import judged_rows, page_of
-    from hyperlabel.report.model_numbers import calibration
-    from hyperlabel.report.model_page import PageOptions
-
-    file = project.model.file
-    table = read_rows(data, file.columns, labelled=True)
-    judged = judged_rows(file, table, data, None)
-    if not hasattr(file.model, "predict_proba"):
-        project.model = replace(project.model, calibration=calibration(judged[0]))
-    live = {"base": "/", "project": project.project_id}
-    return page_of(file, table, data, *judged, options=PageOptions(live=live))
-
-
-@dataclass(frozen=True)
 class ServedModel:
     """A model file that answers, explains and learns; all of it is loaded where `plain` is not enough."""
 
-    path: str
-    label_names: list[str]
-    plain: Any = None
-    calibration: Any = None
+    def __init__(self, path: str, *, learns: bool = False) -> None:
+        self.path, self.learns, self.learning = path, learns, asyncio.Lock()
+        self.project_id = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path).stem).strip("-") or "model"
+        columns, self.plain = read_columns(path), read_plain(path)
+        self.label_names = columns.label_names
+        if not columns.text_only:
+            raise ValueError(f"{path} was not fitted on text alone: only such models are served.")
+        if learns:
+            from hyperlabel.meta.updating import can_be_updated
+
+            if not can_be_updated(self.file.model):
+                raise ValueError(f"{path} cannot learn: fit it with --method ridge and without --slim.")
+        if self.plain is None and not hasattr(self.file.model, "predict_proba"):
+            say(f"{path} has no probabilities: it answers with scores moved between 0 and 1.")
+        self.probabilities(["a first text"])
 
     @cached_property
     def file(self) -> Any:
         """The whole model."""
-        from hyperlabel.cli._model import open_model
-
+        self.read_at = self._changed_at()
         return open_model(self.path)
+
+    def _changed_at(self) -> tuple[int, int]:
+        found = os.stat(self.path)
+        return found.st_ino, found.st_mtime_ns
+
+    def page(self, data: str) -> str:
+        """Return the page of the model on labelled rows, which asks this server."""
+        from hyperlabel.cli.report import model_html
+        from hyperlabel.report.model_page import PageOptions
+
+        live = PageOptions(live={"base": "/", "project": self.project_id})
+        return model_html(self.file, data, options=live)
 
     def probabilities(self, texts: list[str]) -> Any:
         """Return probabilities, one row for each text."""
         if self.plain is not None:
             return self.plain.probabilities(texts)
-        from scipy.special import expit
-
-        from hyperlabel._base import label_probabilities
-
         if hasattr(self.file.model, "predict_proba"):
-            return label_probabilities(self.file.model, texts)
-        return (self.calibration or expit)(self.file.scores(texts))
+            return probabilities(self.file, texts)
+        return np.exp(-np.logaddexp(0, -self.file.scores(texts)))
 
     def explain(self, text: str, labels: list[str], top: int) -> list[dict[str, Any]]:
         """Return the words behind the scores of labels; of the best three where none is named."""
         from hyperlabel.meta import explain
 
-        best = self.file.scores([text])[0].argsort(kind="stable")[::-1][:3]
+        file = self.file
+        best = file.scores([text])[0].argsort(kind="stable")[::-1][:3]
         labels = labels or [self.label_names[j] for j in best]
-        found = [asdict(one) for one in explain(self.file.model, [text], labels=labels, top=max(top, 1))]
+        found = [asdict(one) for one in explain(file.model, [text], labels=labels, top=max(top, 1))]
         for one in found:  # JSON knows no infinite cut
             one["threshold"] = one["threshold"] if abs(one["threshold"] or 0) < 1e300 else None
         return found
 
-    def learned(self, texts: list[str], labels: list[list[str]]) -> ServedModel:
-        """Return the model that has learned texts, once its file is on disk."""
-        import numpy as np
-
-        from hyperlabel._files import locked
-        from hyperlabel.cli._model import aligned_labels, open_model, save_model, with_columns
-        from hyperlabel.datasets import Dataset
+    def learn(self, texts: list[str], labels: list[list[str]]) -> None:
+        """Learn texts; the file is on disk before the answers change."""
         from hyperlabel.meta import update
-        from hyperlabel.persistence.plain import read_plain
 
+        Y = [[int(name in given) for name in self.label_names] for given in labels]
         with locked(self.path, lambda: None):
-            file = open_model(self.path)  # another process may have changed it meanwhile
+            file = self.file
+            if self.read_at != self._changed_at():  # another process has changed it meanwhile
+                file = open_model(self.path)
             if file.columns.label_names != self.label_names:
                 raise RuntimeError("The labels of the model file have changed: start the server again.")
-            Y, _ = aligned_labels(Dataset(np.zeros((len(texts), 0)), labels), self.label_names)
-            changed = replace(file, model=update(file.model, (texts, Y)))
-            save_model(with_columns(changed, rows=file.columns.rows + len(texts)), texts[:4])
-            return replace(self, plain=read_plain(self.path))
+            file = with_columns(file, rows=file.columns.rows + len(texts))
+            file = replace(file, model=update(file.model, (texts, Y)))
+            save_model(file, texts[:4])
+            self.file, self.plain, self.read_at = file, read_plain(self.path), self._changed_at()

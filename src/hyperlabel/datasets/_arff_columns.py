@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from scipy import sparse
 from hyperlabel.datasets._arff_header import Attribute, Header
 from hyperlabel.datasets._dataset import Dataset
 from hyperlabel.datasets._lines import DataError, LineReader, warn
-from hyperlabel.datasets._numbers import to_number
+from hyperlabel.datasets._numbers import NUMBER, to_number
 
 MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
 
@@ -64,6 +65,11 @@ class Columns:
             is_plain,
             lines.path,
         )
+
+    @cached_property
+    def plain_rows(self) -> re.Pattern[bytes]:
+        """Dense rows of plain numbers."""
+        return re.compile(rf"(?:{NUMBER}(?:,{NUMBER}){{{len(self.attributes) - 1}}}+\n)++".encode())
 
     @cached_property
     def parse(self) -> list[Callable[[str], float]]:

@@ -1,8 +1,8 @@
 """The rows of an ARFF file as numbers.
 
 The careful parser, line by line, says what a row may be and where a mistake is. Blocks of nothing but rows
-of plain numbers, as most files are, go through a few array operations that give the same values; whatever
-is not in that form (words, quotes, comments, mistakes) they leave to the careful parser.
+of plain numbers, as most files are, are read as a whole, which gives the same values; whatever is not in that
+form (words, quotes, comments, mistakes) is left to the careful parser.
 """
 
 from __future__ import annotations
@@ -15,17 +15,11 @@ from scipy import sparse
 from hyperlabel.datasets._arff_columns import Columns
 from hyperlabel.datasets._arff_header import QUOTED, Attribute, split_values, unquote
 from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import (
-    BLANKS,
-    MAX_PLAIN,
-    WORD,
-    find_words,
-    read_digits,
-    read_numbers,
-    to_whole,
-)
+from hyperlabel.datasets._numbers import BLANKS, MAX_PLAIN, NUMBER, WORD, read_plain, to_whole
 
 _PAIR = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})\s*+|([^,\s'\"][^,]*))(?:,|$)", re.ASCII)
+_PLAIN_PAIR = f"[0-9]++ {NUMBER}"
+_PLAIN_SPARSE = re.compile(rf"(?:\{{(?:{_PLAIN_PAIR}(?:,{_PLAIN_PAIR})*+)?+\}}\n)++".encode())
 
 # -- dense rows -----------------------------------------------------------------------------------
 
@@ -48,22 +42,14 @@ def dense_block(block: bytes, first: int, columns: Columns, lines: LineReader) -
 def _dense_plain(block: bytes, columns: Columns) -> np.ndarray | None:
     """Parse rows of plain numbers; None when anything looks odd."""
     width = len(columns.attributes)
-    words = find_words(block + b"\n", b",\n")
-    used = (words.marks != 10) | (words.before > 0)  # blank lines do not count
-    used[1:] |= words.marks[:-1] == 44
-    marks, before = words.marks[used], words.before[used]
-    if len(marks) % width or (before != 1).any():
+    block = block.strip(b"\n").replace(b", ", b",") + b"\n"
+    if columns.plain_rows.fullmatch(block) is None:
         return None
-    marks = marks.reshape(-1, width)
-    if (marks[:, -1] != 10).any() or (marks[:, :-1] != 44).any():
-        return None
-    values = read_numbers(words)
-    if values is None:
-        return None
-    raw = values.reshape(-1, width)
+    numbers, ends = read_plain(block, b",")
+    raw, lengths = numbers.reshape(-1, width), np.diff(ends, prepend=-1).reshape(-1, width) - 1
     bound = raw[:, columns.zero_one]
-    lengths = (words.finish - words.begin).reshape(-1, width)[:, columns.one_digit]
-    return raw if ((bound == 0) | (bound == 1)).all() and (lengths == 1).all() else None
+    fits = ((bound == 0) | (bound == 1)).all() and (lengths[:, columns.one_digit] == 1).all()
+    return raw if fits else None
 
 
 def _dense_row(line: str, number: int, columns: Columns, lines: LineReader) -> list[float]:
@@ -145,83 +131,24 @@ def sparse_block(block: bytes, first: int, columns: Columns, lines: LineReader) 
 
 
 def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
-    """Parse rows ``{index value, …}`` of plain numbers; None when anything looks odd."""
-    width, zero_one = len(columns.attributes), columns.zero_one
-    found = _short_pairs(block) or _spaced_pairs(block)
-    if found is None:
+    """Parse rows ``{index value,…}`` of plain numbers; None when anything looks odd."""
+    width = len(columns.attributes)
+    block = block.strip(b"\n").replace(b", ", b",") + b"\n"
+    if _PLAIN_SPARSE.fullmatch(block) is None:
         return None
-    where, values, lengths, pairs = found
+    numbers, ends = read_plain(block, b"{},")
+    where, values = numbers[0::2], numbers[1::2].copy()
     if not (where < width).all():
         return None
-    indices = where.astype(np.int32)
-    bound = values if zero_one.all() else values[zero_one[indices]]
-    if not ((bound == 0) | (bound == 1)).all():
+    indices, lengths = where.astype(np.int32), ends[1::2] - ends[0::2] - 1
+    bound = values[columns.zero_one[indices]]
+    if not ((bound == 0) | (bound == 1)).all() or (lengths[columns.one_digit[indices]] != 1).any():
         return None
-    if lengths is not None and (lengths[columns.one_digit[indices]] != 1).any():
-        return None
-    indptr = np.concatenate([[0], np.cumsum(pairs)])
-    raw = sparse.csr_array((values, indices, indptr), shape=(len(pairs), width))
-    if not raw.has_sorted_indices:
-        raw.sort_indices()
+    lines = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
+    indptr = np.append(0, np.searchsorted(ends[1::2], lines))
+    raw = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+    raw.sort_indices()
     return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
-
-
-Pairs = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]
-
-
-def _short_pairs(block: bytes) -> Pairs | None:
-    r"""Parse rows as most programs write them, ``{7 1,12 1}\n``: one blank, values of one digit.
-
-    Indices, values, length of each value as written (None: all 1) and pairs per row. When every pair ends in
-    a blank and a digit, all blanks and line ends are where they must be and there is nothing but digits
-    besides, the rest of each pair is its index.
-    """
-    if block.translate(None, b"0123456789{}, \n"):
-        return None
-    text = np.frombuffer(block, dtype=np.uint8)
-    at = np.flatnonzero((text == 44) | (text >= 123))
-    marks = text[at]
-    opens, closes = np.flatnonzero(marks == 123), np.flatnonzero(marks == 125)
-    if len(opens) == 0 or len(opens) != len(closes) or at[0] != 0 or len(block) - at[-1] > 2:
-        return None
-    if (opens != np.append(0, closes[:-1] + 1)).any() or marks[-1] != 125:
-        return None
-    between = at[opens[1:]] - at[closes[:-1]]
-    if (between != 2).any() or block.count(b"\n") != len(opens) - (not block.endswith(b"\n")):
-        return None
-    lengths = np.diff(at, prepend=-1) - 3  # digits of the index, were there a pair before the mark
-    pairs = closes - opens
-    pairs[(pairs == 1) & (lengths[closes] == -2)] = 0
-    is_pair = marks != 123
-    is_pair[closes[pairs == 0]] = False
-    ends, lengths = at[is_pair], lengths[is_pair]
-    if block.count(b" ") != len(ends) or not ((lengths >= 1) & (lengths <= 9)).all():
-        return None
-    if (text[ends - 2] != 32).any():
-        return None
-    return read_digits(block, ends - 2, lengths), text[ends - 1] - 48.0, None, pairs
-
-
-def _spaced_pairs(block: bytes) -> Pairs | None:
-    """Parse rows of any plain numbers and blanks, one row per line; returns as `_short_pairs`."""
-    words = find_words(block, b"{},")
-    opens, closes = np.flatnonzero(words.marks == 123), np.flatnonzero(words.marks == 125)
-    if len(opens) == 0 or len(opens) != len(closes) or words.after or words.marks[-1] != 125:
-        return None
-    # Braces alternate, lines end between rows only, and two words stand before each comma and closing brace.
-    if opens[0] != 0 or (opens[1:] != closes[:-1] + 1).any() or block.count(b"}\n{") != len(opens) - 1:
-        return None
-    if block.count(b"\n") != len(opens) - (not block.endswith(b"\n")):
-        return None
-    pairs = closes - opens
-    pairs[(pairs == 1) & (words.before[closes] == 0)] = 0
-    expected = np.full(len(words.marks), 2)
-    expected[opens] = 0
-    expected[closes[pairs == 0]] = 0
-    numbers = None if (words.before != expected).any() else read_numbers(words)
-    if numbers is None or not words.only_digits()[0::2].all():
-        return None
-    return numbers[0::2], numbers[1::2].copy(), (words.finish - words.begin)[1::2], pairs
 
 
 def _sparse_row(line: str, number: int, columns: Columns, lines: LineReader) -> list[tuple[int, float]]:

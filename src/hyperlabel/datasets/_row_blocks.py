@@ -1,68 +1,28 @@
 """Blocks of rows written ``label,label index:value index:value``.
 
-As for ARFF, the careful parser says what a row may be and where a mistake is; array operations read the
-same from blocks of rows in their plainest form and leave every other block to it.
+As for ARFF, the careful parser says what a row may be and where a mistake is; blocks of rows in their
+plainest form are read as a whole, every other block is left to it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._dataset import small_indices
 from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import (
-    BLANKS,
-    MAX_PLAIN,
-    WORD,
-    find_words,
-    read_numbers,
-    to_number,
-    to_whole,
-)
+from hyperlabel.datasets._numbers import BLANKS, MAX_PLAIN, NUMBER, WORD, read_plain, to_number, to_whole
 
 MAX_FEATURES = 2**31 - 2  # 32-bit indices, as scikit-learn's solvers want them
 MAX_LABELS = 20_000_000  # counts of labels are dense: a larger claim is a mistake or an attack
-_COLON, _COMMA, _NEWLINE = 58, 44, 10
+_PLAIN_ROW = rf"(?:[0-9]++(?:,[0-9]++)*+)?+(?: [0-9]++:{NUMBER})*+ ?+\n"
+_PLAIN = re.compile(rf"(?:{_PLAIN_ROW})++".encode())
+_NEWLINE, _COLON = b"\n:"
 
-
-@dataclass(frozen=True)
-class RowBlock:
-    """Rows as written: pointers and columns of labels and features, values of the features."""
-
-    label_ptr: np.ndarray
-    labels: np.ndarray
-    ptr: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-
-    def matrices(
-        self, n_features: int, n_labels: int, feature_base: int, label_base: int
-    ) -> tuple[sparse.csr_array, sparse.csr_array]:
-        n_rows = len(self.ptr) - 1
-        X = sparse.csr_array((self.values, self.columns - feature_base, self.ptr), shape=(n_rows, n_features))
-        ones = np.ones(len(self.labels), dtype=np.int64)
-        Y = sparse.csr_array((ones, self.labels - label_base, self.label_ptr), shape=(n_rows, n_labels))
-        return small_indices(X), small_indices(Y)
-
-
-def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
-    def pointer(parts: list[np.ndarray]) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *parts]))])
-
-    def flat(parts: list[np.ndarray], dtype: type) -> np.ndarray:
-        return np.concatenate([np.zeros(0, dtype), *parts])
-
-    return RowBlock(
-        pointer([np.diff(block.label_ptr) for block in blocks]),
-        flat([block.labels for block in blocks], np.int64),
-        pointer([np.diff(block.ptr) for block in blocks]),
-        flat([block.columns for block in blocks], np.int64),
-        flat([block.values for block in blocks], np.float64),
-    )
+Rows = tuple[sparse.csr_array, sparse.csr_array]  # features and labels, their columns numbered as written
 
 
 def read_blocks(
@@ -71,91 +31,66 @@ def read_blocks(
     keep_blank: bool,
     n_features: int = MAX_FEATURES + 1,
     n_labels: int = MAX_LABELS + 1,
-) -> Iterator[RowBlock]:
+) -> Iterator[Rows]:
     """Parse the rest of the file; numbers must lie below ``n_features`` and ``n_labels``."""
     for first, block in lines.blocks():
-        parsed = _plain(block, keep_blank) if len(block) <= MAX_PLAIN else None
-        if parsed is None or (parsed.columns >= n_features).any() or (parsed.labels >= n_labels).any():
-            parsed = _careful(block, first, lines, keep_blank, n_features, n_labels)
-        yield parsed
+        parsed = _plain(block, keep_blank, n_features, n_labels) if len(block) <= MAX_PLAIN else None
+        yield parsed or _careful(block, first, lines, keep_blank, n_features, n_labels)
 
 
-def _plain(block: bytes, keep_blank: bool) -> RowBlock | None:
-    """Parse rows of plain numbers by array operations; None when anything looks odd."""
-    if not block.endswith(b"\n"):
-        block += b"\n"
-    words = find_words(block, b",:\n")
-    numbers = read_numbers(words)
-    if numbers is None:
+def no_rows(n_features: int, n_labels: int) -> Rows:
+    return sparse.csr_array((0, n_features)), sparse.csr_array((0, n_labels))
+
+
+def join_blocks(blocks: Sequence[Rows]) -> Rows:
+    X, Y = (sparse.vstack(parts, format="csr") for parts in zip(*blocks, strict=True))
+    return X, Y
+
+
+def _plain(block: bytes, keep_blank: bool, n_features: int, n_labels: int) -> Rows | None:
+    """Parse rows of plain numbers as a whole; None when anything looks odd."""
+    block = block.removesuffix(b"\n") + b"\n"
+    if _PLAIN.fullmatch(block) is None:
         return None
+    numbers, ends = read_plain(block, b",:")
     text = np.frombuffer(block, dtype=np.uint8)
-    is_column = text[words.finish] == _COLON
-    is_value = np.zeros(len(numbers), dtype=bool)
-    is_value[1:] = is_column[:-1]
+    lines = np.flatnonzero(text == _NEWLINE)
+    is_column = text[ends] == _COLON
+    is_value = np.append(False, is_column)[:-1]
     is_label = ~is_column & ~is_value
-    ends = np.cumsum(words.before)[words.marks == _NEWLINE]  # words up to the end of each line
-    length = np.diff(ends, prepend=0)
-    row = np.repeat(np.arange(len(ends)), length)
-    glued = is_value & (text[words.begin - 1] == _COLON)
-    n_marks = np.bincount(words.marks, minlength=256)
-    labels_of = np.bincount(row[is_label], minlength=len(ends))
-    same_row = row[1:] == row[:-1] if len(row) else np.zeros(0, dtype=bool)
-    followed = is_label[:-1] & is_label[1:] & same_row  # a label with another after it: a comma between
-    good = (
-        n_marks[_COLON] == is_column.sum() == glued.sum()
-        and not (is_column & is_value).any()
-        and n_marks[_COMMA] == np.maximum(labels_of - 1, 0).sum()
-        and bool((text[words.finish[:-1][followed]] == _COMMA).all())
-        and not (is_label[1:] & ~is_label[:-1] & same_row).any()  # labels come first
-        and bool(np.isin(text[words.begin[is_label] - 1], (_COMMA, _NEWLINE)).all())  # no blank before one
-        and bool(words.only_digits()[~is_value].all())
-    )
-    if not good:
+    row = np.searchsorted(lines, ends)
+    labels_of, entries_of = (np.bincount(row[kind], minlength=len(lines)) for kind in (is_label, is_column))
+    used = keep_blank | (labels_of + entries_of > 0)
+    labels, columns = numbers[is_label], numbers[is_column]
+    if (columns >= n_features).any() or (labels >= n_labels).any():
         return None
-    used = np.ones(len(ends), dtype=bool) if keep_blank else length > 0
-    label_ptr = np.concatenate([[0], np.cumsum(labels_of[used])])
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(row[is_column], minlength=len(ends))[used])])
-    labels, columns = numbers[is_label].astype(np.int64), numbers[is_column].astype(np.int64)
-    values = numbers[is_value]
-    labels, order = _in_order(labels, label_ptr)
-    columns, order = _in_order(columns, ptr)
-    if labels is None or columns is None:
-        return None
-    return RowBlock(label_ptr, labels, ptr, columns, values if order is None else values[order])
+    X = _matrix(numbers[is_value], columns, entries_of[used], n_features)
+    Y = _matrix(None, labels, labels_of[used], n_labels)
+    return (X, Y) if X.has_canonical_format and Y.has_canonical_format else None  # no number twice in a row
 
 
-def _in_order(columns: np.ndarray, ptr: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Sort the columns inside each row; None when one appears twice."""
-    row = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    step = np.diff(columns)
-    inside = row[1:] == row[:-1]
-    if (step[inside] > 0).all():
-        return columns, None
-    order = np.lexsort((columns, row))
-    columns = columns[order]
-    return (columns if (np.diff(columns)[inside] > 0).all() else None), order
+def _matrix(values: Any, columns: Any, lengths: Any, width: int) -> sparse.csr_array:
+    columns = np.asarray(columns, dtype=np.int64)
+    values = np.ones(len(columns), dtype=np.int64) if values is None else np.asarray(values, dtype=np.float64)
+    indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    matrix = sparse.csr_array((values, columns, indptr), shape=(len(indptr) - 1, width))
+    matrix.sort_indices()
+    return matrix
 
 
 def _careful(
     block: bytes, first: int, lines: LineReader, keep_blank: bool, n_features: int, n_labels: int
-) -> RowBlock:
-    label_ptr, labels, ptr, columns, values = [0], [], [0], [], []
+) -> Rows:
+    rows = []
     for number, line in enumerate(decode(block).removesuffix("\n").split("\n"), start=first):
         text = line.split("#", 1)[0]
-        if not text.strip(BLANKS) and ("#" in line or not keep_blank):
-            continue
-        row_labels, entries = _row(text, number, lines, n_features, n_labels)
-        labels += row_labels
-        columns += [j for j, _ in entries]
-        values += [value for _, value in entries]
-        label_ptr.append(len(labels))
-        ptr.append(len(columns))
-    return RowBlock(
-        np.array(label_ptr),
-        np.array(labels, dtype=np.int64),
-        np.array(ptr),
-        np.array(columns, dtype=np.int64),
-        np.array(values, dtype=np.float64),
+        if text.strip(BLANKS) or (keep_blank and "#" not in line):
+            rows.append(_row(text, number, lines, n_features, n_labels))
+    labels = [label for found, _ in rows for label in found]
+    columns, values = ([entry[i] for _, found in rows for entry in found] for i in (0, 1))
+    return (
+        _matrix(values, columns, [len(found) for _, found in rows], n_features),
+        _matrix(None, labels, [len(found) for found, _ in rows], n_labels),
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from scipy import sparse
+
 from hyperlabel.datasets._dataset import Dataset, NumberedNames, rebatch
 from hyperlabel.datasets._lines import LineReader
-from hyperlabel.datasets._row_blocks import MAX_FEATURES, MAX_LABELS, RowBlock, join_blocks, read_blocks
+from hyperlabel.datasets._row_blocks import MAX_FEATURES, MAX_LABELS, Rows, join_blocks, no_rows, read_blocks
 
 
 def read_svmlight(
@@ -124,8 +126,7 @@ def read_xmc(
     """
     with LineReader(path) as lines:
         n_rows, n_features, n_labels = _xmc_header(lines)
-        found = list(_xmc_blocks(lines, n_rows, n_features, n_labels))
-    X, Y = join_blocks(found).matrices(n_features, n_labels, 0, 0)
+        X, Y = join_blocks(list(_xmc_blocks(lines, n_rows, n_features, n_labels)))
     return Dataset(X, Y, feature_names, label_names, name=_title(path, name))
 
 
@@ -148,8 +149,7 @@ def iter_xmc(
     def datasets() -> Iterator[Dataset]:
         with LineReader(path) as lines:
             n_rows, n_features, n_labels = _xmc_header(lines)
-            for block in _xmc_blocks(lines, n_rows, n_features, n_labels):
-                X, Y = block.matrices(n_features, n_labels, 0, 0)
+            for X, Y in _xmc_blocks(lines, n_rows, n_features, n_labels):
                 yield Dataset(X, Y, name=_title(path, name), **names)
 
     yield from rebatch(datasets(), chunk_rows)
@@ -170,7 +170,7 @@ def _title(path: str | os.PathLike[str], name: str | None) -> str:
 
 
 def _shape(
-    blocks: Iterable[RowBlock],
+    blocks: Iterable[Rows],
     lines: LineReader,
     n_features: int | None = None,
     n_labels: int | None = None,
@@ -180,9 +180,9 @@ def _shape(
     """Return the numbers of features and labels, and the number of the first of each."""
     spans: list[tuple[int, ...]] = [(), ()]  # smallest and largest number seen
     for block in blocks:
-        for i, columns in enumerate((block.columns, block.labels)):
-            if len(columns):
-                ends = (int(columns.min()), int(columns.max()), *spans[i])
+        for i, part in enumerate(block):
+            if part.nnz:
+                ends = (int(part.indices.min()), int(part.indices.max()), *spans[i])
                 spans[i] = (min(ends), max(ends))
     d, base = _settled(spans[0], n_features, zero_based, "feature", lines)
     k, label_base = _settled(spans[1], n_labels, labels_zero_based, "label", lines)
@@ -205,8 +205,11 @@ def _settled(
     return (max(needed, 0) if count is None else count), base
 
 
-def _svm_dataset(block: RowBlock, shape: tuple[int, int, int, int], name: str) -> Dataset:
-    X, Y = block.matrices(*shape)
+def _svm_dataset(rows: Rows, shape: tuple[int, int, int, int], name: str) -> Dataset:
+    X, Y = (
+        sparse.csr_array((part.data, part.indices - base, part.indptr), shape=(part.shape[0], count))
+        for part, count, base in zip(rows, shape[:2], shape[2:], strict=True)
+    )
     return Dataset(X, Y, None, NumberedNames("", shape[1], shape[3]), name=name)
 
 
@@ -225,15 +228,13 @@ def _xmc_header(lines: LineReader) -> tuple[int, int, int]:
     return n_rows, n_features, n_labels
 
 
-def _xmc_blocks(lines: LineReader, n_rows: int, n_features: int, n_labels: int) -> Iterator[RowBlock]:
+def _xmc_blocks(lines: LineReader, n_rows: int, n_features: int, n_labels: int) -> Iterator[Rows]:
     seen = 0
-    block = None
+    yield no_rows(n_features, n_labels)
     for block in read_blocks(lines, keep_blank=True, n_features=n_features, n_labels=n_labels):
-        seen += len(block.ptr) - 1
+        seen += block[0].shape[0]
         if seen > n_rows:
             raise lines.fail(f"{n_rows} rows are declared but there are more.")
         yield block
-    if block is None:
-        yield join_blocks([])
     if seen < n_rows:
         raise lines.fail(f"{n_rows} rows are declared but only {seen} are there; is the file complete?")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +37,7 @@ _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", 
 _RANK_MEASURES = ("precision_at", "ndcg", "label_ranking", "ranking", "one_error", "coverage", "roc_auc")
 
 
+@dataclass(eq=False, repr=False)
 class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     """Choose among the library's methods and scikit-learn's baselines, with tuned cuts.
 
@@ -102,28 +103,16 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
 
     _rules: ClassVar[dict[str, Rule]] = {"verbose": whole(0), "on_candidate": callable_() | NONE}
 
-    def __init__(
-        self,
-        scoring: Any = "f1_macro",
-        *,
-        time_budget: float = 60.0,
-        cv: Any = None,
-        methods: Sequence[str] | None = None,
-        blend: bool = True,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-        verbose: int = 0,
-        on_candidate: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.scoring = scoring
-        self.time_budget = time_budget
-        self.cv = cv
-        self.methods = methods
-        self.blend = blend
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_candidate = on_candidate
+    scoring: Any = "f1_macro"
+    _: KW_ONLY
+    time_budget: float = 60.0
+    cv: Any = None
+    methods: Sequence[str] | None = None
+    blend: bool = True
+    n_jobs: int | None = None
+    random_state: int | None = 0
+    verbose: int = 0
+    on_candidate: Callable[[dict[str, Any]], Any] | None = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> AutoMultiLabel:
         """Try the portfolio on folds that keep `groups` together, and fit the winner on all rows."""

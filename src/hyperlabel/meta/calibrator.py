@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ _METHODS: dict[str, Any] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class MultiLabelCalibrator(WrappingClassifier):
     r"""Turn scores into probabilities that mean what they say.
 
@@ -79,13 +81,11 @@ class MultiLabelCalibrator(WrappingClassifier):
 
     _rules: ClassVar = {"method": one_of(*_METHODS)}
 
-    def __init__(
-        self, estimator: Any = None, *, method: str = "auto", cv: Any = None, n_jobs: int | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.cv = cv
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    method: str = "auto"
+    cv: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> MultiLabelCalibrator:
         """Fit the estimator on all rows and the calibration on out-of-fold scores.

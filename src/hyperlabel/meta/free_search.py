@@ -7,6 +7,7 @@ serves every λ, and components are nested, so a whole grid costs little more th
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def _projects(search: Any) -> bool:
     return isinstance(search.estimator, (Projection, ProjectionClassifier))
 
 
+@dataclass(eq=False, repr=False)
 class FreeSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
     """Grid search for the ridge family at about the price of one fit, with out-of-fold scores.
 
@@ -72,18 +74,11 @@ class FreeSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
     (6, (200, 8))
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: dict[str, Any],
-        *,
-        cv: Any = 5,
-        scoring: Any = "label_ranking_average_precision",
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.cv = cv
-        self.scoring = scoring
+    estimator: Any
+    param_grid: dict[str, Any]
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: Any = "label_ranking_average_precision"
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> FreeSearchCV:
         """Compare the grid on out-of-fold scores (of grouped folds if given) and fit the best on all rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
-from hyperlabel._base import decode
+from hyperlabel._base import decode, label_probabilities
 from hyperlabel._params import one_of
 from hyperlabel._topk import top_k
 from hyperlabel._validation import check_features
@@ -28,6 +28,7 @@ from hyperlabel.decision import (
     promise_recall,
     proportional_cuts,
 )
+from hyperlabel.decision.curves import Curves
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
 from hyperlabel.meta.wrapping import WrappingClassifier
@@ -49,10 +50,12 @@ STRATEGIES = (
 PROMISES = STRATEGIES[-2:]
 
 
-def _estimator_has(name: str) -> Any:
-    return lambda self: hasattr(getattr(self, "estimator_", self._get_estimator()), name)
+def _has_probabilities(self: Any) -> bool:
+    own = getattr(self, "estimator_", self._get_estimator())
+    return hasattr(self, "curves_") or hasattr(own, "predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdTuner(WrappingClassifier):
     r"""Decide which scores are high enough, by a rule tuned on out-of-fold scores.
 
@@ -143,6 +146,8 @@ class ThresholdTuner(WrappingClassifier):
         Of ``"label_set_size"``.
     calibration_ : Sigmoid
         Of ``"expected_f1"``.
+    curves_ : Curves
+        From scores to probabilities, where the estimator has no `predict_proba` of its own.
     promises_ : Promises
         Of ``"precision_at_least"`` and ``"recall_at_least"``: one line a label (one in all with
         ``control="overall"``); ``pandas.DataFrame(list(tuner.promises_))`` is a table.
@@ -170,32 +175,18 @@ class ThresholdTuner(WrappingClassifier):
 
     _rules: ClassVar = {"strategy": one_of(*STRATEGIES), "control": one_of(*CONTROLS)}
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        strategy: str = "per_label",
-        scoring: str = "f1_macro",
-        cv: Any = None,
-        k: int | None = None,
-        precision: float = 0.9,
-        recall: float = 0.9,
-        confidence: float = 0.9,
-        control: str = "label",
-        shrinkage: float = 10.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.strategy = strategy
-        self.scoring = scoring
-        self.cv = cv
-        self.k = k
-        self.precision = precision
-        self.recall = recall
-        self.confidence = confidence
-        self.control = control
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    strategy: str = "per_label"
+    scoring: str = "f1_macro"
+    cv: Any = None
+    k: int | None = None
+    precision: float = 0.9
+    recall: float = 0.9
+    confidence: float = 0.9
+    control: str = "label"
+    shrinkage: float = 10.0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> ThresholdTuner:
         """Fit the estimator on all rows and the rule on out-of-fold scores.
@@ -224,6 +215,8 @@ class ThresholdTuner(WrappingClassifier):
             self.thresholds_ = self._constant_cuts()
             return self
         scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
+        if not hasattr(self.estimator_, "predict_proba"):
+            self.curves_ = Curves.fit(scores, Y, weights)
         groups = routed["split"].get("groups")
         groups = None if groups is None else np.asarray(groups)[rows]
         if self.strategy in PROMISES:
@@ -366,8 +359,14 @@ class ThresholdTuner(WrappingClassifier):
             sets[:, varies] = expected_f1_sets(self.calibration_.probabilities(scores[:, varies]))
         return sets
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the wrapped estimator, passed through, of shape (n_samples, n_labels)."""
+        """Probability of each label, of shape (n_samples, n_labels): the wrapped estimator's own.
+
+        Where it has none, its scores are calibrated by curves fitted on the out-of-fold ones.
+        """
         X = self._check_predict(X)
-        return self.estimator_.predict_proba(X)
+        if not hasattr(self, "curves_"):
+            return label_probabilities(self.estimator_, X)
+        tiny = np.finfo(np.float32).eps
+        return np.clip(self.curves_.probabilities(self.decision_function(X)), tiny, 1 - tiny)

@@ -103,9 +103,12 @@ def update(
     reason = _refusal(model)
     if reason is not None:
         raise ValueError(reason)
+    *_, old = walk(model)
     model = copy.deepcopy(model)
     parts = list(walk(model))
     core = parts[-1]
+    # the factor of the sums goes along with them: row after row is learned in a fraction of a solve
+    core.moments_.followed, old.moments_.followed = old.moments_.followed, None
     tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
     if rename_labels or drop_labels or add_labels:
         _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
@@ -144,6 +147,9 @@ def _edit_labels(
         cuts = dict(zip(before, tuner.thresholds_, strict=True))
         cuts |= dict.fromkeys([*dropped, *added], np.inf)
         tuner.thresholds_ = np.array([cuts[name] for name in core.label_names_])
+        if hasattr(tuner, "curves_"):
+            place = {name: j for j, name in enumerate(before)} | dict.fromkeys(added, -1)
+            tuner.curves_ = tuner.curves_.relabelled(np.array([place[name] for name in core.label_names_]))
         if hasattr(tuner, "promises_"):
             after = [str(name) for name in core.label_names_]
             tuner.promises_ = tuner.promises_.relabelled([str(name) for name in before], after)

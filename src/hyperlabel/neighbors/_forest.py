@@ -8,6 +8,7 @@ is grown on the training rows of one fold, so that out-of-fold scores need no re
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from hyperlabel.solvers.label_svd import principal_directions
 DENSE_BYTES = 2**29  # trees grow several times faster on dense rows: sparse ones are opened up to here
 
 
+@dataclass(eq=False, repr=False)
 class LabelForest(MultiLabelClassifier):
     r"""Extremely randomised trees on label codes, whose leaves hold label frequencies.
 
@@ -79,24 +81,14 @@ class LabelForest(MultiLabelClassifier):
         "max_features": one_of("sqrt", "log2") | number(above=0) | NONE,
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        n_codes: int = 40,
-        min_samples_leaf: int = 2,
-        max_features: Any = "sqrt",
-        cv: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_codes = n_codes
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 100
+    _: KW_ONLY
+    n_codes: int = 40
+    min_samples_leaf: int = 2
+    max_features: Any = "sqrt"
+    cv: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> LabelForest:
         """Grow the trees, on folds that keep `groups` together, and fill their leaves with the rows."""

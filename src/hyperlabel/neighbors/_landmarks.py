@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from hyperlabel._validation import check_features
 from hyperlabel.solvers.arrays import dense, rank_floor, row_blocks
 
 
+@dataclass(eq=False, repr=False)
 class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Features whose dot products are about :math:`\exp(-\|x - z\|^2 / (w\,\bar d))`.
 
@@ -61,10 +63,10 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _rules: ClassVar[dict[str, Rule]] = {"n_components": whole(1), "width": number(above=0)}
     _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m d", "normalization_": "m r"}
 
-    def __init__(self, n_components: int = 1000, *, width: float = 1.0, random_state: Any = None) -> None:
-        self.n_components = n_components
-        self.width = width
-        self.random_state = random_state
+    n_components: int = 1000
+    _: KW_ONLY
+    width: float = 1.0
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Landmarks:
         """Draw the landmarks and measure the width; later rows, more or fewer, are mapped by them."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
@@ -16,6 +16,7 @@ from hyperlabel.solvers.neighbor_counts import count_tables, leave_one_out_loss,
 SIZES = (3, 5, 7, 10, 14, 20)  # compared by n_neighbors="auto"
 
 
+@dataclass(eq=False, repr=False)
 class MLkNN(MultiLabelClassifier):
     r"""Multi-label k nearest neighbours, after Zhang and Zhou.
 
@@ -82,11 +83,6 @@ class MLkNN(MultiLabelClassifier):
     array([[0.88, 0.18]])
     """
 
-    n_neighbors_: int
-    log_odds_: np.ndarray
-    _rows: Any  # the training rows, searched at prediction
-    _labels: sparse.csr_array
-
     _fitted_shapes: ClassVar[dict[str, str]] = {"_rows": "n d", "_labels": "n k", "log_odds_": "k j"}
 
     # A smoothing of 0 would make counts never seen in training impossible.
@@ -95,18 +91,11 @@ class MLkNN(MultiLabelClassifier):
         "smoothing": number(above=0),
     }
 
-    def __init__(
-        self,
-        n_neighbors: int | str = 10,
-        *,
-        smoothing: float = 1.0,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.metric = metric
-        self.metric_params = metric_params
+    n_neighbors: int | str = 10
+    _: KW_ONLY
+    smoothing: float = 1.0
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
 
     def fit(self, X: Any, y: Any) -> MLkNN:
         """Find the neighbours of every training row and count labels among them.

@@ -21,7 +21,16 @@ from hyperlabel.persistence._nodes import Decoder, Encoder
 from hyperlabel.persistence._probe import answers, probe_rows, same
 
 # What building objects from a description that makes no sense can raise.
-_NONSENSE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, MemoryError)
+_NONSENSE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
 
 
 def save(

@@ -51,8 +51,9 @@ _LISTED = {
 FUNCTIONS = {"sklearn.feature_selection": "chi2 f_classif f_regression mutual_info_classif"}
 SCALAR_TYPES = {"numpy": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"}
 
-# What is made anew when it is needed: SGD's compiled helpers, the factor of sums that follows their rows.
-LEFT_OUT = ("_loss_function_", "followed")
+# What is made anew when it is needed: SGD's compiled helpers, the factor of sums that follows their rows;
+# and whom a fit called while it ran.
+LEFT_OUT = ("_loss_function_", "followed", "on_candidate")
 
 _registered: dict[str, type] = {}
 

@@ -1,54 +1,32 @@
-"""The application: a project is a model; answers are those of Annif's REST API v1 (``openapi.json``).
+"""The application: a project is a model (`cli.serve.ServedModel`); answers are those of Annif's REST API v1.
 
-Work runs in threads with a time limit; a model is replaced in one step once it has learned and is on disk.
+Work runs in threads with a time limit; a project changes once what it has learned is on disk.
 Errors are problem documents (RFC 9457) that name neither paths nor traces.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import base64
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException as Refused
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from hyperlabel import __version__
-from hyperlabel.serve.reading import Gate, answer, asked_of, json_of, problem, text_and_fields
-
-
-@dataclass
-class Project:
-    """A served model (`cli.serve.ServedModel`), and whether clients may change it."""
-
-    project_id: str
-    model: Any
-    learns: bool = False
-    learning: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the project as Annif lists it."""
-        found = {"project_id": self.project_id, "name": self.project_id, "language": "en"}
-        return found | {"vocab_language": "en", "is_trained": True, "backend": {"backend_id": "hyperlabel"}}
-
-    def suggestions(self, texts: list[str], limit: int, threshold: float) -> list[list[dict[str, Any]]]:
-        """Return the likeliest labels of each text, best first."""
-        names = self.model.label_names
-        return [
-            [
-                {"uri": uri_of(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
-                for j in (-row).argsort(kind="stable")[:limit]
-                if row[j] > 0 and row[j] >= threshold
-            ]
-            for row in self.model.probabilities(texts)
-        ]
 
 
 @dataclass(frozen=True)
@@ -60,108 +38,117 @@ class Limits:
     seconds: float = 10.0
 
 
-def uri_of(label: str) -> str:
-    """Return what names a label: itself where it is a URI."""
-    own = label.startswith(("http://", "https://", "urn:"))
-    return label if own else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
-
-
 def make_app(
-    projects: list[Project], *, page: str = "", token: str | None = None, limits: Limits | None = None
+    projects: list[Any], *, page: str = "", token: str | None = None, limits: Limits | None = None
 ) -> Any:
     """Return the ASGI application; with a token, every request but ``/healthz`` must carry it."""
     known = {project.project_id: project for project in projects}
     if len(known) < len(projects):
         raise ValueError("Two models have the same name: rename one of the files.")
+    allowed, backend = limits or Limits(), {"backend_id": "hyperlabel"}
+    usual = {"language": "en", "vocab_language": "en", "is_trained": True, "backend": backend}
+    listed = {name: {"project_id": name, "name": name, **usual} for name in known}
+
+    def operation(work: Callable[..., Any] | None) -> Callable[[Request], Any]:
+        async def run(request: Request) -> Response:
+            if (name := request.path_params["project_id"]) not in known:
+                raise Refused(404, "There is no such project.")
+            if work is None:
+                return _answer(listed[name])
+            found = await work(known[name], request, await _body_of(request, allowed.body), allowed)
+            return Response(status_code=204) if found is None else _answer(found)
+
+        return run
+
     described = Path(__file__).with_name("openapi.json").read_bytes()
-    service, one = _Service(known, limits or Limits()), "/v1/projects/{project_id}"
-    pages = {
-        "/": lambda request: HTMLResponse(page) if page else answer({"projects": list(known)}),
-        "/healthz": lambda request: answer({"status": "ok", "projects": len(known)}),
-        "/v1/": lambda request: answer({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
-        "/v1/openapi.json": lambda request: Response(described, media_type="application/json"),
-        "/v1/projects": lambda request: answer({"projects": [p.describe() for p in projects]}),
-        one: lambda request: answer(service.project(request).describe()),
+    shown = {
+        "/": HTMLResponse(page) if page else _answer({"projects": list(known)}),
+        "/healthz": _answer({"status": "ok", "projects": len(known)}),
+        "/v1/": _answer({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
+        "/v1/openapi.json": Response(described, media_type="application/json"),
+        "/v1/projects": _answer({"projects": list(listed.values())}),
     }
-    works = (service.suggest, service.suggest_batch, service.explain, service.learn)
-    routes = [Route(path, shown) for path, shown in pages.items()]
-    routes += [Route(f"{one}/{w.__name__.replace('_', '-')}", w, methods=["POST"]) for w in works]
-    handlers: Any = {Refused: _told, Exception: _told}
-    return Gate(Starlette(routes=routes, exception_handlers=handlers), token)
+    routes = [Route(path, found, methods=["GET"]) for path, found in shown.items()]
+    works = {"suggest": _suggest, "suggest-batch": _suggest_batch, "explain": _explain, "learn": _learn}
+    routes.append(Route(one := "/v1/projects/{project_id}", operation(None)))
+    routes += [Route(f"{one}/{name}", operation(work), methods=["POST"]) for name, work in works.items()]
+    failed = _problem(500, "Something went wrong; the server's log says what.")
+    handlers: Any = {
+        Refused: lambda request, error: _problem(error.status_code, error.detail),
+        Exception: lambda request, error: failed,
+    }
+    return _Gate(Starlette(routes=routes, exception_handlers=handlers), token)
 
 
-class _Service:
-    """The operations; each reads its request, works in a thread and answers."""
+async def _suggest(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
+    text, form = _text_and_fields(body)
+    (found,) = await _work(limits, _suggestions, project, [text], *_asked_of(form))
+    return {"results": found}
 
-    def __init__(self, projects: dict[str, Project], limits: Limits) -> None:
-        self.projects, self.limits = projects, limits
 
-    def project(self, request: Request) -> Project:
-        project = self.projects.get(request.path_params["project_id"])
-        if project is None:
-            raise Refused(404, "There is no such project.")
-        return project
+async def _suggest_batch(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
+    asked, given = _asked_of(request.query_params), _json_of(body)
+    documents: Any = given.get("documents") if isinstance(given, dict) else None
+    if not isinstance(documents, list) or not all(isinstance(d, dict) for d in documents):
+        documents = [{}]
+    texts, ids = [d.get("text") for d in documents], [d.get("document_id") for d in documents]
+    if not all(isinstance(t, str) and isinstance(i, str | None) for t, i in zip(texts, ids, strict=True)):
+        raise Refused(400, 'The body must be {"documents": [{"text": "…"}, …]}.')
+    if len(texts) > limits.batch:
+        raise Refused(400, f"A batch may hold {limits.batch} documents, this one has {len(texts)}.")
+    found = await _work(limits, _suggestions, project, texts, *asked) if texts else []
+    return [{"results": one, "document_id": i} for one, i in zip(found, ids, strict=True)]
 
-    async def suggest(self, request: Request) -> Response:
-        project = self.project(request)
-        text, form = await text_and_fields(request, self.limits.body)
-        (found,) = await self._work(project.suggestions, [text], *asked_of(form))
-        return answer({"results": found})
 
-    async def suggest_batch(self, request: Request) -> Response:
-        project, asked = self.project(request), asked_of(request.query_params)
-        body = await json_of(request, self.limits.body)
-        documents: Any = body.get("documents") if isinstance(body, dict) else None
-        well = isinstance(documents, list) and all(
-            isinstance(d, dict)
-            and isinstance(d.get("text"), str)
-            and isinstance(d.get("document_id", ""), str | None)
-            for d in documents
-        )
-        if not well:
-            raise Refused(400, 'The body must be {"documents": [{"text": "…"}, …]}.')
-        if len(documents) > (most := self.limits.batch):
-            raise Refused(400, f"A batch may hold {most} documents, this one has {len(documents)}.")
-        texts = [d["text"] for d in documents]
-        found = await self._work(project.suggestions, texts, *asked) if texts else []
-        pairs = zip(found, documents, strict=True)
-        return answer([{"results": one, "document_id": d.get("document_id")} for one, d in pairs])
+async def _explain(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
+    text, form = _text_and_fields(body)
+    labels = [form["label"]] if "label" in form else []
+    return {"results": await _work(limits, project.explain, text, labels, min(_asked_of(form)[0], 100))}
 
-    async def explain(self, request: Request) -> Response:
-        project = self.project(request)
-        text, form = await text_and_fields(request, self.limits.body)
-        labels = [form["label"]] if "label" in form else []
-        if labels and labels[0] not in project.model.label_names:
-            raise Refused(400, "The model has no such label.")
-        top = min(asked_of(form)[0], 100)
-        return answer({"results": await self._work(project.model.explain, text, labels, top)})
 
-    async def learn(self, request: Request) -> Response:
-        project = self.project(request)
-        if not project.learns:
-            raise Refused(403, "Learning is off: start hyperlabel serve with --learn.")
-        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise Refused(415, "Send documents to learn as application/json.")
-        texts, labels = _indexed(await json_of(request, self.limits.body), project.model.label_names)
-        if texts:
-            async with project.learning:
-                # no time limit: a change half waited for would still be made
-                project.model = await anyio.to_thread.run_sync(project.model.learned, texts, labels)
-        return Response(status_code=204)
+async def _learn(project: Any, request: Request, body: bytes, limits: Limits) -> None:
+    if not project.learns:
+        raise Refused(403, "Learning is off: start hyperlabel serve with --learn.")
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "Send documents to learn as application/json.")
+    texts, labels = _indexed(_json_of(body), project.label_names)
+    if texts:
+        async with project.learning:  # no time limit: a change half waited for would still be made
+            await anyio.to_thread.run_sync(project.learn, texts, labels)
 
-    async def _work(self, work: Callable[..., Any], *given: Any) -> Any:
-        try:
-            async with asyncio.timeout(self.limits.seconds):
-                return await anyio.to_thread.run_sync(work, *given, abandon_on_cancel=True)
-        except TimeoutError:
-            raise Refused(503, f"The answer took more than {self.limits.seconds:g} seconds.") from None
-        except ValueError:
-            raise Refused(400, "The model cannot answer this: explain needs a linear model.") from None
+
+async def _work(limits: Limits, work: Callable[..., Any], *given: Any) -> Any:
+    try:
+        async with asyncio.timeout(limits.seconds):
+            return await anyio.to_thread.run_sync(work, *given, abandon_on_cancel=True)
+    except TimeoutError:
+        raise Refused(503, f"The answer took more than {limits.seconds:g} seconds.") from None
+    except ValueError:
+        raise Refused(400, "explain needs a linear model, and labels that it has.") from None
+
+
+def _suggestions(project: Any, texts: list[str], limit: int, threshold: float) -> list[list[dict[str, Any]]]:
+    """Return the likeliest labels of each text, best first."""
+    names = project.label_names
+    return [
+        [
+            {"uri": _uri(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
+            for j in (-row).argsort(kind="stable")[:limit]
+            if row[j] > 0 and row[j] >= threshold
+        ]
+        for row in project.probabilities(texts)
+    ]
+
+
+def _uri(label: str) -> str:
+    """Return what names a label: itself where it is a URI."""
+    own = label.startswith(("http://", "https://", "urn:"))
+    return label if own else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
 
 
 def _indexed(body: Any, label_names: list[str]) -> tuple[list[str], list[list[str]]]:
     """Read documents with their subjects; as in Annif, those without either do not count."""
-    known = {uri_of(name): name for name in label_names} | {name: name for name in label_names}
+    known = {_uri(name): name for name in label_names} | {name: name for name in label_names}
     try:
         found = [d for d in body if {"text", "subjects"} <= d.keys()]
         texts = [d["text"] for d in found]
@@ -172,11 +159,92 @@ def _indexed(body: Any, label_names: list[str]) -> tuple[list[str], list[list[st
     except (TypeError, AttributeError):
         raise Refused(400, 'The body must be [{"text": "…", "subjects": [{"uri": "…"}]}, …].') from None
     except KeyError:
-        why = "A subject is no label of the model: add it with hyperlabel update --add-label."
-        raise Refused(400, why) from None
+        raise Refused(400, "A subject is no label of the model: see hyperlabel update --add-label.") from None
 
 
-async def _told(request: Request, error: Exception) -> Response:
-    if isinstance(error, Refused):
-        return problem(error.status_code, error.detail)
-    return problem(500, "Something went wrong; the server's log says what.")
+# -- requests in, problems out
+
+
+def _answer(content: Any, status: int = 200, kind: str = "application/json") -> Response:
+    """Return JSON in ASCII: halves of characters that a client sent come back as it wrote them."""
+    body = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return Response(body.encode("ascii"), status, media_type=kind)
+
+
+def _problem(status: int, detail: str) -> Response:
+    """Return an error as application/problem+json."""
+    found = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    return _answer(found, status, "application/problem+json")
+
+
+async def _body_of(request: Request, most: int) -> bytes:
+    """Read a body of at most so many bytes."""
+    found = bytearray()
+    async for part in request.stream():
+        found += part
+        if len(found) > most:
+            raise Refused(413, f"The body is larger than {most} bytes.")
+    return bytes(found)
+
+
+def _text_and_fields(body: bytes) -> tuple[str, dict[str, str]]:
+    """Read the text and all fields of a form (urlencoded, as Annif's clients send it)."""
+    try:
+        found = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100)
+    except ValueError as error:
+        raise Refused(400, "The body must be a form in UTF-8 (application/x-www-form-urlencoded).") from error
+    if "text" not in found:
+        raise Refused(400, "The field text is missing.")
+    return found["text"][-1], {name: values[-1] for name, values in found.items()}
+
+
+def _json_of(body: bytes) -> Any:
+    """Read a body of JSON."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "The body must be JSON.") from error
+
+
+def _asked_of(given: Mapping[str, str]) -> tuple[int, float]:
+    """Read how many results are wanted, and the lowest score."""
+    limit, lowest = -1, -1.0
+    with suppress(ValueError):
+        limit, lowest = int(given.get("limit", "10")), float(given.get("threshold", "0"))
+    if limit < 0 or not 0 <= lowest <= 1:
+        raise Refused(400, "limit must be a whole number, 0 or more, and threshold a number from 0 to 1.")
+    return min(limit, 10_000), lowest
+
+
+class _Gate:
+    """Let requests in that carry the token, and only names of this machine where there is none."""
+
+    def __init__(self, app: Any, token: str | None) -> None:
+        self.app, self.token = app, token
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        refusal = self._refusal(scope["path"], Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refusal or self.app)(scope, receive, send)
+
+    def _refusal(self, path: str, headers: Headers) -> Response | None:
+        if self.token is None:
+            # another site's name that points here must not reach the models through a browser
+            host = headers.get("host", "").rsplit(":", 1)[0].strip("[]").lower()
+            local = host in ("localhost", "127.0.0.1", "::1", "")
+            return None if local else _problem(403, "Ask for localhost, or start the server with a token.")
+        if path == "/healthz" or _carries(headers.get("authorization", ""), self.token):
+            return None
+        refusal = _problem(401, "Send the token: Authorization: Bearer TOKEN, or as password in a browser.")
+        for challenge in ("Bearer", 'Basic realm="hyperlabel", charset="UTF-8"'):
+            refusal.headers.append("WWW-Authenticate", challenge)  # browsers read one in a line
+        return refusal
+
+
+def _carries(given: str, token: str) -> bool:
+    """Say whether the token is given, by a program (Bearer) or as the password a browser asks for (Basic)."""
+    kind, _, rest = given.partition(" ")
+    sent = rest.encode("latin-1") if kind.lower() == "bearer" else b""
+    if kind.lower() == "basic":
+        with suppress(ValueError):
+            sent = base64.b64decode(rest, validate=True).partition(b":")[2]
+    return hmac.compare_digest(sent, token.encode())
