@@ -99,7 +99,7 @@ def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> flo
         return fallback_alpha(trace, d)
     on_rows = n <= d
     probes = _probes(rows, rng) if on_rows else rng.choice([-1.0, 1.0], size=(d, PROBES))
-    look = _Look(alpha_grid(trace), total, degrees(rows.weight, n), Fc.shape[1], on_rows)
+    look = _Look(alpha_grid(trace), total, degrees(rows.weight, n), Fc.shape[1], on_rows, min(n - 1, d))
     operator: Callable[[np.ndarray], np.ndarray]
     if on_rows:
         operator, start = lambda Q: rows.matmat(rows.rmatmat(Q)), Fc
@@ -112,11 +112,18 @@ def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> flo
 class _Look:
     """E over the grid, read off a growing Krylov space; says when the choice has settled."""
 
-    def __init__(self, alphas: np.ndarray, total: float, nu: float, n_targets: int, on_rows: bool) -> None:
+    def __init__(
+        self, alphas: np.ndarray, total: float, nu: float, n_targets: int, on_rows: bool, rank: int
+    ) -> None:
         self.alphas, self.total, self.nu, self.m, self.on_rows = alphas, total, nu, n_targets, on_rows
+        self.rank = rank  # of the rows at most: a space of this size is complete, a larger one holds rounding
         self.alpha = np.nan
 
     def __call__(self, space: KrylovSpace, final: bool) -> bool:
+        size = sum(map(len, space.diagonal))
+        if size >= self.rank:
+            self.alpha = self._choose(space, size == self.rank)
+            return True
         if not final and (space.n_iter < FIRST_LOOK or (space.n_iter - FIRST_LOOK) % 3):
             return False
         before, self.alpha = self.alpha, self._choose(space, final)
