@@ -11,16 +11,18 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 import hyperlabel
 from hyperlabel import AutoMultiLabel, BinaryRelevance, LabelForest
+from hyperlabel._validation import TargetLayout
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
 from hyperlabel.meta import portfolio
 from hyperlabel.meta.catalogue import CATALOGUE
 from hyperlabel.meta.judging import Judge, Judged, learned_weights
 from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, Tried, _stop_if_labels_take_too_long
-from hyperlabel.metrics import f1_score, label_ranking_average_precision
+from hyperlabel.meta.updating import walk
+from hyperlabel.metrics import f1_score, get_scorer, label_ranking_average_precision
 from hyperlabel.model_selection import TimeOrderedSplit
 
 
@@ -233,12 +235,12 @@ def test_blends_are_no_worse_than_their_best_member_by_more_than_a_spread(data, 
     model = AutoMultiLabel(scoring, methods=["ridge", "kernel-ridge", "forest"], cv=KFold(3)).fit(X, Y)
     rows = [row for row in model.leaderboard_ if "score" in row]
     best = next(row for row in rows if "weights" not in row)
-    learned = [row for row in rows if row["method"].startswith("weighted")]
-    for row in learned:
+    blends = [row for row in rows if "weights" in row]
+    assert len(blends) >= 2
+    for row in blends:
         assert row["score"] >= best["score"] - max(best["spread"], row["spread"])
         assert_allclose(sum(row["weights"]), 1.0, atol=0.002)
         assert min(row["weights"]) > 0
-    assert learned or "weights" not in rows[0]  # where none was learned one candidate is enough
 
 
 def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
@@ -315,3 +317,68 @@ def test_a_function_that_looks_at_label_sets_is_judged_with_tuned_cuts(data):
         for scoring in (macro, "f1_macro")
     ]
     assert found[0] == found[1]
+
+
+def test_members_that_come_fitted_are_the_fit_on_all_rows(data):
+    X, Y = data
+    for name in ("ridge", "kernel-ridge", "plst"):
+        model = AutoMultiLabel(methods=[name], cv=KFold(3), blend=False).fit(X, Y)
+        Z = model.preparation_.transform(X)
+        fresh = clone(model.members_[0]).fit(Z, Y)
+        assert_allclose(
+            model.decision_function(X), fresh.decision_function(Z), atol=1e-4
+        )  # float32 landmarks
+        assert not any(hasattr(step, "oof_scores_") for step in walk(model.members_[0]))
+    forest = AutoMultiLabel(methods=["forest"], cv=TimeOrderedSplit(3)).fit(X, Y).members_[0]
+    fresh = clone(forest).fit(StandardScaler().fit_transform(X), Y)  # its folds grew on few rows: grown anew
+    assert_array_equal(forest._feature, fresh._feature)
+
+
+def test_blends_take_what_complements_the_best_before_its_twin():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((600, 6)) < 0.3).astype(int)
+    noise, other, tiny = (rng.normal(size=Y.shape) for _ in range(3))
+    best = 2.0 * Y + noise
+    scores = {"best": best, "twin": best + 0.5 * tiny, "other": 1.5 * Y + other}
+    tried = [Tried(name, {}, LabelForest(), s, 1.0, 1.0) for name, s in scores.items()]
+    layout = TargetLayout("multilabel", np.arange(6), np.arange(6).astype(str), np.dtype(int))
+    splits = list(KFold(3).split(Y))
+    task = Task(np.zeros((600, 1)), sparse.csr_array(Y.astype(float)), layout, splits, None, None, 0)
+    judge = Judge(task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True)
+    judged = [judge.one(i, t) for i, t in enumerate(tried)]
+    assert judge.leaders(tried, judged) == [0, 1, 2]
+    names = [j.name for j in judge.blends(tried, judged, np.inf)]
+    assert names[0] == "blend of best, other"
+
+
+def test_candidates_leave_time_for_the_blend_of_the_leaders(data, monkeypatch):
+    clock, given = [0.0], {}
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    def candidate(name, column):
+        def run(task, deadline):
+            given[name] = deadline
+            clock[0] += 10.0
+            scores = np.repeat(task.X[:, [column]], task.Y.shape[1], axis=1)
+            yield Tried(name, {}, BinaryRelevance(), scores, 10.0, 20.0)
+
+        return portfolio.Candidate(name, run)
+
+    names = [candidate(name, column) for column, name in enumerate(("first", "second", "third"))]
+    monkeypatch.setattr("hyperlabel.meta.auto.PORTFOLIO", names)
+    model = AutoMultiLabel("ndcg_at_5", time_budget=100.0, cv=KFold(3)).fit(*data)
+    assert given["first"] == np.inf
+    assert given["second"] == 100.0 - 1.3 * 20.0
+    assert given["third"] == 100.0 - 1.3 * 40.0
+    assert any("blend" in row["method"] for row in model.leaderboard_)
+
+
+def test_large_tables_are_judged_on_a_part_of_their_rows(data, monkeypatch):
+    X, Y = data
+    monkeypatch.setattr("hyperlabel.meta.auto.TESTED", 60 * Y.shape[1])
+    monkeypatch.setattr("hyperlabel.meta.auto.LEAST_TESTED", 10)
+    model = AutoMultiLabel(methods=["ridge", "forest"]).fit(X, Y)
+    tested = ~np.isnan(model.oof_scores_).any(axis=1)
+    assert tested.sum() == 60
+    chosen = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
+    assert not np.isnan(chosen.oof_scores_).any()  # folds that were asked for are tested whole

@@ -4,36 +4,20 @@ Names are loaded on first use: a model that only predicts needs no catalogue of 
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from hyperlabel.meta.auto import AutoMultiLabel
-    from hyperlabel.meta.calibrator import MultiLabelCalibrator
-    from hyperlabel.meta.explanation import Explanation, Share, explain
-    from hyperlabel.meta.free_search import FreeSearchCV
-    from hyperlabel.meta.threshold import ThresholdTuner
-    from hyperlabel.meta.updating import update
-
-__all__ = [
-    "ThresholdTuner",
-    "MultiLabelCalibrator",
-    "FreeSearchCV",
-    "AutoMultiLabel",
-    "update",
-    "explain",
-    "Explanation",
-    "Share",
-]
 _HOMES = {
     "ThresholdTuner": "hyperlabel.meta.threshold",
     "MultiLabelCalibrator": "hyperlabel.meta.calibrator",
     "FreeSearchCV": "hyperlabel.meta.free_search",
     "AutoMultiLabel": "hyperlabel.meta.auto",
     "update": "hyperlabel.meta.updating",
+    **dict.fromkeys(("explain", "Explanation", "Share"), "hyperlabel.meta.explanation"),
 }
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'hyperlabel.meta' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES.get(name, "hyperlabel.meta.explanation")), name)
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -17,12 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from hyperlabel._base import MultiLabelClassifier, decode, score_batches, score_rows
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
-from hyperlabel.meta.judging import AttainableScore, Judge, Judged
+from hyperlabel.meta.judging import BLENDED, AttainableScore, Judge, Judged
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, OutOfTime, Task, Tried, choose_preparation
 from hyperlabel.meta.view import View, view
 from hyperlabel.metrics import get_scorer
@@ -35,6 +34,7 @@ from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 _CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")
 _RANK_MEASURES = ("precision_at", "ndcg", "label_ranking", "ranking", "one_error", "coverage", "roc_auc")
+TESTED, LEAST_TESTED = 2e7, 3000  # scores, and rows, that candidates of large tables are judged on
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +50,8 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         Seconds for everything, the final fit included. A candidate that would not finish is left
         out and listed as such; the cheapest one is always tried.
     cv : None, int, splitter or iterable of (train, test), default=None
-        Folds on which candidates are compared; None means 5 stratified folds (3 above 4000 rows).
+        Folds on which candidates are compared; None means 5 stratified folds (3 above 4000 rows), of which
+        large tables test a part of the rows: 20 million scores.
         Give groups to `fit` for grouped folds, a `TimeOrderedSplit` for time-ordered ones.
     methods : sequence of str, default=None
         Names to try, of ``ridge``, ``kernel-ridge``, ``forest``, ``plst``, ``spectral``, ``hopls-mlknn``,
@@ -134,12 +135,11 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         task = replace(task, X=X)
         judge = Judge(task, scorer, self._cut_scoring(), ranks=self._starts(_RANK_MEASURES))
         tried, judged, left_out = self._try_all(task, judge, deadline)
-        judged.sort(key=lambda j: -j.values.mean())
         if self.blend:
             for found in judge.blends(tried, judged, deadline):
                 judged.append(found)
                 self._tell(self._row(found, tried))
-            judged.sort(key=lambda j: -j.values.mean())
+        judged.sort(key=lambda j: -j.values.mean())
         self._finish(task, tried, judged, judge)
         self._report(task, tried, judged, left_out)
         return self
@@ -160,8 +160,9 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         left_out: dict[str, str] = {}
         failure: Exception | None = None
         for candidate in self._candidates():
-            # judging it, and the refit and cuts of what is best so far, must still fit in
-            reserve = max((t.refit_seconds for t in tried), default=0.0) + 2 * judge.seconds
+            # judging it, and the blend and the refits of what is best so far, must still fit in
+            leaders = judge.leaders(tried, judged)[: BLENDED if self.blend else 1]
+            reserve = judge.seconds + judge.needs(tried, leaders)
             needed = 1.5 * tried[0].seconds if tried and candidate.like_ridge else 0.0
             if tried and time.perf_counter() + reserve + needed > deadline:
                 left_out[candidate.name] = str(OutOfTime(needed)) if needed else "no time left"
@@ -194,7 +195,10 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         cv = self.cv
         if cv is None:
             cv = min(3 if X.shape[0] > 4000 else 5, X.shape[0])
-        return [(np.asarray(a), np.asarray(b)) for a, b in resolve_cv(cv, Y, groups).split(X, Y, groups)]
+        splits = [(np.asarray(a), np.asarray(b)) for a, b in resolve_cv(cv, Y, groups).split(X, Y, groups)]
+        most = int(max(TESTED / Y.shape[1], LEAST_TESTED) / len(splits)) if self.cv is None else X.shape[0]
+        rng = np.random.default_rng(0)
+        return [(train, np.sort(rng.permutation(test)[:most])) for train, test in splits]
 
     def _cut_scoring(self) -> str:
         return self.scoring if self.scoring in _CUT_MEASURES else "f1_macro"
@@ -219,7 +223,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         scores[known] = oof
         self.oof_scores_ = scores[:, 0] if self._layout.kind == "binary" else scores
         self._keep_truth(task.Y)
-        self.members_ = [clone(t.model).fit(task.X, task.Y) for t in chosen]
+        self.members_ = [t.fitted(task) for t in chosen]
         self._indicator = task.layout
 
     def _row(

@@ -88,25 +88,17 @@ class MultiLabelCalibrator(WrappingClassifier):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> MultiLabelCalibrator:
-        """Fit the estimator on all rows and the calibration on out-of-fold scores.
+        """Fit the estimator on all rows and the calibration on out-of-fold scores, as `ThresholdTuner.fit`.
 
-        Parameters
-        ----------
-        X, y, groups, **params
-            As in :meth:`ThresholdTuner.fit`; classes are calibrated one against the rest.
-
-        Returns
-        -------
-        self : MultiLabelCalibrator
+        Classes are calibrated one against the rest.
         """
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel", "binary", "multiclass"))
         self._n_rows = Y.shape[0]
         varies = self._constant == 0
+        self.calibration_ = None
         if varies.any():
             scores, Y, weights, _ = self._honest_scores(X, y, Y, routed)
             self.calibration_ = _METHODS[self.method](scores[:, varies], Y[:, varies], weights)
-        else:
-            self.calibration_ = None
         return self
 
     def _positive(self, X: Any) -> np.ndarray:
@@ -133,18 +125,9 @@ class MultiLabelCalibrator(WrappingClassifier):
         return found.scaled(slope, shift, columns)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Calibrated probability of each label.
+        """Calibrated probability of each label, n×k and strictly inside (0, 1).
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or anything the estimator takes
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_labels)
-            Strictly inside (0, 1); both classes as columns for a 1-D binary y, rows that sum to 1 for a
-            1-D multiclass y.
+        Both classes as columns for a 1-D binary y; rows that sum to 1 for a 1-D multiclass y.
         """
         X = self._check_predict(X)
         return shape_probabilities(self._layout, self._positive(X))

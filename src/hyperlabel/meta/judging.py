@@ -27,7 +27,7 @@ RULES = ("per-label", "global")
 STEPS = 8
 WEIGHT_ROWS = 3000  # at most, that weights are learned on
 LEAST_ROWS = 20  # fewer teach nothing
-MOST_MEMBERS = 5
+BLENDED = 4  # candidates at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,26 +110,47 @@ class Judge:
         self.seconds = time.perf_counter() - start
         return found
 
-    def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
-        """Blends of the best candidates of different kinds, with equal and with learned weights.
-
-        Of as many as time allows: they are calibrated on all folds but one, and all will be refitted.
-        """
+    def leaders(self, tried: list[Tried], judged: list[Judged]) -> list[int]:
+        """Return the best candidate of each kind, the best kind first."""
         order: list[int] = []
-        for j in judged:  # one of each kind
+        for j in sorted(judged, key=lambda j: -j.values.mean()):
             if all(tried[i].name != tried[j.members[0]].name for i in order):
                 order.append(j.members[0])
-        for size in range(min(MOST_MEMBERS, len(order)), 1, -1):
-            members = tuple(order[:size])
-            refits = sum(tried[i].refit_seconds for i in members)
-            if time.perf_counter() + (8 + 3 * size) * self.seconds + 1.5 * refits <= deadline:
-                break
-        else:
+        return order
+
+    def needs(self, tried: list[Tried], members: list[int]) -> float:
+        """Seconds to judge blends of these candidates, and to fit all of them and their cuts."""
+        refits = sum(tried[i].refit_seconds for i in members)
+        return ((8 + 3 * len(members)) if len(members) > 1 else 1) * self.seconds + 1.3 * refits
+
+    def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
+        """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
+        members = self.leaders(tried, judged)
+        left = deadline - time.perf_counter()
+        while len(members) > 1 and self.needs(tried, members[:BLENDED]) > left:
+            # what is slowest to fit goes first; of equals the weakest
+            members.remove(max(members[1:], key=lambda i: (tried[i].refit_seconds, members.index(i))))
+        if len(members) < 2:
             return []
         parts = [tried[i] for i in members]
-        wanted = [("blend of", members[:some], False) for some in (2, 3) if some <= size]
-        wanted.append(("weighted blend of", members, True))
-        return self._judge(wanted, parts, sum(p.seconds for p in parts))
+        members = [members[i] for i in self._complements(parts)]
+        wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]
+        wanted.append(("weighted blend of", tuple(members), True))
+        return self._judge(wanted, [tried[i] for i in members], sum(tried[i].seconds for i in members))
+
+    def _complements(self, parts: list[Tried]) -> list[int]:
+        """Begin with the first and add, one by one, what lifts the equal blend most: twins add nothing."""
+        rows, linear = self._some(self.known), all(part.linear for part in parts)
+        scores = [p.scores[rows] for p in parts]
+        fitted = [Calibration.fit(s, self.task.Y[rows]) for s in scores]
+        scores = [Blend([c], np.ones(1), linear)([s]) for c, s in zip(fitted, scores, strict=True)]
+        order, total = [0], scores[0]
+        while len(order) < min(BLENDED, len(parts)):
+            left = [i for i in range(len(parts)) if i not in order]
+            values = [self._crossed((total + scores[i]) / (len(order) + 1), rows) for i in left]
+            order.append(left[int(np.argmax(values))])
+            total = total + scores[order[-1]]
+        return order
 
     def blend(self, judged: Judged, parts: list[Tried]) -> Blend:
         """Return the blend that was judged, calibrated on all rows with out-of-fold scores."""
@@ -193,10 +214,13 @@ class Judge:
         equal, linear = np.full(len(parts), 1.0 / len(parts)), all(p.linear for p in parts)
         if not learned or len(rows) < LEAST_ROWS:
             return equal, linear
-        some = rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS])]
+        some = self._some(rows)
         pairs = zip(parts, fitted, strict=False)
         scores = [Blend([found], np.ones(1), linear)([part.scores[some]]) for part, found in pairs]
         return learned_weights(scores, lambda mean: self._crossed(mean, some)), linear
+
+    def _some(self, rows: np.ndarray) -> np.ndarray:
+        return rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS])]
 
     def _crossed(self, scores: np.ndarray, rows: np.ndarray) -> float:
         """Value of scores of these rows, cuts of every other row being tuned on the rows between."""

@@ -2,9 +2,9 @@
 
 Methods come from the catalogue, by name. The ridge family, on rows as they are prepared or through
 landmarks, compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `FreeSearchCV`), with λ in proportion
-to the size of the columns; a forest brings out-of-fold scores along; the others are fitted on each training
-fold. Methods that fit label by label are timed on a few labels before the first fold, the first fold then
-tells whether the rest fits in the time left.
+to the size of the columns; a forest brings out-of-fold scores along; all these come fitted on all rows. The
+others are fitted on each training fold. Whatever may be slow is first timed on a few rows (and a few labels
+where they are fitted one by one); the first fold then tells whether the rest fits in the time left.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from hyperlabel._base import score_rows
@@ -31,10 +32,11 @@ from hyperlabel.neighbors import LabelForest
 ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
 RANK_SVM_BYTES = 2**30
 KERNEL_COLUMNS = 2000  # above, an RBF kernel of standardised columns says little
-PROBED = 6  # labels whose fit tells what all labels will take
+PROBED, PROBED_ROWS = 6, 4000  # labels and rows whose fit tells what all will take
 MOST_LANDMARKS = 3000
 LANDMARK_BYTES = 2**31  # of the rows seen through them
-TREES = 100
+TREES = 200
+NEIGHBOUR_ROWS = 50_000  # each is compared with all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +86,14 @@ class Tried:
 
     name: str
     params: dict[str, Any]
-    model: Any  # unfitted, ready for `fit` on all rows
+    model: Any  # fitted on all rows where `refit_seconds` is 0
     scores: np.ndarray
     seconds: float
     refit_seconds: float  # what fitting it on all rows will about cost
+
+    def fitted(self, task: Task) -> Any:
+        """Return the model fitted on all rows."""
+        return clone(self.model).fit(task.X, task.Y) if self.refit_seconds else self.model
 
     @property
     def linear(self) -> bool:
@@ -118,8 +124,15 @@ def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
     model = task.make("ridge", alpha=alphas, cut=0.0, cv=task.splits, scoring=task.criterion)
     model.fit(task.X, task.Y)
     spent = time.perf_counter() - start
-    final = task.make("ridge", alpha=model.alpha_)
-    yield Tried("ridge", {"alpha": model.alpha_}, final, model.oof_scores_, spent, spent / 4)
+    yield Tried("ridge", {"alpha": model.alpha_}, *_detached(model), spent, 0.0)
+
+
+def _detached(ridge: BinaryRelevance) -> tuple[BinaryRelevance, np.ndarray]:
+    """Part a ridge fitted with folds into the fit on all rows and its out-of-fold scores."""
+    scores = ridge.oof_scores_
+    del ridge.oof_scores_, ridge.cv_results_
+    ridge._drop_curves()
+    return ridge.set_params(alpha=ridge.alpha_, cv=None, scoring=None), scores
 
 
 def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
@@ -156,11 +169,11 @@ def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[T
     lift, ridge = task.make("kernel-ridge", **params)
     ridge.set_params(alpha=[float(alpha) for alpha in alphas], cv=task.splits, scoring=task.criterion)
     ridge.fit(lift.fit_transform(task.X), task.Y)
-    spent = time.perf_counter() - start
-    final = task.make("kernel-ridge", **params, binaryrelevance__alpha=ridge.alpha_)
-    shown = {"landmarks": size, "width": width, "alpha": ridge.alpha_}
     value = float(max(ridge.cv_results_["mean_test_score"]))
-    return Tried("kernel-ridge", shown, final, ridge.oof_scores_, spent, spent / 3), value
+    ridge, scores = _detached(ridge)
+    shown = {"landmarks": size, "width": width, "alpha": ridge.alpha_}
+    spent = time.perf_counter() - start
+    return Tried("kernel-ridge", shown, make_pipeline(lift, ridge), scores, spent, 0.0), value
 
 
 def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
@@ -169,6 +182,7 @@ def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
     if not sparse.issparse(task.X) and d > KERNEL_COLUMNS:
         raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
     few = min(LANDMARKS, n)
+    _stop_if_late(deadline, 2 * _seconds_of_all(task.make("kernel-ridge"), task))
     best, chosen = -np.inf, None
     for width in known("kernel-ridge").grid(Rows.of(task.X))["landmarks__width"]:
         tried, value = _landmark_ridge(task, few, width, n * np.array([1e-6, 1e-5, 1e-4, 1e-3]))
@@ -188,24 +202,25 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
     folds = len(task.splits)
     start = time.perf_counter()
-    task.make("forest", n_estimators=folds, cv=task.splits).fit(task.X, task.Y)
-    each = (time.perf_counter() - start) / folds
+    each = _seconds_of_all(task.make("forest", n_estimators=folds), task) / folds
     room = 0.4 * (deadline - time.perf_counter()) / each
     size = int(min(TREES, room)) // folds * folds
     if size < 4 * folds:
         raise OutOfTime(4 * folds * each)
     model = task.make("forest", n_estimators=size, cv=task.splits).fit(task.X, task.Y)
+    scores, params = model.oof_scores_, {"n_estimators": size}
+    del model.oof_scores_
     spent = time.perf_counter() - start
-    final = task.make("forest", n_estimators=size)  # trees grown on all rows are a little better
-    yield Tried("forest", {"n_estimators": size}, final, model.oof_scores_, spent, 1.3 * spent)
+    # trees grown on most of the rows, leaves filled with all, are as good as any; on few they are not
+    whole = min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
+    yield Tried("forest", params, model.set_params(cv=None), scores, spent, 0.0 if whole else 1.3 * spent)
 
 
 def _searched(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> Tried:
     start = time.perf_counter()
     search = FreeSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
     spent = time.perf_counter() - start
-    final = clone(search.estimator_)
-    return Tried(name, search.best_params_, final, search.oof_scores_, spent, spent / 4)
+    return Tried(name, search.best_params_, search.estimator_, search.oof_scores_, spent, 0.0)
 
 
 def _plst(task: Task, deadline: float) -> Iterator[Tried]:
@@ -228,17 +243,23 @@ def _stop_if_late(deadline: float, needed: float) -> None:
         raise OutOfTime(needed)
 
 
-def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> None:
-    """Fit a few labels of the first fold, from frequent to rare, and stop if all would come too late."""
-    K = task.Y.shape[1]
-    if K < 4 * PROBED:
-        return
+def _seconds_of_all(model: Any, task: Task, labels: Any = slice(None)) -> float:
+    """Return what fitting all rows would about take, from a fit of some."""
     train, _ = task.splits[0]
-    by_frequency = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
-    few = by_frequency[np.linspace(0, K - 1, PROBED).astype(int)]
+    some = np.sort(np.random.default_rng(0).permutation(train)[:PROBED_ROWS])
     start = time.perf_counter()
-    clone(model).fit(task.X[train], task.Y[train][:, few])
-    each = (time.perf_counter() - start) * K / PROBED
+    clone(model).fit(task.X[some], task.Y[some][:, labels])
+    return (time.perf_counter() - start) * len(train) / len(some)
+
+
+def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> None:
+    """Fit a few labels on a few rows, from frequent to rare, and stop if all would come too late."""
+    K = task.Y.shape[1]
+    if K < 4 * PROBED and task.X.shape[0] <= PROBED_ROWS:
+        return
+    by_frequency = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
+    few = by_frequency[np.linspace(0, K - 1, min(K, PROBED)).astype(int)]
+    each = _seconds_of_all(model, task, few) * K / len(few)
     _stop_if_late(deadline, each * (len(task.splits) + 1.3))
 
 
@@ -278,6 +299,8 @@ def _rank_svm(task: Task, deadline: float) -> Iterator[Tried]:
 
 
 def _neighbours(task: Task, deadline: float) -> Iterator[Tried]:
+    if task.X.shape[0] > NEIGHBOUR_ROWS:
+        raise ValueError(f"wants at most {NEIGHBOUR_ROWS} rows")
     alpha = task.middle_alpha
     model = task.make("hopls-mlknn", hopls__alpha=alpha)
     yield _refitted("hopls-mlknn", {"alpha": alpha}, model, task, deadline)

@@ -191,21 +191,9 @@ class ThresholdTuner(WrappingClassifier):
     def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> ThresholdTuner:
         """Fit the estimator on all rows and the rule on out-of-fold scores.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or anything the estimator takes
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        groups : array-like of shape (n_samples,), default=None
-            Rows of one group stay together in every fold, the estimator's own among them.
-        **params : dict
-            Passed to the estimator's `fit` (a `sample_weight` also weighs in the tuning); they and
-            the groups are routed as requested when metadata routing is enabled.
-
-        Returns
-        -------
-        self : ThresholdTuner
+        `X` is anything the estimator takes. Rows of one of the `groups` stay together in every fold, the
+        estimator's own among them. `params` go to the estimator's `fit` (a `sample_weight` also weighs in
+        the tuning); they and the groups are routed as requested when metadata routing is enabled.
         """
         self._check_promise()
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
