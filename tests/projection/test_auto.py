@@ -35,7 +35,7 @@ def evidence_choice(X, F):
     for a in grid:
         C = np.eye(len(X)) + K / a
         E.append((len(X) - 1) * np.log(np.sum(Fc * np.linalg.solve(C, Fc))) + np.linalg.slogdet(C)[1])
-    return grid[np.array(E) <= min(E) + 0.01 * (len(X) - 1)][0]
+    return grid[np.array(E) <= min(E) + 0.005 * (len(X) - 1)][0]
 
 
 def literal_factor(model, Y):

@@ -38,7 +38,7 @@ from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 STEPS = 4  # λ to a decade
 DECADES = (-8, 2)  # of the trace of XcᵀXc
 RESOLVED = 1e-9
-SLACK = 0.01  # of E per row
+SLACK = 0.005  # of E per row
 PROBES = 10  # random ±1 columns whose quadrature estimates the log determinant
 SKETCH = 64  # random combinations that stand for more labels than this
 FIRST_LOOK = 6  # block products before E is looked at; then at every third more
