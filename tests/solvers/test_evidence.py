@@ -21,7 +21,7 @@ def rows(n, d, k=3, seed=0, noise=1.0):
 
 
 def literal_choice(X, Y):
-    """The first grid point whose density of the contrasts of Y is the largest, or within exp(−.0025) per entry.
+    """The first grid point whose density of the contrasts of Y is within exp(−.0025) per entry of the best.
 
     The noise is profiled; no formula is shared.
     """

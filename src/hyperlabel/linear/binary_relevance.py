@@ -93,7 +93,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     alpha : float, sequence of float or "auto", default="auto"
         The ridge λ of the shared solve. "auto" takes the smallest λ whose evidence is the largest, or nearly,
         a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,
-        Dask) chooses the same. 0 means the pseudo-inverse. Several values need `cv`, which chooses among them.
+        Dask) chooses the same. 0 means the pseudo-inverse. Several values need `cv`, which chooses one.
     cut : float, "auto" or None, default=None
         What is subtracted from every score, so that a label is predicted where its score exceeded
         it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from

@@ -78,7 +78,7 @@ def degrees(weight: float, n_rows: int) -> float:
 def best_alpha(alphas: np.ndarray, left: np.ndarray, log_det: np.ndarray, total: float, nu: float) -> float:
     """Choose from ascending `alphas` by q(λ), log det, ‖Fc‖² and ν."""
     E = nu * np.log(np.maximum(left, RESOLVED * total)) + log_det
-    return float(alphas[np.flatnonzero(E <= E.min() + SLACK * nu)[0]])
+    return float(alphas[np.flatnonzero(E.min() + SLACK * nu >= E)[0]])
 
 
 def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> float:
