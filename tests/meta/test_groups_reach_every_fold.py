@@ -49,16 +49,14 @@ def test_groups_reach_the_folds_of_the_estimator_itself(data, wrap):
 
 def test_groups_pass_through_wrappers_in_wrappers(data):
     X, Y, groups = data
-    outer = ThresholdTuner(MultiLabelCalibrator(BinaryRelevance(cut=0.0, cv=5), method="sigmoid", cv=3)).fit(
+    outer = ThresholdTuner(MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3)).fit(
         X, Y, groups=groups
     )
     inner = outer.estimator_.estimator_
     np.testing.assert_allclose(inner.coef_, BinaryRelevance(cut=0.0).fit(X, Y).coef_)
-    want = MultiLabelCalibrator(BinaryRelevance(cut=0.0, cv=5), method="sigmoid", cv=3).fit(
-        X, Y, groups=groups
-    )
+    want = MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3).fit(X, Y, groups=groups)
     np.testing.assert_allclose(outer.decision_function(X), want.decision_function(X))
-    leaking = MultiLabelCalibrator(BinaryRelevance(cut=0.0, cv=5), method="sigmoid", cv=3).fit(X, Y)
+    leaking = MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3).fit(X, Y)
     assert np.abs(outer.estimator_.calibration_.slope - leaking.calibration_.slope).max() > 1e-3
 
 
@@ -161,7 +159,7 @@ def test_groups_reach_the_folds_inside_a_cross_validation(data):
 
 def test_a_search_fits_its_last_model_with_the_groups(data):
     X, Y, groups = data
-    search = FreeSearchCV(BinaryRelevance(cut=0.0, cv=5), {"alpha": [1.0]}).fit(X, Y, groups=groups)
+    search = FreeSearchCV(BinaryRelevance(cut=0.0, cv=5), {"alpha": ["auto"]}).fit(X, Y, groups=groups)
     np.testing.assert_allclose(search.estimator_.oof_scores_, grouped_ridge(X, Y, groups), atol=1e-8)
 
 
