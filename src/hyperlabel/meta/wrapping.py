@@ -19,6 +19,7 @@ from hyperlabel.meta.view import View, view
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
+from hyperlabel.moments.model import MomentsModel
 
 HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
 
@@ -49,8 +50,15 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     estimator_: Any
 
     def _get_estimator(self) -> Any:
-        """Return the classifier to fit, the shared ridge where none was named."""
-        return BinaryRelevance() if self.estimator is None else self.estimator
+        """Return the classifier to fit, the shared ridge where none was named.
+
+        Its own cut stays at 0 unless one was asked for: it would move when rows come and go, and what is
+        learned from scores must not.
+        """
+        estimator = BinaryRelevance() if self.estimator is None else self.estimator
+        if isinstance(estimator, MomentsModel) and getattr(estimator, "cut", 0.0) is None:
+            return estimator if self._is_prefit() else clone(estimator).set_params(cut=0.0)
+        return estimator
 
     def _fit_estimator(
         self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]
