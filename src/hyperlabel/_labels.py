@@ -4,8 +4,6 @@
 lists of numbers stay what they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ and Y is always a ``csr_array`` of ones, n×k, however the user wrote it. ``Targ
 remembers how it was written, so that predictions go back the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Which column of a table is what, where the user did not say: read from the first rows."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path
@@ -55,25 +53,17 @@ def _categories(
     categories = [name for name, cells in others.items() if _is_category(cells)]
     if ids or categories:
         found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
-        left = _without(others, [*categories, *found["features"]])
-        filled = {name: _filled(cells) for name, cells in left.items()}
-        commas = [name for name, cells in filled.items() if cells and all(map(_DECIMAL_COMMA, cells))]
-        hint = f". Numbers are read with a decimal point; {commas[0]!r} has commas" if commas else ""
-        with plain_warnings():
-            warn_of_dropped(Path(path).name, list(left), hint)
+        _warn_of_left(path, _without(others, [*categories, *found["features"]]))
     return categories
-    ids = [name for name, cells in others.items() if _is_id(name, cells)]
-    others = _without(others, ids)
-    categories = [name for name, cells in others.items() if _is_category(cells)]
-    if ids or categories:
-        found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
-        left = _without(others, [*categories, *found["features"]])
-        with plain_warnings():
-            warn_of_dropped(Path(path).name, list(left))
-        commas = [name for name, cells in left.items() if _filled(cells) and all(map(_DECIMAL_COMMA, _filled(cells)))]
-        if commas:
-            say(f"Numbers are read with a decimal point; {commas[0]!r} has commas.")
-    return categories
+
+
+def _warn_of_left(path: str, columns: dict[str, list[Any]]) -> None:
+    """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
+    filled = {name: _filled(cells) for name, cells in columns.items()}
+    commas = [name for name, cells in filled.items() if cells and all(map(_DECIMAL_COMMA, cells))]
+    hint = f". Numbers are read with a decimal point; {commas[0]!r} has commas" if commas else ""
+    with plain_warnings():
+        warn_of_dropped(Path(path).name, list(columns), hint)
 
 
 def _without(columns: dict[str, list[Any]], taken: list[Any]) -> dict[str, list[Any]]:

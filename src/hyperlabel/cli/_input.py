@@ -1,7 +1,5 @@
 """Reading data for commands: one set of options, and warnings as single lines on stderr."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """From a name of the catalogue and the user's rows to the steps of the Pipeline that ``fit`` fits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

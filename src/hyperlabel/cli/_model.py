@@ -1,7 +1,5 @@
 """A model file with the user's columns: what `fit` saves and every other command reads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

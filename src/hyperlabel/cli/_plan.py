@@ -1,7 +1,5 @@
 """``fit --dry-run``: what a fit will take, from the shapes of the file and a sample of its texts."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

@@ -1,7 +1,5 @@
 """Promised precision at the command line: fit with it, and check it on other rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """A queue of questions for a person, and the answers back into the model."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rows of a table as they stand in the file, written elsewhere with every column kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

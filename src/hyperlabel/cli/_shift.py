@@ -6,8 +6,6 @@ largest |z| and the mean of z² are then compared with the same over random choi
 is as rare as the level says, however many columns there are and however they hang together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Labels that differ only in case or blanks: found, and joined under the spelling used most."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How commands speak: counts in words, lists that end, tables that fit the terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``hyperlabel compare``: methods against each other on the user's own data, with a report."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hyperlabel data``: look at data files, convert, split and compare them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

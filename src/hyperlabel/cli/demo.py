@@ -1,7 +1,5 @@
 """``hyperlabel demo``: train and measure the library's methods on the embedded data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """``hyperlabel doctor``: versions, threads, optional parts, and a self-test."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import platform

@@ -1,7 +1,5 @@
 """``hyperlabel data drift``: has something changed between two files, and what has moved most?"""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``hyperlabel evaluate``: how well a model does on labelled rows it has not seen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """``hyperlabel fit``: from the user's file to a model file."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hyperlabel predict``: labels with scores for new rows, as CSV or JSON lines."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """``hyperlabel reproduce``: the papers' tables and figures, ours beside theirs."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

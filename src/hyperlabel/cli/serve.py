@@ -1,7 +1,5 @@
 """``hyperlabel serve``: models over HTTP, as Annif serves them, and their page, live."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

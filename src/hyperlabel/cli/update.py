@@ -1,7 +1,5 @@
 """``hyperlabel update``: a model learns and forgets rows and labels without its old training file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

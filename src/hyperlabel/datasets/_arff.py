@@ -1,7 +1,5 @@
 """ARFF files, dense and sparse, with multi-label headers: header, columns, rows, then a data set."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The header of an ARFF file: relation and attributes, up to ``@data``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache

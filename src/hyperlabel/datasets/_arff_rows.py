@@ -5,8 +5,6 @@ of plain numbers, as most files are, are read as a whole, which gives the same v
 form (words, quotes, comments, mistakes) is left to the careful parser.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Debian packages and their tags: real multi-label text that ships with the library."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal

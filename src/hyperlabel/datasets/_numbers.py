@@ -5,8 +5,6 @@ expression shows that a block of rows holds nothing but `NUMBER`s between marks,
 values from all of it at once.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

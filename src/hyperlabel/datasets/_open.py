@@ -1,7 +1,5 @@
 """One door for every format: `read_data` and `iter_data` tell it from the ending of the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Multi-label data sets of openml.org, through scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sparse rows as text: LIBSVM multilabel and the format of the XMC repository."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

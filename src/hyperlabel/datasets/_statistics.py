@@ -1,7 +1,5 @@
 """What a multi-label data set looks like, in numbers."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """npz files: X dense or as CSR parts, Y, names and, where published, a split."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

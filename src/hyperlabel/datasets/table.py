@@ -1,7 +1,5 @@
 """Tables with label columns, or one column that lists the labels of a row, and raw text columns."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Nothing here depends on how the rows were cut into chunks: a cell is read by its
 `TableColumns` found over all rows.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Tables as chunks of columns: CSV (any separator, quoted multi-line text), JSON lines, Parquet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

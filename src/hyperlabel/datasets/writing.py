@@ -1,7 +1,5 @@
 """What is written in which format; columns of cells as CSV, JSON lines or Parquet, kept as they are."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

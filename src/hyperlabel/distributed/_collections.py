@@ -1,7 +1,5 @@
 """Row blocks of Dask arrays, dataframes and series, dense or sparse, aligned with each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

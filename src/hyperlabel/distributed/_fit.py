@@ -5,8 +5,6 @@ A worker that dies takes its sums along; Dask computes them again, and since the
 additions is fixed, the result is the same.
 """
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 from typing import Any

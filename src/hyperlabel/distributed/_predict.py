@@ -1,7 +1,5 @@
 """Predictions over Dask: a collection in, a collection out, nothing computed yet."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import dask.array as da

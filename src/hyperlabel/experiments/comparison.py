@@ -1,7 +1,5 @@
 """What the results of a comparison say: scores with spread, differences with intervals, costs, labels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

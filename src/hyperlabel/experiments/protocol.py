@@ -1,7 +1,5 @@
 """A declarative protocol: data × methods × splits → cells for the runner."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

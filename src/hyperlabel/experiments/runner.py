@@ -5,8 +5,6 @@ BLAS thread, so that the numbers do not depend on how many cells run side by sid
 cell is recorded as that cell's result and the others go on.
 """
 
-from __future__ import annotations
-
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence

@@ -74,7 +74,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     _: KW_ONLY
     regressor: Any = None
-    alpha: float | Auto = 1.0
+    alpha: float | Auto = "auto"
     cut: float | Auto | None = None
     scoring: Any = None
     candidates: Any = None
@@ -289,8 +289,8 @@ class LabelSpaceClassifier(EncodedClassifier):
         None is the identity, that is binary relevance.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float or "auto", default=1.0
-        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
+    alpha : float or "auto", default="auto"
+        The ridge λ of the default regressor, as in `BinaryRelevance`.
     cut : float, "auto" or None, default=None
         What is subtracted from every score; "auto" as in `BinaryRelevance` with a flat encoder and the
         default regressor, 0 otherwise. None is "auto" beside ``alpha="auto"``.
@@ -329,7 +329,7 @@ class LabelSpaceClassifier(EncodedClassifier):
         encoder: Any = None,
         regressor: Any = None,
         *,
-        alpha: float | Auto = 1.0,
+        alpha: float | Auto = "auto",
         cut: float | Auto | None = None,
         scoring: Any = None,
         candidates: Any = None,

@@ -185,7 +185,8 @@ class CompressedSensing(EncodedClassifier):
     n_components, decoder, sparsity, reference, sensing, random_state
         Of the codes and their recovery: see `HadamardEncoder`.
     regressor, alpha
-        As in `LabelSpaceClassifier`.
+        As in `LabelSpaceClassifier`; λ is 1 by default, since what is recovered from shrunken codes holds too
+        few labels, and no cut goes beside it.
 
     Attributes
     ----------

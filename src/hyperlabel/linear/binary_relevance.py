@@ -77,10 +77,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     ----------
     estimator : classifier, default=None
         A scikit-learn classifier cloned for each label, or None for the shared ridge.
-    alpha : float, sequence of float or "auto", default=1.0
-        The ridge λ of the shared solve; 0 means the pseudo-inverse. Several values need `cv`,
-        which chooses among them. "auto" takes the λ of the largest evidence, a function of the sums alone:
-        every way to the same sums (`partial_fit`, `merge`, `forget`, chunks, Dask) chooses the same.
+    alpha : float, sequence of float or "auto", default="auto"
+        The ridge λ of the shared solve. "auto" takes the smallest λ whose evidence is the largest, or nearly,
+        a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,
+        Dask) chooses the same. 0 means the pseudo-inverse. Several values need `cv`, which chooses one.
     cut : float, "auto" or None, default=None
         What is subtracted from every score, so that a label is predicted where its score exceeded
         it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from
@@ -153,7 +153,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
     estimator: Any = None
     _: KW_ONLY
-    alpha: float | Sequence[float] | Auto = 1.0
+    alpha: float | Sequence[float] | Auto = "auto"
     cut: float | Auto | None = None
     cv: Any = None
     scoring: Any = None

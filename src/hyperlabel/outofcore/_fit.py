@@ -1,7 +1,5 @@
 """Fit a model on moments from chunks: one pass (two where label counts come first), any size."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Predictions of any number of rows, written to disk part by part."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

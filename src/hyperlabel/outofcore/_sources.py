@@ -4,8 +4,6 @@ A source yields ``(place, chunk)``; the place, two whole numbers, is where to go
 that a fit that was killed can resume without reading again what it has already summed.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

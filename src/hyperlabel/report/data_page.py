@@ -1,7 +1,5 @@
 """The page of a data file: its columns and missing cells, its labels, and which of them come together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

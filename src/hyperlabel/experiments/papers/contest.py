@@ -1,7 +1,5 @@
 """Contests the papers do not print: methods with grids, tuned inside the training rows, on their data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

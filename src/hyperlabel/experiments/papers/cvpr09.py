@@ -4,8 +4,6 @@ Protocol (§4): linear models, parameters by grid search with 5-fold cross-valid
 rows; rankers decide by the learned label-set size (§3.4); macro and micro F1 on the test rows.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial

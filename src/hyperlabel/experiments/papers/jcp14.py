@@ -4,8 +4,6 @@ Protocol (§IV): 70 % of the rows to train on, ten repetitions; ML-kNN with k = 
 as many components as labels; λ from 10^(−3…3) and the tradeoff from 0.1 … 1 by cross-validation.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -5,8 +5,6 @@ per label on the projection; mean ROC AUC over labels; ten random partitions; λ
 cross-validation on the training rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """KDD 2008, the two forms themselves: what they cost (Figures 5–7) and how far they lie apart."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ Protocol (Â§4): 90 % of the rows to train on, 20 random partitions, ridge with Î
 standard error over partitions, the M of the reduced label space swept.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a reproduction yields: our numbers beside the paper's, curves, and footnotes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
