@@ -57,7 +57,7 @@ def fit(case: str, X: Any, Y: sparse.csr_array) -> None:
     if case in ("table", "sparse", "wide"):
         from hyperlabel import BinaryRelevance
 
-        BinaryRelevance(solver="krylov" if case == "wide" else "auto").fit(X, Y)
+        BinaryRelevance(alpha=1.0, solver="krylov" if case == "wide" else "auto").fit(X, Y)
     else:
         from hyperlabel.solvers.ridge import solve_ridge
 

@@ -58,7 +58,7 @@ def _compare(data, kind: str, seeds: int) -> tuple[np.ndarray, np.ndarray, float
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(seeds):
             Y = planted(truth, kind, np.random.default_rng(seed))
-            model = BinaryRelevance(cv=5).fit(data.X, sparse.csr_array(Y * 1.0))
+            model = BinaryRelevance(alpha=1.0, cv=5).fit(data.X, sparse.csr_array(Y * 1.0))
             model._calibrate()
             P = np.clip(model.calibration_.probabilities(model.oof_scores_), 1e-6, 1 - 1e-6)
             listed = label_quality(Y, P, proba=True, n_entries=FIRST)
