@@ -35,11 +35,11 @@ PAPERS = [
 ]  # fmt: skip
 # benchmark, the row it fills, what follows the benchmark's name in its command
 MEASURED = [
-    ("bench_foundation", "`BinaryRelevance` against scikit-learn's `RidgeClassifier`, sparse delicious, "
+    ("bench_foundation", "`BinaryRelevance(alpha=1)` against scikit-learn's `RidgeClassifier`, sparse delicious, "
      "scores equal to {difference:.0e}", ""),
-    ("bench_free_cv", "fit *with* 5-fold out-of-fold scores against one `Ridge` fit, {n} × {d} rows, "
+    ("bench_free_cv", "the same *with* 5-fold out-of-fold scores against one `Ridge` fit, {n} × {d} rows, "
      "{k} labels", " {n}"),
-    ("bench_text", "fit on Debian texts, {n} × {d} words, {k} tags, against omikuji's Parabel "
+    ("bench_text", "the same on Debian texts, {n} × {d} words, {k} tags, against omikuji's Parabel "
      "(P@1 {P@1:.3f}, theirs {their P@1:.3f})", " PYTHON-WITH-OMIKUJI"),
     ("bench_rank", "`RankSVM` to gap 1e-3 against one-vs-rest LinearSVC, yeast", ""),
     ("case_documents", "one more document learned by a model of {d} words and {k} tags, equal to a fit, "
