@@ -35,8 +35,8 @@ PAPERS = [
 ]  # fmt: skip
 # benchmark, the row it fills, what follows the benchmark's name in its command
 MEASURED = [
-    ("bench_foundation", "`BinaryRelevance(alpha=1)` against scikit-learn's `RidgeClassifier`, sparse delicious, "
-     "scores equal to {difference:.0e}", ""),
+    ("bench_foundation", "`BinaryRelevance(alpha=1)` against scikit-learn's `RidgeClassifier`, sparse "
+     "delicious, scores equal to {difference:.0e}", ""),
     ("bench_free_cv", "the same *with* 5-fold out-of-fold scores against one `Ridge` fit, {n} × {d} rows, "
      "{k} labels", " {n}"),
     ("bench_text", "the same on Debian texts, {n} × {d} words, {k} tags, against omikuji's Parabel "
