@@ -188,15 +188,27 @@ def test_labels_are_found_sorted_and_filtered(browser, made):
     browser.run(
         "document.getElementById('find').value = ''; document.getElementById('find').dispatchEvent(new Event('input'))"
     )
-    browser.run("document.querySelectorAll('#labels-table thead button')[1].click()")
+    browser.run("document.querySelectorAll('#labels-table thead button')[2].click()")
     counts = browser.run(
-        "[...document.querySelectorAll('#labels-table tbody td:nth-child(2)')].map((e) => Number(e.textContent))"
+        "[...document.querySelectorAll('#labels-table tbody td:nth-child(3)')].map((e) => Number(e.textContent))"
     )
     assert counts == sorted(counts, reverse=True)
     assert (
-        browser.run("document.querySelector('#labels-table thead th:nth-child(2)').getAttribute('aria-sort')")
+        browser.run("document.querySelector('#labels-table thead th:nth-child(3)').getAttribute('aria-sort')")
         == "descending"
     )
+
+
+def test_a_model_that_cannot_be_tried_says_so_in_silence(browser, made, tmp_path):
+    """ML-kNN has no weights a page could carry, and no server is asked."""
+    model, page = tmp_path / "near.hyper", tmp_path / "near.html"
+    run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", "mlknn", "-o", model)
+    run("report", model, made["data"], "-o", page)
+    browser.open(page.read_text(encoding="utf-8"), hash="#try")
+    assert "hyperlabel predict" in browser.run("document.getElementById('try-no').textContent")
+    browser.run("document.getElementById('try-text').dispatchEvent(new Event('input'))")
+    assert browser.run("document.getElementById('try-form').hidden")
+    assert browser.console == []
 
 
 def test_rows_are_corrected_by_keyboard_and_update_learns_the_file(browser, made, tmp_path):
@@ -287,8 +299,14 @@ def test_the_map_is_readable_at_a_hundred_and_at_a_thousand_labels(browser, k):
 
     judged = Judged(Y + rng.normal(size=Y.shape), sparse.csr_array(Y), np.full(k, 0.5), "held out")
     html = model_report(
-        model, judged, [f"facet{j % 7}::label {j}" for j in range(k)], PageRows(), title="map"
+        model, judged, [f"facet{j % 7}::LABEL {j}" for j in range(k)], PageRows(), title="map"
     )
+    browser.open(html)
+    rows = "document.querySelectorAll('#labels-table tbody tr').length"
+    assert browser.run(rows) == 100
+    if k > 100:  # the rest is shown when it is asked for
+        browser.run("document.querySelector('#labels-table > div > button').click()")
+        assert browser.run(rows) == (Y.sum(axis=0) >= 10).sum() > 500
     for width in (1280, 390):
         browser.open(html, width=width, hash="#map")
         browser.until("document.querySelectorAll('.map text').length")
@@ -304,6 +322,11 @@ def test_the_map_is_readable_at_a_hundred_and_at_a_thousand_labels(browser, k):
         np.fill_diagonal(inside, False)
         assert not inside.any()
         assert (boxes[:, 3] - boxes[:, 1]).min() >= 11
+        frame = browser.run(
+            "(() => { const b = document.querySelector('.map').getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })()"
+        )
+        assert (boxes[:, :2] > np.array(frame[:2]) - 1).all()  # no name is cut by the edge
+        assert (boxes[:, 2:] < np.array(frame[2:]) + 1).all()
         seen = browser.run("document.querySelectorAll('.map text').length")
         browser.run("for (let i = 0; i < 4; i++) hyperlabelPage.views.map.zoom(1 / 1.5)")
         browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -312,7 +335,7 @@ def test_the_map_is_readable_at_a_hundred_and_at_a_thousand_labels(browser, k):
         )
         named = browser.run("document.querySelectorAll('.map text').length")
         assert named / max(inside, 1) > min(0.9, 1.3 * seen / k)
-        assert re.search(r"facet\d::label \d", browser.run("document.getElementById('clusters').textContent"))
+        assert re.search(r"facet\d::LABEL \d", browser.run("document.getElementById('clusters').textContent"))
 
 
 def test_the_page_is_put_together_from_modules_that_import_nothing_from_outside():

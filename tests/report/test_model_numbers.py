@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hyperlabel.decision.curves import Curves
 from hyperlabel.report.model_numbers import (
     EDGES,
     Judged,
-    calibration,
     calibration_errors,
     cut_table,
     label_map,
@@ -79,8 +79,8 @@ def test_intervals_narrow_with_rows_and_probabilities_are_honest():
     few, many = _judged(200), _judged(5000)
     width = [np.diff(worth(j)["measures"]["f1_micro"][1:])[0] for j in (few, many)]
     assert width[1] < 0.5 * width[0]
-    p = calibration(many)(many.scores)
-    assert calibration_errors(many, p).max() < 0.05
+    p = Curves.fit(many.scores, many.Y).probabilities(many.scores)
+    assert max(calibration_errors(many, p)) < 0.05
     order = review_order(many, p)
     doubt = np.abs(p - many.Y.toarray()).max(axis=1)
     assert sorted(order.tolist()) == list(range(5000))

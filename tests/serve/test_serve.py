@@ -343,6 +343,9 @@ def test_a_page_asks_its_server_where_the_model_cannot_run_in_it(browser, made, 
             "(() => { const t = document.getElementById('try-text'); t.value = 'piano violin guitar song'; t.dispatchEvent(new Event('input')); })()"
         )
         browser.until("document.querySelector('#try-labels .name')?.textContent === 'music'")
+        assert "probability" in browser.run("document.getElementById('try-how').textContent")
+        # probabilities are not held against cuts of scores
+        assert not browser.run("document.querySelector('#try-labels .state').textContent")
         assert browser.run(AUDIT) == []
         assert browser.console == []
         assert [url for url in browser.asked if f"127.0.0.1:{port}/" not in url] == []

@@ -133,7 +133,7 @@ def page_of(
             judged,
             columns.label_names,
             _page_rows(table, columns.inputs(table), columns, no_texts),
-            title=f"{Path(file.path).stem} on {Path(data).stem}",
+            title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
             feature_names=None if columns.text_only else columns.names,
             options=replace(options or PageOptions(), facts={"model": Path(file.path).name, "shown": shown}),
         )

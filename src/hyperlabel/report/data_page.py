@@ -7,23 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel import __version__
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.portrait import cooccurrence
 from hyperlabel.report import label_displays
 from hyperlabel.report.page import (
     Answer,
     Bar,
+    Entry,
     Figures,
     Hero,
     Page,
     Section,
     Table,
-    count,
     draw,
     number,
     render,
-    words,
 )
 
 _RARE = 10  # rows
@@ -57,7 +55,6 @@ def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] =
         "What stands in the file, as fit would read it.",
         _answers(data, facts, counts, columns),
         parts,
-        f"Made by hyperlabel {__version__}. This file needs no network.",
         _hero(data, facts, counts),
     )
     return render(page)
@@ -108,19 +105,22 @@ def _answers(
 def _columns_section(columns: Sequence[Mapping[str, Any]], n: int) -> Section:
     rows = [
         {
-            "column": words(c["column"]),
-            "taken for": words(c["use"]),
-            "holds": words(c["kind"]),
-            "missing": count(c["missing"]),
+            "column": c["column"],
+            "taken for": c["use"],
+            "holds": c["kind"],
+            "missing": c["missing"],
             "missing share": number(c["missing"] / max(n, 1), text=f"{c['missing'] / max(n, 1):.1%}"),
-            "different values": count(c["distinct"]),
-            "for example": words(
-                c["example"][:60] + ("…" if len(c["example"]) > 60 else ""), title=c["example"][:400]
-            ),
+            "different values": c["distinct"],
+            "for example": _example(c["example"]),
         }
         for c in columns
     ]
     return Section("columns", "Columns", blocks=[Table(f"{len(columns)} columns", rows)])
+
+
+def _example(text: str) -> Entry:
+    shown = f"{text:.60}" + "…" * (len(text) > 60)
+    return Entry(shown, shown, title=text[:400])
 
 
 def _labels_section(data: Dataset, counts: np.ndarray) -> Section:
@@ -128,8 +128,8 @@ def _labels_section(data: Dataset, counts: np.ndarray) -> Section:
     n = max(len(data), 1)
     rows = [
         {
-            "label": words(str(data.label_names[j])),
-            "rows": count(int(counts[j])),
+            "label": str(data.label_names[j]),
+            "rows": int(counts[j]),
             "share of rows": number(counts[j] / n, text=f"{counts[j] / n:.1%}"),
         }
         for j in np.argsort(-counts, kind="stable")
@@ -151,6 +151,7 @@ def _sizes(ax: Any, sizes: np.ndarray) -> None:
 def _together_section(data: Dataset, facts: dict[str, Any]) -> Section:
     section = Section("together", "Labels that come together")
     found = cooccurrence(data)
+    charts = []
     if len(found["labels"]) > 1:
         chart = draw(
             label_displays.CooccurrenceDisplay(found["share"], found["labels"]).plot,
@@ -158,15 +159,15 @@ def _together_section(data: Dataset, facts: dict[str, Any]) -> Section:
             "label below.",
             key="together-map",
         )
-        section.blocks.append(Figures([chart]))
+        charts.append(chart)
     rows = [
         {
-            "labels": words(" + ".join(pair["labels"])),
-            "correlation φ": number(pair["phi"]),
-            "rows with both": count(pair["together"]),
+            "labels": " + ".join(pair["labels"]),
+            "correlation φ": pair["phi"],
+            "rows with both": pair["together"],
         }
         for pair in facts["correlated_pairs"]
     ]
-    if rows:
-        section.blocks.append(Table("The most correlated pairs", rows))
+    table = Table("The most correlated pairs", rows) if rows else None
+    section.blocks += [Figures(charts, table=table)] if charts else []
     return section

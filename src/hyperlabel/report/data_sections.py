@@ -6,7 +6,7 @@ from typing import Any
 
 from hyperlabel.experiments.comparison import Comparison, LabelScore
 from hyperlabel.report import curve_displays, label_displays
-from hyperlabel.report.page import Figures, Section, Table, Text, count, draw, number, words
+from hyperlabel.report.page import Figures, Section, Table, Text, draw, number
 from hyperlabel.report.summary import (
     FAILING,
     join_titles,
@@ -45,13 +45,13 @@ def labels_section(c: Comparison) -> Section:
 def _labels_table(caption: str, labels: list[LabelScore]) -> Table:
     rows = [
         {
-            "label": words(x.name),
-            "F1": number(x.f1),
-            "precision": number(x.precision),
-            "recall": number(x.recall),
-            "rows": count(x.actual),
-            "predicted": count(x.predicted),
-            "found": count(x.hits),
+            "label": x.name,
+            "F1": x.f1,
+            "precision": x.precision,
+            "recall": x.recall,
+            "rows": x.actual,
+            "predicted": x.predicted,
+            "found": x.hits,
         }
         for x in sorted(labels, key=lambda x: (x.f1, -x.actual))
     ]
@@ -91,7 +91,7 @@ def data_section(c: Comparison) -> Section:
     section = Section("data", "The data")
     portraits = {data: c.portraits[data] for data in c.datasets if c.portraits[data]}
     rows = [
-        {"data": words(data)} | {name: number(p[key], text=f"{p[key]:g}") for key, name in _PORTRAIT.items()}
+        {"data": data} | {name: number(p[key], text=f"{p[key]:g}") for key, name in _PORTRAIT.items()}
         for data, p in portraits.items()
     ]
     if rows:
@@ -135,10 +135,9 @@ def problems_section(c: Comparison) -> Section:
     """Failed cells and warnings."""
     section = Section("problems", "Problems")
     failed = [
-        {name: words(f[name]) for name in ("data", "method", "error")} | {"splits": count(f["n"])}
-        for f in c.failures()
+        {name: f[name] for name in ("data", "method", "error")} | {"splits": f["n"]} for f in c.failures()
     ]
-    warned = [{"method": words(method), "warning": words(text)} for method, text in c.warnings()]
+    warned = [{"method": method, "warning": text} for method, text in c.warnings()]
     if failed:
         section.blocks.append(Table("What failed (the rest went on)", failed))
     if warned:
@@ -165,8 +164,7 @@ def repeat_section(record: dict[str, Any], c: Comparison | None = None) -> Secti
         section.blocks.append(Text(text, "warning"))
     titles = ["value"] if len(found) == 1 else [f"run {i + 1}" for i in range(len(found))]
     rows = [
-        {"what": words(key)}
-        | {title: words(str(e.get(key, "–"))) for title, e in zip(titles, found, strict=True)}
+        {"what": key} | {title: str(e.get(key, "–")) for title, e in zip(titles, found, strict=True)}
         for key in (found[0] if found else {})
     ]
     if rows:

@@ -103,7 +103,7 @@ class CriticalDifferenceDisplay(Display):
             )
         ax.set_yticks(range(k), [self.names[m] for m in order])
         ax.invert_yaxis()
-        ax.set_xlabel("average rank (1 is best); bars join methods not told apart")
+        ax.set_xlabel("average rank (1 is best)")
         ax.margins(y=0.12)
         ax.grid(visible=False, axis="y")
         return self
@@ -233,10 +233,13 @@ class CostDisplay(Display):
         quality = -self.scores if self.lower else self.scores
         order = np.argsort(self.seconds, kind="stable")
         front = [i for n, i in enumerate(order) if n == 0 or quality[i] > quality[order[:n]].max()]
-        ax.plot(self.seconds[front], self.scores[front], color="C1", lw=1.2, marker="", linestyle="--")
+        ax.plot(self.seconds[front], self.scores[front], color="C1", alpha=0.5, lw=1.2, marker="", ls="--")
         ax.plot(self.seconds, self.scores, linestyle="none", marker="o", color="C0")
         logs = np.log10(np.maximum(self.seconds, 1e-6))
         ax.set_xscale("log")
+        ax.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+        ax.xaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+        ax.minorticks_off()
         for i, row in _spaced(quality):
             right = logs[i] > (logs.min() + logs.max()) / 2
             offset = (-7 if right else 7, row)

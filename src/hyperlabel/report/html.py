@@ -5,22 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hyperlabel import __version__
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.report import curve_displays, data_sections, sections
-from hyperlabel.report.page import (
-    Answer,
-    Figures,
-    Page,
-    Section,
-    Table,
-    Text,
-    draw,
-    duration,
-    number,
-    render,
-    words,
-)
+from hyperlabel.report.page import Answer, Figures, Page, Section, Table, Text, draw, duration, number, render
 from hyperlabel.report.summary import answers, direction, hero, join, splits_text, without_folders
 
 
@@ -72,7 +59,6 @@ def comparison_report(comparison: Comparison, *, title: str | None = None) -> st
         "UTC.",
         answers(c),
         parts,
-        f"Made by hyperlabel {__version__}. This file needs no network.",
         hero(c),
         c.datasets,
     )
@@ -113,7 +99,6 @@ def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
         + (" Quick run: fewer repeats and smaller grids." if quick else ""),
         _reproduction_answers(results, record),
         [*parts, data_sections.repeat_section(record)],
-        f"Made by hyperlabel {__version__}. This file needs no network.",
     )
     return render(page)
 
@@ -178,15 +163,24 @@ def _result_section(result: Any) -> Section:
 
 
 def _numbers_table(result: Any) -> Table:
-    rows = []
-    for row in result.rows():
-        cells = {"what": words(row)}
-        for column in result.columns():
-            n = result.at(row, column)
-            values = (n.paper, n.ours, n.spread, n.difference) if n else (None,) * 4
-            for name, value in zip(("paper", "ours", "± spread", "difference"), values, strict=True):
-                signed = name == "difference" and value is not None and math.isfinite(value)
-                text = f"{value:+.{result.digits}f}" if signed else None
-                cells[f"{column} {name}".strip()] = number(value, result.digits, text=text)
-        rows.append(cells)
+    """Our figures beside the printed ones; the difference where there is any."""
+    rows: list[dict[str, Any]] = [{"what": row} for row in result.rows()]
+    for column in result.columns():
+        numbers = [result.at(row, column) for row in result.rows()]
+        known = [n for n in numbers if n is not None]
+        counted = all(float(v).is_integer() for n in known for v in (n.paper, n.ours) if v is not None)
+        names = ("paper", "ours", "difference") if any(n.difference for n in known) else ("paper", "ours")
+        for cells, n in zip(rows, numbers, strict=True):
+            found = _beside(n, 0 if counted else result.digits)
+            cells |= {f"{column} {name}".strip(): found[name] for name in names}
     return Table(result.title, rows)
+
+
+def _beside(n: Any, digits: int) -> dict[str, Any]:
+    values = (None,) * 4 if n is None else (n.paper, n.ours, n.spread, n.difference)
+    paper, ours, spread, gap = (math.nan if value is None else value for value in values)
+    return {
+        "paper": number(paper, digits),
+        "ours": number(ours, digits, spread=f"± {spread:.{digits}f}" if math.isfinite(spread) else ""),
+        "difference": number(gap, text=f"{gap:+.{digits}f}" if math.isfinite(gap) else None),
+    }

@@ -67,7 +67,7 @@ class LabelScoresDisplay(Display):
         )
         if len(self.names) > self.most:
             ax.axhline(len(order) / 2 - 0.5, color="C1", lw=1, ls="--")
-        ax.set(xlim=(0, 1.08), xlabel="F1 of the label (rows with the label in brackets)")
+        ax.set(xlim=(0, 1.08), xlabel="F1 (rows with the label in brackets)")
         ax.set_ylim(len(order) - 0.4, -0.6)
         ax.grid(visible=False, axis="y")
         return self

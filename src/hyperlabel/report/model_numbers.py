@@ -11,7 +11,6 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from hyperlabel.decision import decide
-from hyperlabel.decision.curves import Curves
 from hyperlabel.metrics import reliability
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
@@ -159,17 +158,10 @@ def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray], seed: int) -> 
     return sets
 
 
-def calibration(judged: Judged) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what turns scores into probabilities."""
-    return Curves.fit(judged.scores, judged.Y).probabilities
-
-
-def calibration_errors(judged: Judged, p: np.ndarray) -> np.ndarray:
+def calibration_errors(judged: Judged, p: np.ndarray) -> list[float]:
     """How far probabilities are from what happens, label by label."""
-    return np.array(
-        [reliability(judged.Y[:, [j]], p[:, [j]], n_bins=10).calibration_error for j in range(p.shape[1])],
-        dtype=np.float64,
-    ).ravel()
+    found = [reliability(judged.Y[:, [j]], p[:, [j]], n_bins=10) for j in range(p.shape[1])]
+    return [round(float(one.calibration_error), 5) for one in found]
 
 
 def review_order(judged: Judged, p: np.ndarray) -> np.ndarray:
@@ -224,12 +216,8 @@ def _places(alike: np.ndarray, seed: int) -> np.ndarray:
     from sklearn.manifold import TSNE
 
     distance = np.sqrt(np.maximum(2 - 2 * np.clip(alike, 0, 1), 0))
-    model = TSNE(
-        metric="precomputed",
-        init="random",
-        perplexity=min(15.0, (k - 1) / 3),
-        random_state=seed,
-    )
+    near = min(15.0, (k - 1) / 3)
+    model = TSNE(metric="precomputed", init="random", perplexity=near, random_state=seed)
     return np.asarray(model.fit_transform(distance), dtype=np.float64)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel import __version__
+from hyperlabel.decision.curves import Curves
 from hyperlabel.meta.view import view
 from hyperlabel.report import model_numbers as numbers
 from hyperlabel.report.model_numbers import Judged
@@ -60,7 +61,7 @@ def model_report(
 ) -> str:
     """Return the page of a fitted Pipeline as one self-contained HTML text."""
     options = options or PageOptions()
-    p = numbers.calibration(judged)(judged.scores)
+    p = Curves.fit(judged.scores, judged.Y).probabilities(judged.scores)
     order = numbers.review_order(judged, p)
     kept = np.sort(order[: options.max_rows])
     content, arrays = _rows_content(judged, rows, kept, order, p)
@@ -134,7 +135,7 @@ def _labels_content(
         "cuts": np.clip(judged.cuts, -1e300, 1e300).tolist(),
         "f1Low": worth["f1_low"].round(4).tolist(),
         "f1High": worth["f1_high"].round(4).tolist(),
-        "reliability": numbers.calibration_errors(judged, p).round(5).tolist(),
+        "reliability": numbers.calibration_errors(judged, p),
         "together": [_most(row, j) for j, row in enumerate(together)],
         "mistakes": _mistakes(judged, kept),
     }

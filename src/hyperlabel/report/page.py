@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hyperlabel import __version__
 from hyperlabel.report.svg import MISSING, figure
 
 
@@ -27,7 +28,7 @@ class Table:
     """A sortable table of rows that name their cells; `folded` hides it behind a line until opened."""
 
     caption: str
-    rows: Sequence[Mapping[str, Entry]]
+    rows: Sequence[Mapping[str, Any]]
     help: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     folded: str = ""
@@ -80,7 +81,7 @@ class Hero:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph, a heading or a block of code."""
+    """A paragraph or a block of code."""
 
     text: str
     style: str = ""
@@ -115,14 +116,8 @@ class Page:
     lead: str
     answers: Sequence[Answer]
     sections: Sequence[Section]
-    footer: str
     hero: Hero | None = None
     switch: Sequence[str] = ()
-
-
-def words(text: str, *, mark: bool = False, title: str = "") -> Entry:
-    """Return a text cell."""
-    return Entry(text, text, mark=mark, title=title)
 
 
 def number(
@@ -134,9 +129,13 @@ def number(
     return Entry(text or f"{value:.{digits}f}", repr(float(value)), numeric=True, mark=mark, spread=spread)
 
 
-def count(value: int) -> Entry:
-    """Return a cell of a whole number."""
-    return number(value, 0)
+def entry(value: Any) -> Entry:
+    """Return the cell of a plain value: text as it is, whole numbers, others with three digits."""
+    if isinstance(value, Entry):
+        return value
+    if isinstance(value, str):
+        return Entry(value, value)
+    return number(value, 0 if isinstance(value, int) else 3)
 
 
 def draw(plot: Callable[..., Any], caption: str, *, key: str) -> Figure:
@@ -168,9 +167,10 @@ def environment() -> Any:
         from jinja2 import Environment, PackageLoader
     except ImportError as error:
         raise ValueError(MISSING) from error
-    return Environment(
-        loader=PackageLoader("hyperlabel.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
+    loader = PackageLoader("hyperlabel.report")
+    found = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    found.globals |= {"entry": entry, "version": __version__}
+    return found
 
 
 def render(page: Page) -> str:

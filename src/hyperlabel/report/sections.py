@@ -9,18 +9,7 @@ from typing import Any
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.experiments.protocol import LOWER_IS_BETTER
 from hyperlabel.report import displays
-from hyperlabel.report.page import (
-    Entry,
-    Figures,
-    Section,
-    Table,
-    Text,
-    draw,
-    duration,
-    megabytes,
-    number,
-    words,
-)
+from hyperlabel.report.page import Entry, Figures, Section, Table, Text, draw, duration, megabytes, number
 from hyperlabel.report.summary import join_titles, known_title, short_title
 
 _SHORT = {"label_ranking_average_precision": "LRAP"}
@@ -65,8 +54,8 @@ def _score(c: Comparison, data: str, method: str, metric: str, best: float | Non
 
 def _method(name: str) -> Entry:
     """Name a method as people know it; all of its name and what to type stand in the title."""
-    title = known_title(name)
-    return words(short_title(name), title="" if title == name else f"{title}: --methods {name}")
+    title, short = known_title(name), short_title(name)
+    return Entry(short, short, title="" if title == name else f"{title}: --methods {name}")
 
 
 def differences_section(c: Comparison) -> Section:
@@ -167,7 +156,7 @@ def costs_section(c: Comparison) -> Section:
         rows = [
             {
                 "method": _method(method),
-                c.scoring: number(c.mean(data, method)),
+                c.scoring: c.mean(data, method),
                 "fit": number(cost.fit_seconds, text=duration(cost.fit_seconds)),
                 "predict": number(cost.predict_seconds, text=duration(cost.predict_seconds)),
                 "peak memory": number(cost.peak_mb, text=megabytes(cost.peak_mb)),

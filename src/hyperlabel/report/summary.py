@@ -230,12 +230,10 @@ def _which_fail(c: Comparison, best: str) -> str:
 
 
 def _how_repeat(c: Comparison) -> Any:
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
 
-    command = without_folders(c.record["command"]) or "see the last section"
-    return Markup("Run <code>{}</code>. Versions, seeds and machine are in the last section.").format(
-        escape(command)
-    )
+    run = Markup("Run <code>{}</code>. Versions, seeds and machine are in the last section.")
+    return run.format(without_folders(c.record["command"]) or "see the last section")
 
 
 def direction(c: Comparison) -> str:

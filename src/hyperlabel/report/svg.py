@@ -25,6 +25,7 @@ _VARIABLES = {
     GRID: "var(--line)",
     **{colour: f"var(--s{i + 1})" for i, colour in enumerate(SERIES)},
 }
+_WRITTEN = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.labelcolor", "ytick.labelcolor")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -40,27 +41,16 @@ def theme() -> dict[str, Any]:
         "font.size": 10,
         "axes.titlesize": 11,
         "axes.prop_cycle": cycler(color=SERIES, marker=MARKERS),
-        "axes.edgecolor": MUTED,
-        "axes.labelcolor": INK,
-        "axes.titlecolor": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
+        **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+        **dict.fromkeys(("axes.grid", "axes.axisbelow"), True),
+        **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
+        **dict.fromkeys(_WRITTEN, INK),
+        **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
         "grid.color": GRID,
         "grid.linewidth": 0.6,
-        "text.color": INK,
-        "xtick.color": MUTED,
-        "ytick.color": MUTED,
-        "xtick.labelcolor": INK,
-        "ytick.labelcolor": INK,
-        "legend.frameon": False,
         "legend.fontsize": 9,
         "lines.markersize": 4.5,
         "lines.linewidth": 1.6,
-        "figure.facecolor": "none",
-        "axes.facecolor": "none",
-        "savefig.facecolor": "none",
     }
 
 
@@ -105,8 +95,10 @@ def _inline(svg: str, title: str, key: str) -> str:
         svg = svg.replace(colour, variable)
     head = svg[: svg.index(">") + 1]
     box, width = re.findall(r'viewBox="[^"]*"', head)[0], re.findall(r'width="([\d.]+)pt"', head)[0]
+    most = float(width) * 4 / 3
+    # on a phone a large figure is moved sideways rather than made too small to read
+    size = f'style="max-width:{most:.0f}px;min-width:{0.7 * most:.0f}px"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="{key}-title" '
-        f'style="max-width:{float(width) * 4 / 3:.0f}px"><title id="{key}-title">{html.escape(title)}</title>'
-        + svg[len(head) :].strip()
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="{key}-title" {size}>'
+        f'<title id="{key}-title">{html.escape(title)}</title>' + svg[len(head) :].strip()
     )

@@ -1,7 +1,7 @@
 // Figures: plain SVG in the page's colours.
 import { s, share } from "./dom.js";
 
-const W = 640, H = 300, LEFT = 44, RIGHT = 14, TOP = 24, BOTTOM = 40;
+const W = 640, H = 340, LEFT = 44, RIGHT = 14, TOP = 24, BOTTOM = 40;
 
 export const across = (value) => LEFT + value * (W - LEFT - RIGHT);
 export const upward = (value) => H - BOTTOM - value * (H - TOP - BOTTOM);
@@ -41,13 +41,21 @@ export function intervalBar([value, low, high], text) {
     [0, 0.5, 1].map((v) => s("text", { x: at(v), y: 32, class: `tick ${v === 0 ? "" : v === 1 ? "end" : "middle"}` }, String(v))));
 }
 
+// Round numbers inside an interval, as places from 0 to 1 and what is written there.
+export function roundTicks(low, high) {
+  const rough = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((v) => v * power >= rough), found = [];
+  for (let v = Math.ceil(low / step); v * step <= high; v++) found.push([(v * step - low) / (high - low || 1), String(Number((v * step).toPrecision(6)))]);
+  return found;
+}
+
 // Score against cut: the cut in the middle, what passes it to the right.
-export function marginBar(margin, reach, text) {
-  const at = 50 + 48 * Math.max(-1, Math.min(1, margin / reach));
+export function marginBar(margin, reach, text, cut = 50) {
+  const at = cut + (98 - cut) * Math.max(-1, Math.min(1, margin / reach));
   const passes = margin > 0;
   return s("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", class: "margin", role: "img", "aria-label": text },
-    s("rect", { x: Math.min(50, at), y: 2, width: Math.max(0.6, Math.abs(at - 50)), height: 8, class: passes ? "over" : "under" }),
-    s("line", { x1: 50, x2: 50, y1: 0, y2: 12, class: "cutline" }));
+    s("rect", { x: Math.min(cut, at), y: 2, width: Math.max(0.6, Math.abs(at - cut)), height: 8, class: passes ? "over" : "under" }),
+    s("line", { x1: cut, x2: cut, y1: 0, y2: 12, class: "cutline" }));
 }
 
 export function wordBars(words, kind, h) {

@@ -28,8 +28,9 @@ export function say(text) {
 }
 
 // A table that sorts by its headers. Columns: {name, of: row → sort value, cell: row → node, number}.
-export function sortedTable(caption, columns, rows, { by = 0, falling = false } = {}) {
-  const body = h("tbody"), heads = [];
+// The first `most` rows are shown until the rest is asked for.
+export function sortedTable(caption, columns, rows, { by = 0, falling = false, most = Infinity } = {}) {
+  const body = h("tbody"), heads = [], more = h("button", { type: "button", onclick: () => { most = Infinity; draw(); } });
   let column = by, down = falling;
   const draw = (list = rows) => {
     rows = list;
@@ -40,7 +41,9 @@ export function sortedTable(caption, columns, rows, { by = 0, falling = false } 
       const order = typeof x === "number" ? x - y : x.localeCompare(y);
       return down ? -order : order;
     });
-    body.replaceChildren(...sorted.map((row) => h("tr", {}, columns.map((c, i) =>
+    more.hidden = sorted.length <= most;
+    more.textContent = `show all ${whole(sorted.length)}`;
+    body.replaceChildren(...sorted.slice(0, most).map((row) => h("tr", {}, columns.map((c, i) =>
       h(i ? "td" : "th", { scope: i ? null : "row", class: c.number ? "number" : null }, c.cell(row))))));
     heads.forEach((head, i) => {
       if (i === column) head.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -59,11 +62,14 @@ export function sortedTable(caption, columns, rows, { by = 0, falling = false } 
   });
   draw();
   const table = h("table", { "aria-label": caption }, h("thead", {}, h("tr", {}, heads)), body);
-  return { element: h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table), draw };
+  return { element: h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table), more), draw };
 }
 
+// A name that may go on in the next line where its parts meet.
+export const named = (name) => name.split(/(?<=[:/_.-])(?=[^:/_.-])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
+
 export const labelLink = (data, label) =>
-  h("a", { href: `#label=${encodeURIComponent(data.labels[label])}`, title: data.labels[label] }, data.labels[label]);
+  h("a", { href: `#label=${encodeURIComponent(data.labels[label])}`, title: data.labels[label] }, named(data.labels[label]));
 
 // A text box that offers the labels and calls back with the one chosen.
 export function labelPicker(data, id, name, chosen) {

@@ -1,6 +1,6 @@
 // A label: every cut with exact counts, the words behind it, the rows that contradict it.
 import { $, h, s, show, share, whole, plural, say, labelLink, labelPicker } from "./dom.js";
-import { frame, across, upward, path, wordBars } from "./charts.js";
+import { frame, across, upward, path, roundTicks, wordBars } from "./charts.js";
 
 export class LabelView {
   constructor(data) {
@@ -55,7 +55,7 @@ export class LabelView {
   draw() {
     const { table, label, data } = this, points = [];
     for (let t = 0; t < table.size; t++) points.push([this.place(t), data.measured(label, t)]);
-    const ticks = table.size > 1 ? [0, 0.25, 0.5, 0.75, 1].map((v) => [v, (table.edge(0) + v * (table.edge(table.size - 1) - table.edge(0))).toFixed(2)]) : [];
+    const ticks = table.size > 1 ? roundTicks(table.edge(0), table.edge(table.size - 1)) : [];
     const figure = frame(`Precision, recall and F1 of ${data.labels[label]} at every cut`, "cut (score)", "", ticks);
     for (const kind of ["precision", "recall", "f1"]) figure.append(path(points.map(([x, m]) => [x, m[kind]]), kind));
     const chosen = this.place(data.chosen[label]);

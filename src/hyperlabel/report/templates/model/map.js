@@ -26,6 +26,10 @@ export class MapView {
       h("button", { type: "button", onclick: () => this.whole() }, "whole map"));
     this.listen();
     this.clusters();
+    const pen = h("canvas").getContext("2d");
+    pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`;
+    this.short = data.labels.map((name) => (name.length > 34 ? `${name.slice(0, 33)}…` : name));
+    this.wide = this.short.map((name) => pen.measureText(name).width + 5); // pixels, with a gap to the next
   }
 
   listen() {
@@ -46,8 +50,7 @@ export class MapView {
   }
 
   at(event) {
-    const box = this.svg.getBoundingClientRect();
-    return { x: this.box.x + ((event.clientX - box.left) / box.width) * this.box.w, y: this.box.y + ((event.clientY - box.top) / box.height) * this.box.h };
+    return new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
   }
 
   open() {
@@ -83,6 +86,9 @@ export class MapView {
     const shown = this.svg.getBoundingClientRect();
     const scale = Math.max(this.box.w / (shown.width || 1000), this.box.h / (shown.height || 600)), size = FONT * scale;
     const { x, y, r } = this.data.map, taken = [], written = [];
+    const width = shown.width * scale, height = shown.height * scale; // what is seen is wider or higher than the box
+    const seen = { left: this.box.x + (this.box.w - width) / 2, top: this.box.y + (this.box.h - height) / 2 };
+    const within = (at, low, high) => Math.max(low, Math.min(at, high));
     const large = this.data.byRows.filter((i) => r[i] * SPAN > 2 * size);
     const free = (spot) => !taken.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3]);
     const over = (spot, i) => Math.hypot(Math.max(spot[0] - x[i] * SPAN, 0, x[i] * SPAN - spot[2]), Math.max(spot[1] - y[i] * SPAN, 0, y[i] * SPAN - spot[3])) < 0.9 * r[i] * SPAN;
@@ -90,16 +96,15 @@ export class MapView {
     if (this.first !== undefined) order.unshift(this.first);
     for (const j of new Set(order)) {
       const cx = x[j] * SPAN, cy = y[j] * SPAN, radius = r[j] * SPAN;
-      if (cx < this.box.x || cx > this.box.x + this.box.w || cy < this.box.y || cy > this.box.y + this.box.h) continue;
-      const name = this.data.labels[j].length > 34 ? `${this.data.labels[j].slice(0, 33)}…` : this.data.labels[j];
-      const w = name.length * size * 0.56;
-      const left = Math.max(this.box.x + 2 * scale, Math.min(cx - w / 2, this.box.x + this.box.w - w - 2 * scale));
-      const middles = w < 3.2 * radius ? [cy] : [cy + radius + size * 0.65, cy - radius - size * 0.65];
+      if (cx < seen.left || cx > seen.left + width || cy < seen.top || cy > seen.top + height) continue;
+      const w = this.wide[j] * scale, left = within(cx - w / 2, seen.left, seen.left + width - w);
+      const middles = (w < 3.2 * radius ? [cy] : [cy + radius + size * 0.65, cy - radius - size * 0.65])
+        .map((at) => within(at, seen.top + size * 0.7, seen.top + height - size * 0.7));
       const spots = middles.map((at) => [left, at - size * 0.6, left + w, at + size * 0.6]).filter(free);
       const spot = spots.find((one) => !large.some((i) => i !== j && over(one, i))) ?? spots[0];
       if (!spot) continue;
       taken.push(spot);
-      written.push(s("text", { x: left + w / 2, y: (spot[1] + spot[3]) / 2, "font-size": size, "stroke-width": 3 * scale }, name));
+      written.push(s("text", { x: left + w / 2, y: (spot[1] + spot[3]) / 2, "font-size": size, "stroke-width": 3 * scale }, this.short[j]));
     }
     this.names.replaceChildren(...written);
     this.written = written.length;

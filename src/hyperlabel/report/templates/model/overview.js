@@ -2,7 +2,7 @@
 import { $, h, s, show, share, whole, plural, say, sortedTable, labelLink } from "./dom.js";
 import { frame, across, upward, intervalBar } from "./charts.js";
 
-const RARE = 10, WEAK = 0.3;
+const RARE = 10, WEAK = 0.3, MOST = 100;
 const NAMES = { f1_macro: "macro-F1", f1_micro: "micro-F1", precision: "precision", recall: "recall" };
 
 export function overview(data) {
@@ -36,7 +36,7 @@ function labelFacts(data, j) {
 function dots(data, labels) {
   const rows = labels.map((l) => l.rows).filter(Boolean), least = Math.min(...rows, 1e6) / 1.15, most = Math.max(...rows, 10 * least);
   const scale = (n) => Math.log(n / least) / Math.log(most / least);
-  const ticks = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((n) => (most / least > 100 ? [n] : [n, 3 * n])).filter((n) => n >= least && n <= most).map((n) => [scale(n), whole(n)]);
+  const ticks = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((n) => (most / least > 1000 ? [n] : [n, 3 * n])).filter((n) => n >= least && n <= most).map((n) => [scale(n), whole(n)]);
   const figure = frame("F1 of each label against the number of rows that carry it", "rows with the label", "F1", ticks);
   figure.append(...labels.filter((l) => l.rows).map((l) => {
     const dot = s("circle", { cx: across(scale(l.rows)), cy: upward(l.f1 || 0), r: 4.5, class: `mark ${l.f1 < WEAK ? "weak" : ""}` },
@@ -72,15 +72,15 @@ function labelTable(data, labels) {
   const number = (name, of, digits, help) => ({ name, of, number: true, help, cell: (l) => (digits === 0 ? whole(of(l)) : share(of(l), digits)) });
   const columns = [
     { name: "label", of: (l) => l.name, cell: (l) => labelLink(data, l.j) },
+    { name: "F1", of: (l) => l.f1, number: true, help: "at the model's cut; grey: 95 % interval over rows",
+      cell: (l) => h("span", {}, share(l.f1), h("span", { class: "range" }, ` ${share(l.low)}–${share(l.high)}`)) },
     number("rows", (l) => l.rows, 0),
     number("precision", (l) => l.precision, 2),
     number("recall", (l) => l.recall, 2),
-    { name: "F1", of: (l) => l.f1, number: true, help: "at the model's cut; grey: 95 % interval over rows",
-      cell: (l) => h("span", {}, share(l.f1), h("span", { class: "range" }, ` ${share(l.low)}–${share(l.high)}`)) },
     { name: "off by", of: (l) => l.off, number: true, help: "mean distance of calibrated probabilities from what came true", cell: (l) => share(l.off, 3) },
   ];
   const common = labels.filter((l) => l.rows >= RARE), rare = labels.length - common.length;
-  const table = sortedTable("Labels", columns, rare === labels.length ? labels : common, { by: 4 });
+  const table = sortedTable("Labels", columns, rare === labels.length ? labels : common, { by: 1, most: MOST });
   const filter = () => {
     const text = $("find").value.toLowerCase(), kind = $("kind").value;
     const folded = !$("rare").checked && kind !== "rare" && !text;

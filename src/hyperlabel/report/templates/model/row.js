@@ -1,5 +1,5 @@
 // A row: its text with the words that counted, scores against cuts, and corrections by keyboard.
-import { $, h, show, share, whole, plural, say, labelPicker } from "./dom.js";
+import { $, h, show, share, whole, plural, say, named, labelPicker } from "./dom.js";
 import { marginBar } from "./charts.js";
 
 const SHOWN = 10;
@@ -58,7 +58,7 @@ export class RowView {
     const state = decided === undefined ? (this.carried.has(j) ? "set" : score > cut ? "predicted" : "") : decided ? "accepted" : "rejected";
     const button = (text, title, value) => h("button", { type: "button", title, "aria-label": `${title} ${name}`, "aria-pressed": String(decided === value), onclick: () => { this.at = i; this.decide(j, value); } }, text);
     return h("li", { class: `choice ${i === this.at ? "current" : ""} ${has ? "has" : ""}`, "aria-current": i === this.at ? "true" : null, onclick: () => { this.at = i; this.refresh(); } },
-      h("span", { class: "name", title: name }, name), h("span", { class: `state ${state}` }, state),
+      h("span", { class: "name", title: name }, named(name)), h("span", { class: `state ${state}` }, state),
       marginBar(Math.max(-1e9, Math.min(1e9, score - cut)), reach, `score ${share(score)}, cut ${share(cut)}`),
       h("span", { class: "value" }, share(score)), button("✓", "Accept", true), button("✗", "Reject", false));
   }
@@ -66,7 +66,7 @@ export class RowView {
   // The text with the words that moved the chosen label; the features of rows that have no text.
   mark() {
     const { data, row } = this, label = this.listed[this.at];
-    $("row-why").textContent = label === undefined ? "" : `Words for and against “${data.labels[label]}”`;
+    $("row-why").textContent = !data.why[label] ? "" : `Words for and against “${data.labels[label]}”`;
     show("row-text", data.markedRow(row, label));
   }
 
@@ -129,6 +129,7 @@ export class RowView {
     $("row-save").disabled = !rows.length;
     const forget = data.kind === "out of fold" ? " --forget before.jsonl" : "";
     $("row-command").textContent = data.export ? `hyperlabel update ${data.facts.model ?? "MODEL"} corrected.jsonl${forget}` : "";
+    $("row-command").hidden = !data.export;
     $("row-hint").textContent = data.export ? "The files hold the corrected rows as they are now, and as they were; the model learns with:"
       : "The page cannot write whole rows (no texts in it, or not a table): the file lists row numbers and labels.";
   }
