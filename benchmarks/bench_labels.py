@@ -32,7 +32,7 @@ def main(labels: int = 500_000, rows: int = 100_000) -> None:
     Y.sum_duplicates()
     Y.data[:] = 1
     start = time.process_time()
-    model = PLST(COMPONENTS).fit(X, Y)
+    model = PLST(COMPONENTS, alpha=1.0).fit(X, Y)
     fit = time.process_time() - start
     start = time.process_time()
     best, _ = model.predict_topk(X[:1_000], k=5)

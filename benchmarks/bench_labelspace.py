@@ -43,16 +43,16 @@ def main() -> None:
     X, Y = data.X[order], data.Y[order]
     n = 14494
     train, rest = (X[:n], Y[:n]), X[n:]
-    br, plst = BinaryRelevance().fit(*train), PLST(129).fit(*train)
+    br, plst = BinaryRelevance(alpha=1.0).fit(*train), PLST(129, alpha=1.0).fit(*train)
     cs = CompressedSensing(129).fit(*train)
     P, s, G = cs.encoder_.components_, cs.encoder_.sparsity_, cs.encoder_.gram_
     codes = cs.predict_codes(rest[:200])
     seconds = rounds(
         {
-            "fit br": lambda: BinaryRelevance().fit(*train),
-            "fit plst": lambda: PLST(129).fit(*train),
-            "fit grid": lambda: PLST().fit(*train),
-            "fit all": lambda: PLST(candidates="all").fit(*train),
+            "fit br": lambda: BinaryRelevance(alpha=1.0).fit(*train),
+            "fit plst": lambda: PLST(129, alpha=1.0).fit(*train),
+            "fit grid": lambda: PLST(alpha=1.0).fit(*train),
+            "fit all": lambda: PLST(candidates="all", alpha=1.0).fit(*train),
             "score br": lambda: [br.decision_function(rest) for _ in range(5)],
             "score plst": lambda: [plst.decision_function(rest) for _ in range(5)],
             "top br": lambda: br.predict_topk(rest, 5),

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.bench_wide import make
-from benchmarks.measure import ROOT, in_process, peak_gb
+from benchmarks.measure import in_process, peak_gb
 
 OURS = {"hyperlabel": 5e-4, "hyperlabel, converged": 1e-7}
 TREES = {"parabel": {}, "bonsai": {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}}
@@ -36,23 +36,15 @@ def debian(*, bigrams: bool, labels: int | None = None) -> Split:
     With `labels`, packages they depend on take the place of tags (of which there are not so many): the most
     frequent ones, on at most 30 000 packages.
     """
-    sys.path.insert(0, str(ROOT / "tools"))
-    from build_debtags import TOKEN_PATTERN, fetch_lists, stanzas
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    with tempfile.TemporaryDirectory() as folder:
-        packages, translations = fetch_lists("bookworm", Path(folder))
-    described = {entry["Description-md5"]: entry.get("Description-en", "") for entry in stanzas(translations)}
+    from tools.build_debtags import TOKEN_PATTERN, described, fetch_lists
+
     found = []
-    for entry in sorted(stanzas(packages), key=lambda entry: entry["Package"]):
-        if labels is None:
-            tags = {
-                tag for tag in re.split(r",\s*", entry.get("Tag", "")) if tag and not tag.endswith("TODO")
-            }
-        else:
+    for entry, tags, text in described(*fetch_lists()):
+        if labels is not None:
             tags = set(re.findall(r"(?:^|, )([a-z0-9][a-z0-9+.-]+)", entry.get("Depends", "")))
-        text = described.get(entry.get("Description-md5", ""))
-        if tags and text:
+        if tags:
             found.append((text, tags))
     found = [found[i] for i in np.random.default_rng(0).permutation(len(found))[: 30_000 if labels else None]]
     cut = 3 * len(found) // 4
@@ -89,7 +81,7 @@ def one(method: str, path: str) -> None:
     if method in OURS:
         from hyperlabel import BinaryRelevance
 
-        model = BinaryRelevance(solver="krylov", tol=OURS[method])
+        model = BinaryRelevance(alpha=1.0, solver="krylov", tol=OURS[method])
         model.fit(X[:40, :20], Y[:40])  # compiled code warm
         start = time.process_time()
         model.fit(X, Y)
@@ -129,7 +121,10 @@ def omikuji_trees(settings: dict[str, Any], X: Any, Y: Any, X_test: Any) -> tupl
 
 
 def tolerances() -> None:
-    """Precision that each tolerance changes, on held-out training rows: test rows choose nothing."""
+    """Precision that each tolerance changes, and its price: training rows held out in turn, a quarter each.
+
+    Test rows choose nothing. The price is CPU time over that of the first tolerance.
+    """
     from benchmarks._data import real
     from hyperlabel import BinaryRelevance
     from hyperlabel.datasets import load_debtags
@@ -139,29 +134,50 @@ def tolerances() -> None:
     rows["synthetic"] = make(12_000, 10_000, 200, seed=5)
     for name, (X, Y) in rows.items():
         order = np.random.default_rng(0).permutation(X.shape[0])
-        inner, held = np.split(order[: 3 * len(order) // 4], [9 * len(order) // 16])
+        quarters = np.array_split(order[: 3 * len(order) // 4], 4)
         X = sparse.csr_array(X, dtype=np.float32)
-        found = {}
-        for tol in (1e-7, 4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4):
-            model = BinaryRelevance(solver="krylov", tol=tol).fit(X[inner], Y[inner])
-            hit = np.take_along_axis(Y[held].toarray(), model.predict_topk(X[held], k=5)[0], axis=1)
-            found[tol] = np.array([hit[:, :k].mean() for k in (1, 3, 5)])
-        for tol, precision in list(found.items())[1:]:
-            print(f"{name:<12}{tol:8.1e}  P@1/3/5 off by", np.round(precision - found[1e-7], 4), flush=True)
+        found, seconds = {}, {}
+        for tol in (5e-4, 2.5e-4, 1e-4, 5e-5, 1e-7):
+            hits, start = [], time.process_time()
+            for q, held in enumerate(quarters):
+                inner = np.concatenate(quarters[:q] + quarters[q + 1 :])
+                model = BinaryRelevance(alpha=1.0, solver="krylov", tol=tol).fit(X[inner], Y[inner])
+                best = model.predict_topk(X[held], k=5)[0]
+                hits.append(np.take_along_axis(Y[held].toarray(), best, axis=1))
+            seconds[tol] = time.process_time() - start
+            found[tol] = np.array([np.vstack(hits)[:, :k].mean() for k in (1, 3, 5)])
+        for tol, precision in found.items():
+            off, price = np.round(precision - found[1e-7], 4), seconds[tol] / seconds[5e-4]
+            print(f"{name:<12}{tol:8.1e}  P@1/3/5 off by {off}, price {price:.2f}", flush=True)
+
+
+DATA = {
+    "Debian, words": lambda: debian(bigrams=False),
+    "Debian, words and bigrams": lambda: debian(bigrams=True),
+    "Debian, 2000 dependencies": lambda: debian(bigrams=True, labels=2000),
+    "synthetic": synthetic,
+}
+
+
+def measured(python: str, n_rounds: int = 9) -> dict[str, Any]:
+    """Seconds of ours and of Parabel on Debian's words, taking turns, and the precision of either."""
+    split = debian(bigrams=False)
+    n, d = split[0].shape
+    with tempfile.NamedTemporaryFile(suffix=".pkl") as file:
+        Path(file.name).write_bytes(pickle.dumps(split))
+        ours, theirs = [], []
+        for _ in range(n_rounds):
+            ours.append(in_process(__file__, "hyperlabel", file.name))
+            theirs.append(in_process(__file__, "parabel", file.name, python=python))
+    found = {"ours": [row["fit"] for row in ours], "theirs": [row["fit"] for row in theirs]}
+    precision = {"P@1": ours[0]["precision"][0], "their P@1": theirs[0]["precision"][0]}
+    return found | precision | {"n": n, "d": d, "k": split[1].shape[1]}
 
 
 def main(python: str | None = None, *names: str) -> None:
-    data = {
-        "Debian, words": lambda: debian(bigrams=False),
-        "Debian, words and bigrams": lambda: debian(bigrams=True),
-        "Debian, 2000 dependencies": lambda: debian(bigrams=True, labels=2000),
-        "synthetic": synthetic,
-    }
     with tempfile.TemporaryDirectory() as folder:
-        for name, read in data.items():
-            if names and name not in names:
-                continue
-            split = read()
+        for name in names or DATA:
+            split = DATA[name]()
             path = Path(folder, "split.pkl")
             path.write_bytes(pickle.dumps(split))
             n, d = split[0].shape

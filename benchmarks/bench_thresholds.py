@@ -25,9 +25,9 @@ def main() -> None:
     train, test = real("delicious", "train"), real("delicious", "test")
     X, Y = train.X, train.Y
     _cost(X, Y)
-    rows = [("ridge at ½", *_f1(BinaryRelevance().fit(X, Y), test))]
+    rows = [("ridge at ½", *_f1(BinaryRelevance(alpha=1.0).fit(X, Y), test))]
     for name, params in RULES.items():
-        model = ThresholdTuner(BinaryRelevance(), **params).fit(X, Y)
+        model = ThresholdTuner(BinaryRelevance(alpha=1.0), **params).fit(X, Y)
         measured, _ = _f1(model, test)
         rows.append((name, measured, WANTED.get(name, "")))
     show("delicious: micro / macro / samples F1", rows)
@@ -37,9 +37,12 @@ def main() -> None:
 
 def _cost(X, Y, n_rounds: int = 9) -> None:
     """Every job once a round, ratios of processor time within the round: a load that drifts favours none."""
-    jobs = {"fit": lambda: BinaryRelevance().fit(X, Y), "scores": lambda: BinaryRelevance(cv=5).fit(X, Y)}
+    jobs = {
+        "fit": lambda: BinaryRelevance(alpha=1.0).fit(X, Y),
+        "scores": lambda: BinaryRelevance(alpha=1.0, cv=5).fit(X, Y),
+    }
     for name in ("global, f1_micro", "per label, f1_macro", "per label, f1_micro", "expected F1"):
-        jobs[name] = lambda rule=RULES[name]: ThresholdTuner(BinaryRelevance(), **rule).fit(X, Y)
+        jobs[name] = lambda rule=RULES[name]: ThresholdTuner(BinaryRelevance(alpha=1.0), **rule).fit(X, Y)
     taken = rounds(jobs, n_rounds)
 
     def ratio(name: str, base: str) -> str:
@@ -61,7 +64,7 @@ def _promises(train, test) -> None:
     rows = []
     for precision in (0.5, 0.7, 0.9):
         rule = {"strategy": "precision_at_least", "precision": precision}
-        model = ThresholdTuner(BinaryRelevance(), **rule).fit(train.X, train.Y)
+        model = ThresholdTuner(BinaryRelevance(alpha=1.0), **rule).fit(train.X, train.Y)
         values = evaluate(test.Y, model.predict(test.X))
         kept, covered = values["precision_micro"], values["recall_micro"]
         promise = f"{precision:.2f} promised, coverage {model.coverage_:.3f} foretold"
@@ -72,11 +75,11 @@ def _promises(train, test) -> None:
 def _calibration(train, test) -> None:
     rows = []
     for method in ("sigmoid", "isotonic"):
-        model = MultiLabelCalibrator(BinaryRelevance(), method=method).fit(train.X, train.Y)
+        model = MultiLabelCalibrator(BinaryRelevance(alpha=1.0), method=method).fit(train.X, train.Y)
         p = model.predict_proba(test.X)
         error = reliability(test.Y, p).calibration_error
         rows.append((method, f"{brier_score(test.Y, p):.5f} / {error:.5f}", ""))
-    scores = BinaryRelevance().fit(train.X, train.Y).decision_function(test.X)
+    scores = BinaryRelevance(alpha=1.0).fit(train.X, train.Y).decision_function(test.X)
     naive = ((scores + 1) / 2).clip(0, 1)
     error = reliability(test.Y, naive).calibration_error
     rows.append(("(score + 1)/2, clipped", f"{brier_score(test.Y, naive):.5f} / {error:.5f}", ""))

@@ -19,9 +19,9 @@ from benchmarks.measure import in_process, peak_gb
 
 TERMS, TOLD, TOPIC = 60, 12, 40  # terms per row, those that its labels tell, terms of a topic
 METHODS = {
-    "BR, 100 weights per label": "BinaryRelevance(max_weights=100, memory_limit=5e8)",
-    "BR, all weights": "BinaryRelevance(memory_limit=5e8)",
-    "PLST, 100 components": "PLST(100)",
+    "BR, 100 weights per label": "BinaryRelevance(alpha=1.0, max_weights=100, memory_limit=5e8)",
+    "BR, all weights": "BinaryRelevance(alpha=1.0, memory_limit=5e8)",
+    "PLST, 100 components": "PLST(100, alpha=1.0)",
 }
 
 

@@ -141,7 +141,7 @@ class Ours(OneVsRest):
     def make(self):
         from hyperlabel import BinaryRelevance
 
-        return BinaryRelevance()
+        return BinaryRelevance(alpha=1.0)
 
     def fit(self, X, Y):
         self.model = self.make().fit(X, Y)
@@ -162,7 +162,7 @@ class OursPLST(Ours):
     def make(self):
         from hyperlabel import PLST
 
-        return PLST()
+        return PLST(alpha=1.0)
 
 
 class OursMLkNN(Ours):

@@ -73,7 +73,7 @@ def _pooled(X, data, seed: int) -> tuple[np.ndarray, np.ndarray]:
     kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
     plain, honest = np.zeros(data.Y.shape), np.zeros(data.Y.shape)
     for train, test in kind(10, shuffle=True, random_state=seed).split(X, data.Y, groups):
-        model = BinaryRelevance(cv=5)
+        model = BinaryRelevance(alpha=1.0, cv=5)
         model.fit(X[train], data.Y[train], groups=None if groups is None else groups[train])
         plain[test] = np.clip((model.decision_function(X[test]) + 1) / 2, 0, 1)
         honest[test] = model.predict_proba(X[test])

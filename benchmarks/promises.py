@@ -158,8 +158,8 @@ def resplits(name: str, count: int, target: float = 0.8) -> None:
             len(fresh), None if groups is None else groups[fresh], 1.0, one_each=True, seed=seed
         )[0]
         train, held_out = held_out_rows(len(known), known_groups)
-        model = BinaryRelevance().fit(X[known[train]], data.Y[known[train]])
-        whole = BinaryRelevance(cv=5).fit(X[known], data.Y[known], groups=known_groups)
+        model = BinaryRelevance(alpha=1.0).fit(X[known[train]], data.Y[known[train]])
+        whole = BinaryRelevance(alpha=1.0, cv=5).fit(X[known], data.Y[known], groups=known_groups)
         for kind, fitted, rows, scores in (
             ("split", model, held_out, model.decision_function(X[known[held_out]])),
             ("cross-fitted", whole, np.arange(len(known)), whole.oof_scores_),

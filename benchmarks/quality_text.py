@@ -8,11 +8,8 @@ tuned for macro-F1 on three folds of its training rows: features and classifiers
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from benchmarks.measure import ROOT
 from hyperlabel import BinaryRelevance
 from hyperlabel.cli._methods import features_step
 from hyperlabel.cli._model import Columns
@@ -30,15 +26,12 @@ from hyperlabel.datasets import Dataset
 from hyperlabel.decision import per_label_cuts
 from hyperlabel.metrics import evaluate
 from hyperlabel.model_selection import IterativeStratifiedKFold, iterative_train_test_split
+from tools.build_debtags import MIN_PACKAGES, choose, fetch_lists
 
 
 def texts_and_tags() -> tuple[list[str], sparse.csr_array, np.ndarray, list[str]]:
     """Return texts, indicator, source packages and names of the tags."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    from build_debtags import MIN_PACKAGES, choose, fetch_lists
-
-    with tempfile.TemporaryDirectory() as folder:
-        texts, tags, sources = choose(*fetch_lists("bookworm", Path(folder)))
+    texts, tags, sources = choose(*fetch_lists())
     frequent = Counter(tag for row in tags for tag in row)
     names = sorted(tag for tag, count in frequent.items() if count >= MIN_PACKAGES)
     Y = sparse.csr_array([[int(name in row) for name in names] for row in tags])

@@ -43,7 +43,7 @@ def main(seeds: int) -> None:
 def _run(X, data, seed: int) -> np.ndarray:
     groups = None if data.groups is None else np.asarray(data.groups)
     new, known = divide_units(data.n_rows, groups, 0.5, one_each=False, seed=seed)
-    model = ThresholdTuner(BinaryRelevance(cv=5), scoring="f1_micro")
+    model = ThresholdTuner(BinaryRelevance(alpha=1.0, cv=5), scoring="f1_micro")
     model.fit(X[known], data.Y[known], groups=None if groups is None else groups[known])
     p, sets = model.predict_proba(X[new]), model.predict(X[new]).toarray() > 0
     distance = np.abs(model.decision_function(X[new]) - model.thresholds_)

@@ -42,7 +42,7 @@ def main() -> None:
     print(f"X {X.shape}, {X.nnz / X.shape[0]:.1f} per row; Y {Y.shape}, {Y.nnz / Y.shape[0]:.1f} per row")
     print(f"peak so far {peak_gigabytes():.2f} GB", flush=True)
     start = time.perf_counter()
-    model = PLST(given.components).fit(X[:n], Y[:n])
+    model = PLST(given.components, alpha=1.0).fit(X[:n], Y[:n])
     seconds, peak = time.perf_counter() - start, peak_gigabytes()
     print(f"fit with M = {given.components}: {seconds:.1f} s, peak {peak:.2f} GB")
     print(f"certificates: directions {model.encoder_.residual_:.1e}, ridge {model.residual_:.1e}", flush=True)

@@ -9,8 +9,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from hyperlabel.datasets import Dataset, load_npz, read_arff, stack
+
+# A slow machine is no fault of the code: nothing here is judged by the clock.
+settings.register_profile("hyperlabel", deadline=None)
+settings.load_profile("hyperlabel")
 
 _ROOT = Path(__file__).resolve().parents[1]
 # name → (folder, full file or None, train file, test file)

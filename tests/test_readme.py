@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import readme
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +22,23 @@ def test_the_commands_of_the_readme_print_what_it_shows(tmp_path):
         assert _without_times(readme.run(command, tmp_path)) == _without_times(said.strip()), command
 
 
-def test_the_papers_table_is_that_of_the_pages():
+@pytest.mark.parametrize("table", ["papers", "measured"])
+def test_a_table_is_that_of_its_source(table):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.with_block(text, "papers", readme.papers()) == text
+    assert readme.with_block(text, table, getattr(readme, table)()) == text
+
+
+def test_a_number_typed_into_the_measured_rows_fails_the_check(tmp_path, monkeypatch):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (row,) = (line for line in text.splitlines() if "paperless-ngx" in line)
+    edited = tmp_path / "README.md"
+    edited.write_text(text.replace(row, row.replace("1/", "1/9")), encoding="utf-8")
+    monkeypatch.setattr(readme, "README", edited)
+    monkeypatch.setattr("sys.argv", ["readme.py", "--check"])
+    with pytest.raises(SystemExit, match="other numbers"):
+        readme.main()
+
+
+def test_times_are_written_as_shares():
+    shown = [readme.share(ratio) for ratio in (1.62, 0.26, 1 / 20.4, 1 / 1034)]
+    assert shown == ["1.6×", "0.26×", "1/20", "1/1000"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import lock
 import minimum
 import mutate
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 PINS = lock.pinned((ROOT / "constraints.txt").read_text())
@@ -41,6 +43,18 @@ def test_pinned_versions_are_not_below_the_lower_bounds():
     bounds = dict(re.split(r"(?:\[.*\])?==", bound) for bound in minimum.bounds("all"))
     assert len(bounds) > 15
     assert {name for name, low in bounds.items() if number(pins[plain(name)]) < number(low)} == set()
+
+
+def test_pinned_versions_run_on_the_oldest_python_the_project_allows():
+    """Debian 12 has 3.11.2: a pin that asks for 3.11.5 would end `make demo` there."""
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    oldest = needs.removeprefix(">=") + ".0"
+    refused = {}
+    for found in metadata.distributions():
+        asked = found.metadata.get("Requires-Python")
+        if PINS.get(found.name) == found.version and asked and oldest not in SpecifierSet(asked):
+            refused[found.name] = asked
+    assert refused == {}
 
 
 def test_hashes_are_kept_of_files_this_project_can_use():

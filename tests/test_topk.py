@@ -9,7 +9,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
-from hyperlabel import PLST, BinaryRelevance, LabelForest, RankSVM, ThresholdTuner
+from hyperlabel import PLST, BinaryRelevance, LabelForest, RankSVM
 from hyperlabel._topk import top_k
 from hyperlabel.metrics import propensities, psp_at_k
 
@@ -65,10 +65,6 @@ def test_a_propensity_that_cannot_be_used_is_refused_in_a_sentence(marked):
         model.predict_topk(X, propensity=p[:3])
     with pytest.raises(ValueError, match=r"must lie in \(0, 1\]"):
         model.predict_topk(X, propensity=p * 0)
-    for scores_only in (
-        RankSVM(C=1.0),
-        BinaryRelevance(LinearSVC()),
-        ThresholdTuner(BinaryRelevance(LinearSVC())),
-    ):
+    for scores_only in (RankSVM(C=1.0), BinaryRelevance(LinearSVC())):
         with pytest.raises(ValueError, match="wrap it in MultiLabelCalibrator"):
             scores_only.fit(X, Y).predict_topk(X, propensity=p)

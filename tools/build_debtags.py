@@ -46,23 +46,25 @@ FACETS = (
 MIN_TAGS, MIN_PACKAGES, MIN_WORD, MAX_WORD = 3, 30, 5, 0.4
 
 
-def fetch_lists(release: str, folder: Path) -> tuple[str, str]:
-    """Let apt fetch the lists; return the text of Packages and Translation-en."""
-    options = ["-o", "Acquire::Languages=en", "-o", f"Dir::State::Lists={folder}/"]
-    options += ["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]
-    (folder / "partial").mkdir()
-    subprocess.run(["apt-get", "update", "-qq", *options], check=True)
+def fetch_lists(release: str = "bookworm") -> tuple[str, str]:
+    """Let apt fetch the lists into a folder of their own; return the text of Packages and Translation-en."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-o", "Acquire::Languages=en", "-o", f"Dir::State::Lists={folder}/"]
+        options += ["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]
+        Path(folder, "partial").mkdir()
+        subprocess.run(["apt-get", "update", "-qq", *options], check=True)
 
-    def text(*conditions: str) -> str:
-        query = ["apt-get", "indextargets", *options, "--format", "$(FILENAME)"]
-        query += [f"Codename: {release}", "Component: main", *conditions]
-        names = subprocess.run(query, check=True, capture_output=True, text=True).stdout.split()
-        if len(names) != 1:
-            raise SystemExit(f"apt knows {len(names)} lists for {release} main {conditions}, expected one")
-        helper = ["/usr/lib/apt/apt-helper", "cat-file", names[0]]
-        return subprocess.run(helper, check=True, capture_output=True).stdout.decode()
+        def text(*conditions: str) -> str:
+            query = ["apt-get", "indextargets", *options, "--format", "$(FILENAME)"]
+            query += [f"Codename: {release}", "Component: main", *conditions]
+            names = subprocess.run(query, check=True, capture_output=True, text=True).stdout.split()
+            if len(names) != 1:
+                found = f"{len(names)} lists for {release} main {conditions}"
+                raise SystemExit(f"apt knows {found}, expected one")
+            helper = ["/usr/lib/apt/apt-helper", "cat-file", names[0]]
+            return subprocess.run(helper, check=True, capture_output=True).stdout.decode()
 
-    return text("Created-By: Packages"), text("Created-By: Translations", "Language: en")
+        return text("Created-By: Packages"), text("Created-By: Translations", "Language: en")
 
 
 def stanzas(text: str) -> Iterator[dict[str, str]]:
@@ -80,19 +82,26 @@ def stanzas(text: str) -> Iterator[dict[str, str]]:
             yield fields
 
 
-def choose(packages: str, translations: str) -> tuple[list[str], list[set[str]], list[str]]:
-    """Texts, tag sets and source packages of the rows the rules select."""
-    described = {
+def described(packages: str, translations: str) -> Iterator[tuple[dict[str, str], set[str], str]]:
+    """Packages by name that have an English description: their fields, tags (no placeholders) and text."""
+    texts = {
         entry["Description-md5"]: entry["Description-en"]
         for entry in stanzas(translations)
         if "Description-en" in entry
     }
-    texts, tags, sources = [], [], []
     for entry in sorted(stanzas(packages), key=lambda entry: entry["Package"]):
-        every = set(re.split(r",\s*", entry.get("Tag", "")))
-        kept = {tag for tag in every if tag.split("::")[0] in FACETS and not tag.endswith("TODO")}
-        text = described.get(entry.get("Description-md5", ""))
-        if "role::program" in every and len(kept) >= MIN_TAGS and text:
+        tags = {tag for tag in re.split(r",\s*", entry.get("Tag", "")) if tag and not tag.endswith("TODO")}
+        text = texts.get(entry.get("Description-md5", ""))
+        if text:
+            yield entry, tags, text
+
+
+def choose(packages: str, translations: str) -> tuple[list[str], list[set[str]], list[str]]:
+    """Texts, tag sets and source packages of the rows the rules select."""
+    texts, tags, sources = [], [], []
+    for entry, every, text in described(packages, translations):
+        kept = {tag for tag in every if tag.split("::")[0] in FACETS}
+        if "role::program" in every and len(kept) >= MIN_TAGS:
             texts.append(text)
             tags.append(kept)
             sources.append(entry.get("Source", entry["Package"]).split()[0])
@@ -141,8 +150,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=DATA_FILE)
     parser.add_argument("--csv", type=Path, help="write the small table with texts instead")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        texts, tags, sources = choose(*fetch_lists(given.release, Path(folder)))
+    texts, tags, sources = choose(*fetch_lists(given.release))
     if given.csv:
         write_csv(given.csv, texts, tags, sources)
         return

@@ -1,18 +1,22 @@
 """Fill the generated parts of README.md: ``python tools/readme.py [--check]``.
 
-The papers' table is read off the pages of docs/reproduction; the answers of the command line are those of the
-commands themselves, run on examples/packages.csv. ``--check`` changes nothing and fails where the papers'
-table is stale (`make contract`); the commands are checked by tests/test_readme.py.
+The papers' table is read off the pages of docs/reproduction, the measured rows off what
+``python -m benchmarks.readme_rows`` wrote; the answers of the command line are those of the commands
+themselves, run on examples/packages.csv. ``--check`` changes nothing and fails where a table is stale
+(`make contract`); the commands are checked by tests/test_readme.py.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -28,6 +32,18 @@ PAPERS = [
     ("Tai & Lin 2012", "Hamming loss, corel5k, PLST(M*)", "neco12", "neco12-table3", "corel5k", "PLST(M*)"),
     ("Tai & Lin 2012", "Hamming loss, delicious, PLST(M*)", "neco12", "neco12-table3", "delicious",
      "PLST(M*)"),
+]  # fmt: skip
+# benchmark, the row it fills, what follows the benchmark's name in its command
+MEASURED = [
+    ("bench_foundation", "`BinaryRelevance` against scikit-learn's `RidgeClassifier`, sparse delicious, "
+     "scores equal to {difference:.0e}", ""),
+    ("bench_free_cv", "fit *with* 5-fold out-of-fold scores against one `Ridge` fit, {n} × {d} rows, "
+     "{k} labels", " {n}"),
+    ("bench_text", "fit on Debian texts, {n} × {d} words, {k} tags, against omikuji's Parabel "
+     "(P@1 {P@1:.3f}, theirs {their P@1:.3f})", " PYTHON-WITH-OMIKUJI"),
+    ("bench_rank", "`RankSVM` to gap 1e-3 against one-vs-rest LinearSVC, yeast", ""),
+    ("case_documents", "one more document learned by a model of {d} words and {k} tags, equal to a fit, "
+     "against the recipe of paperless-ngx, which trains anew", ""),
 ]  # fmt: skip
 TEXT = "Convert and resize photos in many image formats"
 COMMANDS = [
@@ -67,6 +83,30 @@ def papers() -> str:
     return "\n".join(lines)
 
 
+def share(ratio: float) -> str:
+    """Write our time over theirs with two digits."""
+    return f"{ratio:.2g}×" if ratio > 0.1 else f"1/{float(f'{1 / ratio:.2g}'):.0f}"
+
+
+def measured() -> str:
+    """Return the measured rows: the median of our time over theirs, round by round, and its range."""
+    rows = json.loads((ROOT / "benchmarks" / "readme_rows.json").read_text(encoding="utf-8"))["rows"]
+    days = " and ".join(sorted({row["date"] for row in rows.values()}))
+    machines = " and ".join(sorted({row["processor"] for row in rows.values()}))
+    loads = sorted(row["load"] for row in rows.values())
+    busy = f"{machines}, load {loads[0]:.0f} to {loads[-1]:.0f}; {days}"
+    lines = [f"Our CPU time over theirs, both sides in one run, one thread, beside other work ({busy}):", ""]
+    lines += ["| | median (range) | `python -m benchmarks.…` |", "|---|---|---|"]
+    for name, what, arguments in MEASURED:
+        row = rows[name]
+        spaced = {key: f"{v:,}".replace(",", " ") if isinstance(v, int) else v for key, v in row.items()}
+        found = np.sort(np.divide(row["ours"], row["theirs"]))
+        middle, least, most = map(share, (np.median(found), found[0], found[-1]))
+        call = f"{name}{arguments}".format_map(row)
+        lines.append(f"| {what.format_map(spaced)} | {middle} ({least} to {most}) | `{call}` |")
+    return "\n".join(lines)
+
+
 def run(command: str, folder: Path) -> str:
     """Run a command of the README in a folder beside which the examples stand; what it printed."""
     if not (folder / "examples").exists():
@@ -93,10 +133,10 @@ def with_block(text: str, name: str, content: str) -> str:
 
 def main() -> None:
     text = README.read_text(encoding="utf-8")
-    fresh = with_block(text, "papers", papers())
+    fresh = with_block(with_block(text, "papers", papers()), "measured", measured())
     if "--check" in sys.argv:
         if fresh != text:
-            sys.exit("README.md shows other numbers than docs/reproduction: run python tools/readme.py")
+            sys.exit("README.md shows other numbers than its sources: run python tools/readme.py")
         return
     README.write_text(with_block(fresh, "console", console()), encoding="utf-8")
 

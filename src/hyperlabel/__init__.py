@@ -4,8 +4,6 @@ The public names are loaded on first use (PEP 562), so that ``import hyperlabel`
 costs next to nothing and pulls in neither scikit-learn nor numba.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -9,8 +9,6 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 * labels never seen in training rank last, labels always on rank first.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Files that are either old or new, never half written; and one writer of a file at a time."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

@@ -4,8 +4,6 @@
 lists of numbers stay what they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 NOT_ALL_NAMES = (
     "Unknown label type: y looks like a list of label sets, but not all of them hold names (text): "
     "spell numbered labels as text, or pass an indicator matrix."
@@ -63,7 +61,7 @@ def label_sets(y: Any, *, even_empty: bool = False) -> list[Iterable[str]] | Non
     if not rows:
         return None
     sets = [() if row is None or _is_nan(row) else row for row in rows]
-    if not all(isinstance(row, _COLLECTIONS) for row in sets):
+    if not all(isinstance(row, COLLECTIONS) for row in sets):
         return None
     words = {isinstance(name, str) for row in sets for name in row}
     if words == {True, False}:

@@ -1,7 +1,5 @@
 """Results that are tables: plain lists and dicts to programs, tables to people."""
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The k best columns of each row, ties to the lowest index."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -5,8 +5,6 @@ and Y is always a ``csr_array`` of ones, n×k, however the user wrote it. ``Targ
 remembers how it was written, so that predictions go back the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from hyperlabel._labels import (
+    COLLECTIONS,
     NOT_ALL_NAMES,
     NamedColumns,
     column_names,
@@ -295,7 +294,7 @@ def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
         values = np.asarray(y)
     except ValueError as ragged:
         raise ValueError(NOT_ALL_NAMES) from ragged
-    if values.dtype == object and values.ndim == 1 and len(values) and _is_collection(values[0]):
+    if values.dtype == object and values.ndim == 1 and len(values) and isinstance(values[0], COLLECTIONS):
         raise ValueError(NOT_ALL_NAMES)
     if values.ndim == 2 and values.shape[1] == 1 and not _is_binary(values):
         values = values[:, 0]  # a column vector of classes, not an indicator
@@ -359,7 +358,3 @@ def _to_number(values: np.ndarray) -> np.ndarray:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("Unknown label type: a 2-D y must hold 0 and 1, found text.") from error
-
-
-def _is_collection(value: Any) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset, np.ndarray))

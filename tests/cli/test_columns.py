@@ -8,20 +8,9 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import done, run
 
-from hyperlabel.cli import main
 from hyperlabel.datasets import load_npz, read_table
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
-
-
-def done(*arguments, stdin=None):
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def write(path, header, rows):
@@ -45,6 +34,13 @@ def packages(n=90):
     for i in range(n):
         section = list(SECTIONS)[i % 3] if i % 30 else f"odd{i}"
         yield [f"pkg-{i}", section, rng.integers(9), SECTIONS.get(section, "")]
+
+
+def test_numbers_with_decimal_commas_are_named_where_they_are_left_out(tmp_path):
+    rows = ([i, f"1.2{i:02},{i:02}" if i else "", *row[1::2]] for i, row in enumerate(packages()))
+    table = write(tmp_path / "p.csv", ["id", "price", "section", "tags"], rows)
+    found = done("fit", table, "--labels", "tags", "--dry-run")
+    assert "columns 'price'. Numbers are read with a decimal point; 'price' has commas." in found.stderr
 
 
 def test_categorical_columns_are_used(tmp_path):

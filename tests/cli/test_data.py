@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from hyperlabel.cli import main
-from hyperlabel.datasets import iter_npz, load_npz, make_multilabel, read_data, stack
+from hyperlabel.datasets import load_npz, make_multilabel, read_data, stack
 
 ARFF = (
     "@relation 'r: -C -2'\n@attribute a numeric\n@attribute id string\n"
@@ -72,7 +72,7 @@ def test_convert_to_shards(table, tmp_path):
         "convert", table, tmp_path / "shards", "--label-column", "tags", "--shard-rows", 25, "--group", "who"
     )
     assert done.exit_code == 0
-    parts = list(iter_npz(tmp_path / "shards"))
+    parts = [load_npz(path) for path in sorted((tmp_path / "shards").iterdir())]
     assert [len(part) for part in parts] == [25, 25, 10]
     assert stack(parts).label_names == ["a", "b"]
 

@@ -7,22 +7,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import done, run
 
-from hyperlabel.cli import main
 from hyperlabel.cli._shift import Section, compare_rows, number_sections
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def notes(path, n, seed, *, words=WORDS, scale=1.0, tags=True, more=0.0):

@@ -7,26 +7,15 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import sparse
+from tests.commands import done, run
 
 import hyperlabel
-from hyperlabel.cli import main
-from hyperlabel.datasets import DataError, Dataset, iter_table, load_npz, read_table
+from hyperlabel.datasets import DataError, Dataset, iter_data, load_npz, read_table
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
 CITIES = ["New York, NY;travel", "travel", "New York, NY", "Boston, MA;food", "food;travel", "food"]
 DRINKS = ["Drinks, hot", "Drinks, cold", "Food, hot", "Food", "Drinks", "Drinks, hot, sweet"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def write(path, header, rows):
@@ -144,10 +133,10 @@ def test_one_mark_separates_the_tags_of_a_column(tmp_path, cells, names):
 
 def test_a_stream_finds_the_same_mark(tmp_path):
     whole = listed(tmp_path, CITIES)
-    parts = list(iter_table(tmp_path / "t.csv", label_column="tags", chunk_rows=2))
+    parts = list(iter_data(tmp_path / "t.csv", label_column="tags", chunk_rows=2))
     assert [part.label_names for part in parts] == [whole.label_names] * 3
     given = list(
-        iter_table(tmp_path / "t.csv", label_column="tags", label_names=whole.label_names, chunk_rows=2)
+        iter_data(tmp_path / "t.csv", label_column="tags", label_names=whole.label_names, chunk_rows=2)
     )
     assert [row for part in given for row in part.label_sets()] == whole.label_sets()
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import run
 
 import hyperlabel
-from hyperlabel.cli import main
 from hyperlabel.meta.catalogue import CATALOGUE
 
 TOPICS = {
@@ -23,10 +22,6 @@ TOPICS = {
     "network": "Cannot reach the server; wifi drops after {i} minutes, router blinks.",
     "billing": "Invoice {i} was charged twice, please refund the payment to my card.",
 }
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
 
 
 def tickets(path, n=90, seed=0, header=True):

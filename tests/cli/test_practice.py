@@ -16,26 +16,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import done, run
 
-from hyperlabel.cli import main
 from hyperlabel.cli._methods import METHODS, listed
 from hyperlabel.cli._words import plural, table_lines
-from hyperlabel.datasets import iter_arff, iter_table, read_arff, read_table
+from hyperlabel.datasets import iter_data, read_arff, read_table
 from hyperlabel.report.summary import recommended
 
 ROOT = Path(__file__).parents[2]
 TAGS = {"printing": "printer toner paper", "network": "wifi router cable", "billing": "invoice refund charge"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def tickets(path, n, seed):
@@ -243,11 +232,11 @@ ARFF = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute s string\n@attribute
     ("read", "name", "content"),
     [
         (lambda p: read_table(p, label_column="tags"), "t.csv", "body,size,tags\nsome words,1,a\n"),
-        (lambda p: list(iter_table(p, label_column="tags")), "t.csv", "body,size,tags\nsome words,1,a\n"),
+        (lambda p: list(iter_data(p, label_column="tags")), "t.csv", "body,size,tags\nsome words,1,a\n"),
         (lambda p: read_table(p, label_column="tags"), "n.csv", "size,tags\n1,none\n2,a\n"),
-        (lambda p: list(iter_table(p, label_column="tags")), "n.csv", "size,tags\n1,none\n2,a\n"),
+        (lambda p: list(iter_data(p, label_column="tags")), "n.csv", "size,tags\n1,none\n2,a\n"),
         (read_arff, "t.arff", ARFF),
-        (lambda p: list(iter_arff(p)), "t.arff", ARFF),
+        (lambda p: list(iter_data(p)), "t.arff", ARFF),
     ],
 )
 def test_d28_warnings_name_the_line_that_called(tmp_path, read, name, content):

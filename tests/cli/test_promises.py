@@ -9,16 +9,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import run
 
-from hyperlabel.cli import main
 from hyperlabel.cli._model import open_model
 
 WORDS = {"printing": ["printer", "toner", "paper"], "network": ["wifi", "router"], "billing": ["invoice"]}
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
 def tickets(path, n, seed, noise=0.05):

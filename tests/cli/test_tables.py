@@ -8,15 +8,10 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import run
 
-from hyperlabel.cli import main
 from hyperlabel.datasets import Dataset, make_multilabel, read_data, read_table
 from hyperlabel.datasets.table_sources import whole_table
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
 
 
 def notes(path, n=60, delimiter=","):

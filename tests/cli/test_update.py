@@ -9,18 +9,13 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.commands import run
 
 import hyperlabel
 import hyperlabel.persistence
 from hyperlabel._files import locked
-from hyperlabel.cli import main
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
 def write(path, n, seed, extra=""):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.optional import optional
 
-from hyperlabel.datasets import DataError, iter_arff, read_arff, read_mulan_xml, stack
+from hyperlabel.datasets import DataError, read_arff, read_mulan_xml, stack
 from hyperlabel.datasets import _arff_rows as module
+from hyperlabel.datasets._arff import iter_arff
 
 arff = optional("arff")
 

@@ -13,7 +13,7 @@ from tests.optional import optional
 from hyperlabel.datasets import (
     DataError,
     Dataset,
-    iter_npz,
+    iter_data,
     load_npz,
     make_multilabel,
     read_svmlight,
@@ -133,10 +133,9 @@ def test_text_round_trip(data, tmp_path, ending, is_dense):
 def test_shards(data, tmp_path):
     paths = save_shards((data[i : i + 8] for i in range(0, 30, 8)), tmp_path / "shards")
     assert len(paths) == 4
-    same(stack(iter_npz(tmp_path / "shards")), data)
-    same(stack(iter_npz(paths)), data)
+    same(stack(iter_data(tmp_path / "shards")), data)
     with pytest.raises(FileNotFoundError, match="no npz files"):
-        list(iter_npz(tmp_path))
+        list(iter_data(tmp_path))
 
 
 def test_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hyperlabel.datasets import debtags_vectorizer, load_debtags
+from hyperlabel.datasets import debtags_vectorizer, iter_data, load_debtags, read_data
 from hyperlabel.datasets._debtags import DATA_FILE
 
 
@@ -50,3 +50,12 @@ def test_unknown_weighting():
         load_debtags(weighting="bm25")
     with pytest.raises(ValueError, match="weighting must be"):
         debtags_vectorizer(weighting="bm25")
+
+
+def test_the_embedded_data_reads_like_a_file_unless_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert read_data("debtags").n_labels == load_debtags().n_labels
+    assert sum(len(part) for part in iter_data("debtags", chunk_rows=2000)) == len(load_debtags())
+    (tmp_path / "debtags").write_text("mine")
+    with pytest.raises(ValueError, match="Cannot tell the format"):
+        read_data("debtags")

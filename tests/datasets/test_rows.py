@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from hyperlabel.datasets import DataError, iter_svmlight, iter_xmc, read_svmlight, read_xmc, stack
+from hyperlabel.datasets import DataError, read_svmlight, read_xmc, stack
 from hyperlabel.datasets import _row_blocks as module
+from hyperlabel.datasets._rows import iter_svmlight, iter_xmc
 
 SVM = "0,2 1:0.5 3:-1e-3\n 2:4\n1 1:1 2:2 3:3\n0,1,2\n"
 XMC = "4 3 3\n0,2 0:0.5 2:-1e-3\n 1:4\n1 0:1 1:2 2:3\n\n"

@@ -18,7 +18,6 @@ from hyperlabel.datasets import (
     DataError,
     data_format,
     iter_data,
-    iter_table,
     make_multilabel,
     read_data,
     read_table,
@@ -125,7 +124,7 @@ def test_stream_equals_whole(tmp_path):
     with pytest.warns(UserWarning, match="left out"):
         whole = read_listed(path)
     with pytest.warns(UserWarning, match="left out"):
-        parts = list(iter_table(path, label_column="tags", text="body", chunk_rows=9))
+        parts = list(iter_data(path, label_column="tags", text="body", chunk_rows=9))
     assert [len(part) for part in parts] == [9] * 8 + [8]
     same(stack(parts), whole)
 
@@ -200,7 +199,7 @@ def test_bad_options(tmp_path):
     with pytest.raises(ValueError, match="one character"):
         read_table(path, labels=["sky"], delimiter="ab")
     with pytest.raises(ValueError, match="chunk_rows"):
-        list(iter_table(path, labels=["sky"], chunk_rows=0))
+        list(iter_data(path, labels=["sky"], chunk_rows=0))
 
 
 def test_unclosed_quote_does_not_swallow_a_large_file(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.optional import optional
 
-from hyperlabel.datasets import DataError, iter_table, read_table, stack
+from hyperlabel.datasets import DataError, iter_data, read_table, stack
 
 pa = optional("pyarrow")
 pyarrow = optional("pyarrow.parquet")
@@ -57,7 +57,7 @@ def test_a_late_json_column_is_kept_in_a_stream(tmp_path):
     rows = [{"a": 1, "y": 1}] * 5 + [{"a": 1, "y": 0, "late": 7.5, "tags": ["red"], "who": 3}]
     path = write_rows(tmp_path / "d.jsonl", rows)
     options = {"label_column": "tags", "group": "who"}
-    whole, parts = read_table(path, **options), list(iter_table(path, chunk_rows=2, **options))
+    whole, parts = read_table(path, **options), list(iter_data(path, chunk_rows=2, **options))
     assert [part.feature_names for part in parts] == [["a", "y", "late"]] * 3
     np.testing.assert_array_equal(stack(parts).X, whole.X)
     assert stack(parts).label_sets() == whole.label_sets() == [[]] * 5 + [["red"]]
@@ -67,7 +67,7 @@ def test_a_late_json_column_is_kept_in_a_stream(tmp_path):
 def test_a_label_column_that_json_names_late_is_missing_before(tmp_path):
     path = write_rows(tmp_path / "d.jsonl", [{"a": 1}] * 3 + [{"a": 1, "y": 0}])
     with pytest.raises(DataError, match="line 1.*the value of 'y' is empty, not 0 or 1"):
-        list(iter_table(path, labels=["y"], chunk_rows=2))
+        list(iter_data(path, labels=["y"], chunk_rows=2))
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -76,7 +76,7 @@ def test_a_group_has_one_spelling(tmp_path, kind):
     path = column_table(tmp_path, "g", values, kind)
     whole = read_table(path, labels=["y"], group="g")
     assert set(whole.groups.tolist()) == {"1", "2.5", "2"}
-    parts = list(iter_table(path, labels=["y"], group="g", chunk_rows=7000))
+    parts = list(iter_data(path, labels=["y"], group="g", chunk_rows=7000))
     assert stack(parts).groups.tolist() == whole.groups.tolist()
 
 
@@ -98,7 +98,7 @@ def test_times_have_one_kind_for_the_whole_column(tmp_path, case, kind):
     path = column_table(tmp_path, "t", values, kind)
     whole = read_table(path, labels=["y"], time="t")
     assert whole.time.dtype.kind == KINDS[case]
-    parts = list(iter_table(path, labels=["y"], time="t", chunk_rows=1))
+    parts = list(iter_data(path, labels=["y"], time="t", chunk_rows=1))
     assert {part.time.dtype.kind for part in parts} == {KINDS[case]}
     np.testing.assert_array_equal(stack(parts).time, whole.time)
 
@@ -117,7 +117,7 @@ def test_a_column_that_starts_empty_reads_as_in_one_chunk(tmp_path, kind):
     with pytest.warns(UserWarning, match="left out text or id columns 'word'"):
         whole = read_table(path, labels=["y"])
     with pytest.warns(UserWarning, match="left out text or id columns 'word'"):
-        parts = list(iter_table(path, labels=["y"], chunk_rows=1))
+        parts = list(iter_data(path, labels=["y"], chunk_rows=1))
     assert stack(parts).feature_names == whole.feature_names == ["x"]
 
 
@@ -135,7 +135,7 @@ def test_only_as_much_is_read_twice_as_needed(tmp_path, monkeypatch):
     real = table.read_cells
     monkeypatch.setattr(table, "read_cells", counting)
     path = column_table(tmp_path, "z", [1] * 100, "csv")
-    assert sum(len(part) for part in iter_table(path, labels=["y"], chunk_rows=10)) == 100
+    assert sum(len(part) for part in iter_data(path, labels=["y"], chunk_rows=10)) == 100
     assert sum(seen) == 110
 
 

@@ -142,3 +142,37 @@ def test_the_kind_of_noise_is_read_off_the_probabilities():
 
     assert share_wrong(clean) < 0.2  # people forget a rare label far more often than they add it
     assert share_wrong(everywhere) > 0.8
+
+
+NOISES = ["estimated", "uniform", "proportional"]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_short_list_is_the_top_of_the_whole_list(monkeypatch, noise):
+    rng = np.random.default_rng(3)
+    Y = rng.random((3000, 4)) < [0.02, 0.1, 0.3, 0.5]
+    scores = 1.5 * Y + rng.standard_t(4, size=Y.shape) ** 3 / 8
+    whole = label_quality(sparse.csr_array(Y * 1.0), scores, noise=noise, n_entries=None)
+    monkeypatch.setattr("hyperlabel.solvers.arrays.BLOCK_BYTES", 32 * 4 * 100)  # 30 blocks of rows
+    short = label_quality(sparse.csr_array(Y * 1.0), scores, noise=noise, n_entries=60)
+    np.testing.assert_allclose(short.evidence, whole.evidence[:60], rtol=1e-10)
+    clear = (
+        whole.evidence[:60] > whole.evidence[60] + 1e-9
+    )  # entries tied with the next one may change places
+    assert set(zip(short.row[clear], short.label[clear], strict=True)) == set(
+        zip(whole.row[:60][clear], whole.label[:60][clear], strict=True)
+    )
+
+
+def test_added_tags_are_counted_where_probabilities_fall_below_them():
+    """Curves fitted to few rows run on towards 0: read off them, hardly any tag would have been added."""
+    rng = np.random.default_rng(5)
+    truth = rng.random((2000, 50)) < 0.03
+    Y, P = truth.copy(), np.where(truth, 0.97, 1e-4)
+    for i, j in np.argwhere(truth)[rng.random(truth.sum()) < 0.05]:
+        Y[i, j], Y[i, rng.choice(np.flatnonzero(~truth[i]))] = False, True
+    P[~Y & (rng.random(P.shape) < 0.005)] = 0.98  # what the model takes for missing tags
+    found = {noise: label_quality(Y, P, proba=True, noise=noise, n_entries=200) for noise in NOISES}
+    planted = {noise: int((truth != Y)[q.row, q.label].sum()) for noise, q in found.items()}
+    assert planted["uniform"] >= 140
+    assert planted["estimated"] >= planted["uniform"]

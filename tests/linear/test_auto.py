@@ -32,8 +32,9 @@ def same(one, other, X):
     assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-9)
 
 
-def test_lambda_is_near_the_one_that_scikit_learn_s_bayesian_ridge_finds():
+def test_the_largest_evidence_is_where_scikit_learn_s_bayesian_ridge_finds_it(monkeypatch):
     """One label: the two maximise the same evidence but for its prior and the free intercept."""
+    monkeypatch.setattr("hyperlabel.solvers.evidence.SLACK", 0.0)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, 20))
     y = (X @ rng.normal(size=20) / 3 + rng.normal(size=500) > 0).astype(int)
@@ -168,7 +169,7 @@ def test_unknown_labels_count_as_their_frequency_when_lambda_is_chosen(data):
     E = [
         399 * np.log(np.sum(Fc**2) - np.sum(A**2 / (w + a)[:, None])) + np.sum(np.log1p(w / a)) for a in grid
     ]
-    assert model.alpha_ == grid[np.argmin(E)]
+    assert model.alpha_ == grid[np.array(E) <= min(E) + 0.005 * 399][0]
     raw = BinaryRelevance(alpha=model.alpha_).fit(X, holes)
     assert_allclose(model.intercept_, raw.intercept_ - model.cut_)
     assert 0.8 < model.predict(X).sum() / (np.nanmean(holes, axis=0).sum() * 400) < 1.2

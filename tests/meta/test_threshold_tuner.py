@@ -60,23 +60,25 @@ def test_every_strategy_keeps_the_scores_and_gives_label_sets(data, strategy):
 
 def test_free_scores_are_taken_and_equal_a_cross_validation(data):
     X, Y, _, _ = data
-    free = ThresholdTuner(BinaryRelevance(), cv=KFold(4)).fit(X, Y)
-    slow = per_label_cuts(out_of_fold_scores(BinaryRelevance(), X, Y, cv=KFold(4)), sparse.csr_array(Y * 1.0))
+    free = ThresholdTuner(BinaryRelevance(cut=0.0), cv=KFold(4)).fit(X, Y)
+    slow = per_label_cuts(
+        out_of_fold_scores(BinaryRelevance(cut=0.0), X, Y, cv=KFold(4)), sparse.csr_array(Y * 1.0)
+    )
     np.testing.assert_allclose(free.thresholds_, slow.cuts, rtol=1e-6)
     assert not hasattr(free.estimator_, "oof_scores_")  # asked for by the tuner: not kept
-    own = ThresholdTuner(BinaryRelevance(cv=KFold(4))).fit(X, Y)
+    own = ThresholdTuner(BinaryRelevance(cut=0.0, cv=KFold(4))).fit(X, Y)
     np.testing.assert_allclose(own.thresholds_, slow.cuts, rtol=1e-6)
     assert own.estimator_.oof_scores_.shape == Y.shape  # asked for by the user: kept
 
 
 def test_without_an_estimator_the_shared_ridge_is_wrapped(data):
     X, Y, X_new, _ = data
-    bare, named = ThresholdTuner().fit(X, Y), ThresholdTuner(BinaryRelevance()).fit(X, Y)
+    bare, named = ThresholdTuner().fit(X, Y), ThresholdTuner(BinaryRelevance(cut=0.0)).fit(X, Y)
     assert bare.get_params()["estimator"] is None
     np.testing.assert_array_equal(bare.predict(X_new), named.predict(X_new))
     np.testing.assert_array_equal(
         MultiLabelCalibrator().fit(X, Y).predict_proba(X_new),
-        MultiLabelCalibrator(BinaryRelevance()).fit(X, Y).predict_proba(X_new),
+        MultiLabelCalibrator(BinaryRelevance(cut=0.0)).fit(X, Y).predict_proba(X_new),
     )
     with pytest.raises(NotFittedError, match="BinaryRelevance instance is not fitted yet"):
         ThresholdTuner(cv="prefit").fit(X, Y)
@@ -86,7 +88,7 @@ def test_without_an_estimator_the_shared_ridge_is_wrapped(data):
 def test_the_score_is_that_of_cuts_from_the_other_folds(data, strategy, scoring):
     X, Y, _, _ = data
     tuned = ThresholdTuner(strategy=strategy, scoring=scoring).fit(X, Y)
-    scores, truth = out_of_fold_scores(BinaryRelevance(), X, Y), sparse.csr_array(Y * 1.0)
+    scores, truth = out_of_fold_scores(BinaryRelevance(cut=0.0), X, Y), sparse.csr_array(Y * 1.0)
     rule = per_label_cuts if strategy == "per_label" else global_cut
     sets, by_fold = np.zeros(Y.shape, dtype=int), []
 
@@ -108,7 +110,7 @@ def test_the_score_of_rare_labels_without_signal_is_honest():
     X, Y = rng.normal(size=(1200, 5)), (rng.random((1200, 40)) < 0.02).astype(int)
     tuned = ThresholdTuner(shrinkage=0.0).fit(X[:600], Y[:600])
     held_out = metrics.f1_score(Y[600:], tuned.predict(X[600:]))
-    scores = out_of_fold_scores(BinaryRelevance(), X[:600], Y[:600])
+    scores = out_of_fold_scores(BinaryRelevance(cut=0.0), X[:600], Y[:600])
     chosen_on = metrics.f1_score(Y[:600], (scores > tuned.thresholds_).astype(int))
     assert chosen_on > 1.3 * held_out
     assert abs(tuned.cv_score_ - held_out) < 2 * tuned.cv_score_std_
@@ -116,8 +118,8 @@ def test_the_score_of_rare_labels_without_signal_is_honest():
 
 def test_the_score_keeps_groups_together_and_needs_two(data):
     X, Y, _, _ = data
-    pairs = ThresholdTuner(BinaryRelevance(), cv="prefit")
-    pairs.set_params(estimator=BinaryRelevance().fit(X, Y))
+    pairs = ThresholdTuner(BinaryRelevance(cut=0.0), cv="prefit")
+    pairs.set_params(estimator=BinaryRelevance(cut=0.0).fit(X, Y))
     few = pairs.fit(X, Y, groups=np.arange(200) % 2)
     assert 0 < few.cv_score_ < 1
     assert np.isnan(pairs.fit(X, Y, groups=np.zeros(200)).cv_score_)
@@ -168,7 +170,7 @@ def test_prefit_tunes_on_the_rows_given(data):
 def test_text_goes_through_a_pipeline():
     texts = ["sun and sea", "sun", "rain on sea", "rain"] * 10
     Y = np.array([[1, 1], [1, 0], [0, 1], [0, 0]] * 10)
-    tuned = ThresholdTuner(make_pipeline(CountVectorizer(), BinaryRelevance()), cv=4).fit(texts, Y)
+    tuned = ThresholdTuner(make_pipeline(CountVectorizer(), BinaryRelevance(cut=0.0)), cv=4).fit(texts, Y)
     np.testing.assert_array_equal(tuned.predict(["sea", "sun sun"]), [[0, 1], [1, 0]])
 
 
@@ -186,7 +188,7 @@ def test_rows_never_tested_are_left_out_of_the_tuning(data):
 def test_weights_reach_the_fit_and_the_cuts(data):
     X, Y, _, _ = data
     w = np.where(np.arange(200) < 100, 1.0, 1e-9)
-    for model in (BinaryRelevance(), RidgeClassifier()):
+    for model in (BinaryRelevance(cut=0.0), RidgeClassifier()):
         tuned = ThresholdTuner(model, cv=KFold(5), strategy="global", scoring="f1_micro")
         tuned.fit(X, Y, sample_weight=w)
         scores = out_of_fold_scores(model, X, Y, cv=KFold(5), params={"sample_weight": w})
@@ -196,12 +198,12 @@ def test_weights_reach_the_fit_and_the_cuts(data):
 
 def test_folds_borrowed_for_the_tuning_are_not_left_on_the_model(data):
     X, Y, _, _ = data
-    borrowed = ThresholdTuner(BinaryRelevance(), cv=4).fit(X, Y).estimator_
+    borrowed = ThresholdTuner(BinaryRelevance(cut=0.0), cv=4).fit(X, Y).estimator_
     assert borrowed.cv is None
     assert not hasattr(borrowed, "oof_scores_")
-    own = ThresholdTuner(BinaryRelevance(cv=3)).fit(X, Y).estimator_
+    own = ThresholdTuner(BinaryRelevance(cut=0.0, cv=3)).fit(X, Y).estimator_
     assert own.cv == 3
-    np.testing.assert_array_equal(own.oof_scores_, BinaryRelevance(cv=3).fit(X, Y).oof_scores_)
+    np.testing.assert_array_equal(own.oof_scores_, BinaryRelevance(cut=0.0, cv=3).fit(X, Y).oof_scores_)
 
 
 def test_metadata_routing(data):
@@ -220,8 +222,8 @@ def test_constant_labels_are_left_out_of_the_shared_cut(data):
     X, Y, X_new, _ = data
     wide = np.column_stack([np.zeros(200, int), Y, np.ones(200, int)])
     for strategy in STRATEGIES:
-        inner = ThresholdTuner(BinaryRelevance(), strategy=strategy, cv=KFold(4)).fit(X, Y)
-        outer = ThresholdTuner(BinaryRelevance(), strategy=strategy, cv=KFold(4)).fit(X, wide)
+        inner = ThresholdTuner(BinaryRelevance(cut=0.0), strategy=strategy, cv=KFold(4)).fit(X, Y)
+        outer = ThresholdTuner(BinaryRelevance(cut=0.0), strategy=strategy, cv=KFold(4)).fit(X, wide)
         found = outer.predict(X_new)
         assert not found[:, 0].any()
         assert found[:, -1].all()
@@ -252,7 +254,7 @@ def many():
 
 def test_a_promised_precision_is_kept_on_new_rows(many):
     X, Y = many
-    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    tuned = ThresholdTuner(BinaryRelevance(cut=0.0), strategy="precision_at_least", precision=0.8, cv="split")
     promised = broken = 0
     for seed in range(10):
         train, new = np.split(np.random.default_rng(seed).permutation(3000), [2000])
@@ -271,13 +273,13 @@ def test_a_promised_precision_is_kept_on_new_rows(many):
 
 def test_a_third_of_the_rows_is_held_out_and_the_model_never_sees_it(many):
     X, Y = many
-    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    tuned = ThresholdTuner(BinaryRelevance(cut=0.0), strategy="precision_at_least", precision=0.8, cv="split")
     tuned.fit(X, Y)
     assert tuned.promises_.basis == "split"
     train, held_out = held_out_rows(3000)
     assert len(held_out) == 1000
     np.testing.assert_array_equal(np.sort(np.r_[train, held_out]), np.arange(3000))
-    fitted = BinaryRelevance().fit(X[train], Y[train])
+    fitted = BinaryRelevance(cut=0.0).fit(X[train], Y[train])
     np.testing.assert_allclose(tuned.decision_function(X), fitted.decision_function(X))
 
 
@@ -297,7 +299,12 @@ def test_a_promise_on_given_rows_is_the_rule_on_their_scores(many):
 def test_overall_promises_hold_on_new_rows(many, strategy):
     X, Y = many
     tuned = ThresholdTuner(
-        BinaryRelevance(), strategy=strategy, precision=0.8, recall=0.8, control="overall", cv="split"
+        BinaryRelevance(cut=0.0),
+        strategy=strategy,
+        precision=0.8,
+        recall=0.8,
+        control="overall",
+        cv="split",
     ).fit(X[:2000], Y[:2000])
     (line,) = tuned.promises_
     assert line["promised"]
@@ -317,7 +324,7 @@ def test_groups_stay_whole_where_rows_are_held_out_and_count_once(many):
     groups = np.arange(len(X)) // 3
     train, held_out = held_out_rows(len(X), groups)
     assert not set(groups[train]) & set(groups[held_out])
-    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    tuned = ThresholdTuner(BinaryRelevance(cut=0.0), strategy="precision_at_least", precision=0.8, cv="split")
     tuned.fit(X, Y, groups=groups)
     rows = [line["positives"] for line in tuned.promises_]
     assert max(rows) <= len(set(groups[held_out]))
@@ -326,7 +333,9 @@ def test_groups_stay_whole_where_rows_are_held_out_and_count_once(many):
 def test_the_share_of_broken_promises_costs_more_rows_than_each_by_itself(many):
     X, Y = many
     each, share = (
-        ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, control=control)
+        ThresholdTuner(
+            BinaryRelevance(cut=0.0), strategy="precision_at_least", precision=0.8, control=control
+        )
         for control in ("label", "share")
     )
     cuts = each.fit(X, Y).thresholds_, share.fit(X, Y).thresholds_
@@ -336,7 +345,7 @@ def test_the_share_of_broken_promises_costs_more_rows_than_each_by_itself(many):
 
 def test_promises_stay_in_the_model_file_and_through_an_update(many, tmp_path):
     X, Y = many
-    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8, cv="split")
+    tuned = ThresholdTuner(BinaryRelevance(cut=0.0), strategy="precision_at_least", precision=0.8, cv="split")
     tuned.fit(X[:2000], Y[:2000])
     save(tuned, tmp_path / "model.hyper", X=X[:5])
     again = load(tmp_path / "model.hyper")
@@ -349,12 +358,14 @@ def test_promises_stay_in_the_model_file_and_through_an_update(many, tmp_path):
 def test_labels_constant_in_training_have_a_line_in_the_promises(many):
     X, Y = many
     wide = np.column_stack([np.zeros(len(X), int), Y, np.ones(len(X), int)])
-    tuned = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least", precision=0.8).fit(X, wide)
+    tuned = ThresholdTuner(BinaryRelevance(cut=0.0), strategy="precision_at_least", precision=0.8).fit(
+        X, wide
+    )
     lines = list(tuned.promises_)
     assert len(lines) == 8
     assert lines[0]["promise"] == "cannot promise: about 11 more positive rows needed"
     assert lines[-1]["promised"]
-    nothing = ThresholdTuner(BinaryRelevance(), strategy="precision_at_least").fit(X, wide[:, [0, -1]])
+    nothing = ThresholdTuner(BinaryRelevance(cut=0.0), strategy="precision_at_least").fit(X, wide[:, [0, -1]])
     assert [line["promised"] for line in nothing.promises_] == [False, True]
 
 
@@ -369,7 +380,7 @@ def test_strategies_can_be_searched(data):
     X, Y, _, _ = data
     grid = {"strategy": ["per_label", "global"], "estimator__alpha": [1.0, 100.0]}
     search = GridSearchCV(
-        ThresholdTuner(BinaryRelevance()), grid, cv=2, scoring=metrics.get_scorer("f1_macro")
+        ThresholdTuner(BinaryRelevance(cut=0.0)), grid, cv=2, scoring=metrics.get_scorer("f1_macro")
     )
     assert 0 < search.fit(X, Y).best_score_ < 1
 
@@ -390,14 +401,14 @@ def test_strategies_can_be_searched(data):
 )
 def test_bad_parameters_are_one_sentence(data, params, sentence):
     with pytest.raises(ValueError, match=sentence):
-        ThresholdTuner(BinaryRelevance(), **params).fit(*data[:2])
+        ThresholdTuner(BinaryRelevance(cut=0.0), **params).fit(*data[:2])
 
 
 @pytest.mark.real_data
 def test_medical_cuts_lift_macro_f1(load_real):
     train, test = load_real("medical", "train"), load_real("medical", "test")
-    plain = BinaryRelevance().fit(train.X, train.Y)
-    tuned = ThresholdTuner(BinaryRelevance()).fit(train.X, train.Y)
+    plain = BinaryRelevance(cut=0.0).fit(train.X, train.Y)
+    tuned = ThresholdTuner(BinaryRelevance(cut=0.0)).fit(train.X, train.Y)
     before = metrics.f1_score(test.Y, plain.predict(test.X))
     assert metrics.f1_score(test.Y, tuned.predict(test.X)) > before + 0.03
 
@@ -415,6 +426,15 @@ def test_scores_of_a_free_search_are_taken_as_they_are(data):
 def test_the_wrapped_estimator_keeps_the_cv_of_the_user(cv):
     X, y = make_multilabel_classification(n_samples=60, random_state=0)
     for wrapper in (ThresholdTuner, MultiLabelCalibrator):
-        fitted = wrapper(BinaryRelevance(cv=cv)).fit(X, y).estimator_
+        fitted = wrapper(BinaryRelevance(cut=0.0, cv=cv)).fit(X, y).estimator_
         assert fitted.cv == cv
         assert hasattr(fitted, "oof_scores_") == (cv is not None)
+
+
+@pytest.mark.parametrize("estimator", [None, BinaryRelevance()], ids=str)
+def test_cuts_stay_where_they_were_tuned_when_rows_come_and_go(estimator):
+    """A cut that the ridge placed itself would move with its rows, and the tuned ones with it."""
+    X, Y = make_multilabel_classification(n_samples=400, n_classes=6, n_labels=3, random_state=0)
+    model = ThresholdTuner(estimator).fit(X[:200], Y[:200])
+    more = update(model, (X[200:], np.ones((200, 6), int)))  # rows that carry everything
+    assert model.estimator_.cut_ == more.estimator_.cut_ == 0.0

@@ -123,7 +123,7 @@ def test_any_number_of_jobs_gives_the_same(data):
 def test_own_score_is_the_default_and_bad_scoring_is_refused(data):
     X, Y = data
     assert cross_val_scores(RidgeClassifier(), X, Y, cv=2)["test_score"].shape == (2,)
-    with pytest.raises(ValueError, match="one number"):
+    with pytest.raises(ValueError, match="must return a number"):
         cross_val_scores(RidgeClassifier(), X, Y, cv=2, scoring=lambda e, X, y: [1, 2])
     with pytest.raises(ValueError, match="must hold names"):
         cross_val_scores(RidgeClassifier(), X, Y, cv=2, scoring=[micro])

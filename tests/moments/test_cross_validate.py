@@ -40,9 +40,11 @@ def test_oof_scores_equal_refits(data, splitter, weighted, solver):
     X, Y, w = data
     w = w if weighted else None
     model = BinaryRelevance(alpha=1.0, cv=splitter, solver=solver).fit(X, Y, sample_weight=w)
-    want = refitted(X, Y, w, splitter.split(X), solver=solver)
+    want = refitted(X, Y, w, splitter.split(X), alpha=1.0, solver=solver)
     assert_allclose(model.oof_scores_, want, atol=1e-8 if solver != "krylov" else 1e-4)
-    assert_allclose(model.coef_, BinaryRelevance(solver=solver).fit(X, Y, sample_weight=w).coef_, atol=1e-5)
+    assert_allclose(
+        model.coef_, BinaryRelevance(alpha=1.0, solver=solver).fit(X, Y, sample_weight=w).coef_, atol=1e-5
+    )
     assert model.solver_ == solver
 
 

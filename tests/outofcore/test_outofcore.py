@@ -1,7 +1,6 @@
 """Chunks, files and kills: the fit is the one in memory."""
 
 import gzip
-import io
 import os
 import signal
 import subprocess
@@ -31,7 +30,7 @@ from hyperlabel import (
 )
 from hyperlabel.outofcore._checkpoint import write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
-from hyperlabel.outofcore._progress import Progress
+from hyperlabel.outofcore._progress import counting
 
 pd = optional("pandas")
 
@@ -184,7 +183,7 @@ def test_bad_input_gets_one_sentence(data, tmp_path):
 
 
 _KILLED = """
-import sys, time
+import sys
 import numpy as np
 from hyperlabel import BinaryRelevance, outofcore
 X, Y = np.load("X.npy"), np.load("Y.npy")
@@ -193,7 +192,7 @@ class Slow:
     def __getitem__(self, i):
         if i in (19, int(sys.argv[1])):
             open("there", "w").close()
-            time.sleep(60)
+            sys.stdin.read()  # until it is killed
         return X[20 * i : 20 * i + 20], Y[20 * i : 20 * i + 20]
 outofcore.fit(BinaryRelevance(), Slow(), checkpoint="half.npz", checkpoint_seconds=0.0)
 """
@@ -206,13 +205,14 @@ def test_a_killed_fit_resumes_and_reads_only_the_rest(data, tmp_path):
     (tmp_path / "fit.py").write_text(textwrap.dedent(_KILLED))
     source = os.path.abspath("src")
     env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
-    job = subprocess.Popen([sys.executable, "fit.py", "12"], cwd=tmp_path, env=env)
-    try:
-        _wait_for(tmp_path / "there")
-        _wait_for(tmp_path / "half.npz")
-    finally:
-        job.send_signal(signal.SIGKILL)
-        job.wait()
+    command = [sys.executable, "fit.py", "12"]
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdin=subprocess.PIPE) as job:
+        try:
+            while not all((tmp_path / name).exists() for name in ("there", "half.npz")):
+                assert job.poll() is None, "the fit never wrote a checkpoint"
+                time.sleep(0.05)
+        finally:
+            job.send_signal(signal.SIGKILL)
     read = []
 
     class Rest:
@@ -257,13 +257,6 @@ def test_a_fit_of_two_passes_resumes_in_either(fails_at, data, tmp_path):
     model = outofcore.fit(HypergraphSpectral(), chunks, **options)
     _same(model, HypergraphSpectral().fit(X, Y), X)
     assert len(reads) - before < 21 - fails_at + 4  # two passes and the gate are 21 reads
-
-
-def _wait_for(path):
-    until = time.monotonic() + 60
-    while not path.exists():
-        assert time.monotonic() < until, "the fit never wrote a checkpoint"
-        time.sleep(0.05)
 
 
 class Interrupted:
@@ -363,16 +356,17 @@ def test_predictions_stream_to_disk_and_resume(output, container, data, tmp_path
         assert (stacked == (expected.toarray() if sparse.issparse(expected) else expected)).all()
 
 
-def test_progress_says_rate_and_time_left_only_when_shown():
-    stream = io.StringIO()
-    with Progress("fit", total=100, shown=True, stream=stream, every=0.0) as bar:
-        bar.update(50)
-    assert "50 of 100 rows" in stream.getvalue()
-    assert "left" in stream.getvalue()
-    silent = io.StringIO()
-    with Progress("fit", total=100, stream=silent) as bar:
-        bar.update(50)
-    assert silent.getvalue() == ""
+def test_progress_says_rate_and_time_left_only_when_shown(capsys):
+    source = outofcore.RowChunks(np.zeros((100, 2)))
+    with counting("fit", source, 0, True) as count:
+        count(50)
+    said = capsys.readouterr().err
+    assert "fit: 50 of 100 rows" in said
+    assert "rows/s" in said
+    assert "left" in said
+    with counting("fit", source, 0, None) as count:
+        count(50)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("ending", [".svm", ".svm.gz", ".csv", ".npz", ".parquet"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,15 @@ def test_projects_are_listed_as_annif_lists_them(ask):
     assert listed["backend"] == {"backend_id": "hyperlabel"}
     assert {"title", "version"} <= set(ask("GET", "/v1/").json())
     assert ask("GET", "/healthz").json()["status"] == "ok"
+
+
+def test_what_the_command_tells_to_ask_is_answered(made, monkeypatch):
+    monkeypatch.delenv("HYPERLABEL_TOKEN", raising=False)
+    served = []
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: served.append(app))
+    said = run("serve", made["model"])
+    path = re.search(r"curl -d text=\"a text\" http://127.0.0.1:5000(/\S+)", said)[1]
+    assert client(served[0])("POST", path, data={"text": "a text"}).status_code == 200
 
 
 def test_suggestions_are_probabilities_best_first(ask, made):

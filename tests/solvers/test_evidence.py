@@ -1,4 +1,4 @@
-"""λ of the largest evidence, against Gaussian densities written out, and along every route."""
+"""λ of the largest evidence or nearly, against Gaussian densities written out, and along every route."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,10 @@ def rows(n, d, k=3, seed=0, noise=1.0):
 
 
 def literal_choice(X, Y):
-    """The grid point with the largest density of the contrasts of Y, noise profiled, no formula shared."""
+    """The first grid point whose density of the contrasts of Y is within exp(−.0025) per entry of the best.
+
+    The noise is profiled; no formula is shared.
+    """
     n, k = Y.shape
     H = helmert(n)  # (n − 1)×n, orthonormal, blind to the mean
     Z, G = H @ Y, H @ X @ X.T @ H.T
@@ -31,12 +34,12 @@ def literal_choice(X, Y):
         C = np.eye(n - 1) + G / alpha
         variance = np.sum(Z * np.linalg.solve(C, Z)) / (k * (n - 1))
         found.append(sum(multivariate_normal.logpdf(z, cov=variance * C) for z in Z.T))
-    return float(grid[int(np.argmax(found))])
+    return float(grid[np.array(found) >= max(found) - 0.0025 * k * (n - 1)][0])
 
 
 @pytest.mark.parametrize("solver", ["gram", "samples", "krylov"])
 @pytest.mark.parametrize(("n", "d"), [(60, 5), (40, 40), (25, 80)])
-def test_the_choice_maximises_the_density_of_the_labels(n, d, solver):
+def test_the_choice_is_the_least_shrinkage_that_explains_the_labels(n, d, solver):
     for seed in range(3):
         X, Y = rows(n, d, seed=seed)
         path, alpha = solve_auto(X, Y, solver=solver)

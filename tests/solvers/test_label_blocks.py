@@ -21,8 +21,8 @@ def data():
 @pytest.mark.parametrize("n_labels", [2, 7])
 def test_label_blocks_equal_one_solve(solver, memory_limit, n_labels, data):
     X, Y = data[0], data[1][:, :n_labels]  # with a budget of one byte, a block for each label
-    whole = BinaryRelevance(solver="gram").fit(X, Y)
-    got = BinaryRelevance(solver=solver, memory_limit=memory_limit, tol=1e-8).fit(X, Y)
+    whole = BinaryRelevance(alpha=1.0, solver="gram").fit(X, Y)
+    got = BinaryRelevance(alpha=1.0, solver=solver, memory_limit=memory_limit, tol=1e-8).fit(X, Y)
     assert_allclose(got.decision_function(X), whole.decision_function(X), atol=1e-5)
 
 

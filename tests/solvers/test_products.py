@@ -1,11 +1,13 @@
 """The compiled product of sparse rows and a dense block against scipy's."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel.solvers.products import WIDE, sparse_times_dense
+from hyperlabel.solvers.products import WIDE, ColumnsInTurn, sparse_times_dense
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -18,3 +20,15 @@ def test_equals_scipy(dtype, columns, shape):
         found = sparse_times_dense(A, B)
         assert found.dtype == dtype
         assert_allclose(found, A @ B, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.3])
+def test_columns_in_turn_add_up_to_the_whole_product(density):
+    """Blocks of any size, none included; sums in the precision of the result."""
+    rng = np.random.default_rng(0)
+    A = sparse.random_array((50, 6), density=density, rng=rng, dtype=np.float32, format="csr")
+    B, out = rng.normal(size=(50, 4)).astype(np.float32), np.ones((6, 4))
+    columns = ColumnsInTurn(A[::-1])
+    for first, last in pairwise([0, 1, 1, 20, 45, 50]):
+        columns.add_product(slice(first, last), B[first:last], out)
+    assert_allclose(out, 1 + (A[::-1].T.astype(np.float64) @ B), rtol=1e-5, atol=1e-6)

@@ -1,7 +1,5 @@
 """The command line: ``hyperlabel COMMAND …``; commands import their work when they run."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeS
 from hyperlabel.model_selection.groups import groups_for_fit
 
 
+@dataclass(eq=False, repr=False)
 class Chosen(ClassifierMixin, BaseEstimator):
     """The setting of a grid that does best with its best cuts on the first of `cv` folds.
 
@@ -21,20 +23,11 @@ class Chosen(ClassifierMixin, BaseEstimator):
     cuts: g + cv fits for g settings.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        grid: Any,
-        scoring: str = "f1_micro",
-        *,
-        cv: int = 3,
-        random_state: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.grid = grid
-        self.scoring = scoring
-        self.cv = cv
-        self.random_state = random_state
+    estimator: Any
+    grid: Any
+    scoring: str = "f1_micro"
+    cv: int = 3
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Chosen:
         """Choose the setting and fit it on all rows; rows of one group stay in one fold."""

@@ -1,26 +1,27 @@
 """Which column of a table is what, where the user did not say: read from the first rows."""
 
-from __future__ import annotations
-
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
-from hyperlabel.cli._input import names, say
+from hyperlabel.cli._input import plain_warnings, say
 from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
-from hyperlabel.datasets.label_cells import MARKS
-from hyperlabel.datasets.table_sources import table_kind
+from hyperlabel.datasets.label_cells import MARKS, find_separator
+from hyperlabel.datasets.table_columns import NO, YES, first_is_number, vector_length, warn_of_dropped
+from hyperlabel.datasets.table_sources import read_cells, table_kind
 
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
-_ZERO_ONE = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n", "t", "f", "x", "✓", "✔"}
 _LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
+_DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+").fullmatch
+_ONE_COLUMN = ("label_column", "group", "time")
 _WORDS = 3.0  # a text column has at least so many words on average
 
 
-def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
+def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
     columns = first_rows(path)
     found = dict(options)
@@ -28,56 +29,48 @@ def guess_columns(path: str, options: dict[str, str | None]) -> dict[str, str | 
     found["chosen"] = found.get("features")
     if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
         found["labels"], found["label_column"] = None, labels[0]
-    others = _without(columns, _taken(labels, found))
+    taken = [*labels, *(found.get("text") or ()), *(found.get(key) for key in _ONE_COLUMN)]
+    others = _without(columns, taken)
     if found.get("text") is None and not found.get("features"):
-        texts = _texts(others, more=vectors_beside(path) is not None)
-        found["text"] = ",".join(texts) or None
-        others = _without(others, texts)
-    if found.get("features") is not None:
-        wanted = names(found["features"] or "")
-        categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
-        found["features"] = ",".join(name for name in wanted if name not in categories)
-    else:
-        categories = _categories(path, others, found)
-    found["words"] = ",".join([*_told_apart(found), *categories]) or None
+        found["text"] = _texts(others, more=vectors_beside(path) is not None) or None
+        others = _without(others, found["text"] or [])
+    categories = _categories(path, columns, others, found)
+    texts = found.get("text") or []  # words of several columns keep the column they come from
+    found["words"] = [*(texts if len(texts) > 1 else []), *categories] or None
     return found
 
 
-def _told_apart(found: dict[str, str | None]) -> list[str]:
-    """Text columns whose words keep the column they come from: several do, one needs not."""
-    texts = names(found.get("text") or "")
-    return texts if len(texts) > 1 else []
-
-
-def _taken(labels: list[str], found: dict[str, str | None]) -> list[str]:
-    """Columns that have a part already."""
-    taken = [*labels, *names(found.get("text") or "")]
-    return taken + [str(found[key]) for key in ("label_column", "group", "time") if found.get(key)]
-
-
-def _categories(path: str, others: dict[str, list[Any]], found: dict[str, str | None]) -> list[str]:
+def _categories(
+    path: str, columns: dict[str, list[Any]], others: dict[str, list[Any]], found: dict[str, Any]
+) -> list[str]:
     """Return the columns of categories; name the numbers beside them in `found`, and leave ids out."""
+    if (wanted := found.get("features")) is not None:
+        categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
+        found["features"] = [name for name in wanted if name not in categories]
+        return categories
     ids = [name for name, cells in others.items() if _is_id(name, cells)]
     others = _without(others, ids)
     categories = [name for name, cells in others.items() if _is_category(cells)]
     if ids or categories:
-        found["features"] = ",".join(name for name, cells in others.items() if _is_numeric(cells))
-        warn_of_ids(path, [name for name in _without(others, categories) if not _is_numeric(others[name])])
+        found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
+        _warn_of_left(path, _without(others, [*categories, *found["features"]]))
     return categories
 
 
-def warn_of_ids(path: str, columns: list[str]) -> None:
-    """Name the columns that are of no use: words that hardly come back."""
-    if columns:
-        shown = ", ".join(map(repr, columns[:8])) + (", …" if len(columns) > 8 else "")
-        say(f"Warning: {Path(path).name}: left out text or id columns {shown}.")
+def _warn_of_left(path: str, columns: dict[str, list[Any]]) -> None:
+    """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
+    filled = {name: _filled(cells) for name, cells in columns.items()}
+    commas = [name for name, cells in filled.items() if cells and all(map(_DECIMAL_COMMA, cells))]
+    hint = f". Numbers are read with a decimal point; {commas[0]!r} has commas" if commas else ""
+    with plain_warnings():
+        warn_of_dropped(Path(path).name, list(columns), hint)
 
 
-def _without(columns: dict[str, list[Any]], taken: list[str]) -> dict[str, list[Any]]:
+def _without(columns: dict[str, list[Any]], taken: list[Any]) -> dict[str, list[Any]]:
     return {name: cells for name, cells in columns.items() if name not in taken}
 
 
-def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | None]) -> list[str]:
+def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str]:
     """Return the columns named by --labels ('' names none); refuse names the file does not have."""
     shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     if options.get("labels") is None and options.get("label_column") is None:
@@ -85,9 +78,9 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
             f"Say which column of {Path(path).name} holds the labels: --labels NAME (a column that lists "
             f"them, or several 0/1 columns separated by commas){_proposal(columns)}; the columns are {shown}."
         )
-    labels = names(options.get("labels") or "")
-    others = [name for key in ("text", "features") for name in names(options.get(key) or "")]
-    others += [str(options[key]) for key in ("group", "time") if options.get(key)]
+    labels: list[str] = options.get("labels") or []
+    others = [name for key in ("text", "features") for name in options.get(key) or ()]
+    others += [options[key] for key in ("group", "time") if options.get(key)]
     if table_kind(path) == "jsonl":  # a later row may be the first to name a column
         others = []
     missing = [name for name in [*labels, *others] if name not in columns]
@@ -97,8 +90,6 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, str | N
 
 
 def _lists_labels(cells: list[Any]) -> bool:
-    from hyperlabel.datasets.label_cells import find_separator
-
     if _is_numeric(cells) or _words(cells) >= 2 * _WORDS:
         return False
     return any(isinstance(cell, list | tuple) for cell in cells) or bool(find_separator(cells))
@@ -142,7 +133,7 @@ def _warn_of_variants(label_names: list[str]) -> None:
         )
 
 
-def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
+def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
     """Warn where labels look as if their cells were cut at the wrong mark."""
     separator, known = options.get("label_separator"), set(table.label_names)
     counts = table.Y.sum(axis=0)
@@ -154,9 +145,13 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
             f"Warning: {len(once)} of {plural(len(known), 'label')} occur once, such as {once[0][:60]!r}: if "
             f"this is a list, say what separates it with --label-separator{hint}."
         )
-    _warn_of_variants(list(table.label_names))
-    others = [mark for mark in MARKS if mark != separator]
-    lists = [name for name in known if any(_is_list(name, mark, known) for mark in others)]
+    _warn_of_variants(table.label_names)
+    lists = {
+        name
+        for mark in MARKS
+        for name in known
+        if mark != separator and mark in name and all(part.strip() in known for part in name.split(mark))
+    }
     if lists:
         looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
         say(
@@ -165,14 +160,8 @@ def warn_of_labels(table: Any, options: dict[str, str | None]) -> None:
         )
 
 
-def _is_list(name: str, mark: str, known: set[str]) -> bool:
-    return mark in name and all(part.strip() in known for part in name.split(mark))
-
-
 def first_rows(path: str) -> dict[str, list[Any]]:
     """Read the first rows of a table, by columns."""
-    from hyperlabel.datasets.table_sources import read_cells
-
     return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
 
 
@@ -181,7 +170,7 @@ def _filled(cells: list[Any]) -> list[str]:
 
 
 def _all_zero_one(cells: list[Any]) -> bool:
-    flags = [not isinstance(c, list | tuple) and str(c).strip().lower() in _ZERO_ONE for c in cells]
+    flags = [not isinstance(c, list | tuple) and str(c).strip().lower() in {"", *YES, *NO} for c in cells]
     return all(flags) and bool(_filled(cells))
 
 
@@ -191,17 +180,9 @@ def _words(cells: list[Any]) -> float:
     return sum(len(text.split()) for text in filled) / max(len(filled), 1)
 
 
-def _is_number(cells: list[Any]) -> bool:
-    from hyperlabel.datasets.table_columns import first_is_number
-
-    return first_is_number(cells) is not False
-
-
 def _is_numeric(cells: list[Any]) -> bool:
     """Say whether a column holds numbers, or lists of numbers."""
-    from hyperlabel.datasets.table_columns import vector_length
-
-    return _is_number(cells) or vector_length(cells) > 0
+    return first_is_number(cells) is not False or vector_length(cells) > 0
 
 
 def _is_category(cells: list[Any]) -> bool:
@@ -223,7 +204,7 @@ def kind_of(name: str, cells: list[Any]) -> str:
     if any(isinstance(cell, list | tuple) for cell in cells) and not _is_numeric(cells):
         return "list"
     if _is_numeric(cells):
-        return "numbers" if _is_number(cells) else "vectors"
+        return "vectors" if first_is_number(cells) is False else "numbers"
     if _words(cells) >= _WORDS:
         return "text"
     return "categories" if _is_category(cells) else "words"

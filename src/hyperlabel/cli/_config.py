@@ -1,7 +1,5 @@
 """``--config run.toml``: options of a command from a file, so that a run can be repeated."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

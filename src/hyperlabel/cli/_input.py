@@ -1,7 +1,5 @@
 """Reading data for commands: one set of options, and warnings as single lines on stderr."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,19 +9,32 @@ from typing import Any
 
 import click
 
+
+def names(text: str) -> list[str]:
+    """Split an option that lists names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def as_names(_: Any, __: Any, text: str | None) -> list[str] | None:
+    """Callback of an option that lists names; '' lists none."""
+    return None if text is None else names(text)
+
+
 _OPTIONS: dict[str, dict[str, Any]] = {
     "labels": {
+        "callback": as_names,
         "help": "Tables: the column that lists the labels of a row, or several 0/1 columns; "
-        "ARFF: their names, a Mulan XML file or a count (-6: the last six)."
+        "ARFF: their names, a Mulan XML file or a count (-6: the last six).",
     },
     "label_column": {"help": "Tables: the same as --labels for a column that lists them."},
     "label_separator": {
         "help": "Tables: what separates them; '' takes cells whole. [default: ; | or , as found in the file]"
     },
     "features": {
-        "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas."
+        "callback": as_names,
+        "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas.",
     },
-    "text": {"help": "Tables: the columns of raw text, separated by commas."},
+    "text": {"callback": as_names, "help": "Tables: the columns of raw text, separated by commas."},
     "blank": {
         "type": click.Choice(["no", "unknown"]),
         "help": "Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x]",
@@ -60,44 +71,33 @@ def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def read_file(path: str, options: dict[str, str | None]) -> tuple[Any, dict[str, str | None]]:
+def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Read a data set (``debtags`` is the embedded one); return it and the options as the file settled them.
 
     What the user left open about a table is found from it: its columns, and what separates labels.
     """
     from hyperlabel.cli._progress import step
-    from hyperlabel.datasets import load_debtags, read_data
+    from hyperlabel.cli._rows import add_vectors, vectors_beside
+    from hyperlabel.cli._variants import join_variants
+    from hyperlabel.datasets import read_data
     from hyperlabel.datasets.table import TablePlan
 
-    if path == "debtags" and not Path(path).exists():
-        return load_debtags(), options
     options = settled(path, options)
     given = reader_options(path, options)
     with step(f"reading {path}"), plain_warnings():
-        if not is_table(path):
-            return _joined(read_data(path, **given), options), options
-        plan = TablePlan(path, **given)
-        data = _joined(plan.read(), options)
-        found = {"label_separator": plan.label_separator, "features": ",".join(plan.numbers or ())}
-        return with_vectors(data, path, options), options | found
+        plan = TablePlan(path, **given) if is_table(path) else None
+        data = read_data(path, **given) if plan is None else plan.read()
+        if options.get("normalise_labels"):
+            data = join_variants(data)
+        if plan is None:
+            return data, options
+        if not options.get("chosen") and vectors_beside(path) is not None:
+            data = add_vectors(data, path)
+        found = {"label_separator": plan.label_separator, "features": plan.numbers}
+        return data, options | found
 
 
-def _joined(data: Any, options: dict[str, str | None]) -> Any:
-    from hyperlabel.cli._variants import join_variants
-
-    return join_variants(data) if options.get("normalise_labels") else data
-
-
-def with_vectors(data: Any, path: str, options: dict[str, str | None]) -> Any:
-    """Add the vectors that lie beside a table, unless the features to use were named."""
-    from hyperlabel.cli._rows import add_vectors, vectors_beside
-
-    if options.get("chosen") or vectors_beside(path) is None:
-        return data
-    return add_vectors(data, path)
-
-
-def load_file(path: str, options: dict[str, str | None]) -> Any:
+def load_file(path: str, options: dict[str, Any]) -> Any:
     """Read a data set, and say what separates its labels and what looks wrong about them."""
     from hyperlabel.cli._columns import listing, warn_of_labels
 
@@ -108,7 +108,7 @@ def load_file(path: str, options: dict[str, str | None]) -> Any:
     return data
 
 
-def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> Iterator[Any]:
+def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator[Any]:
     """Read a data set in chunks."""
     from hyperlabel.cli._columns import listing
     from hyperlabel.datasets import iter_data
@@ -123,7 +123,7 @@ def stream_file(path: str, options: dict[str, str | None], chunk_rows: int) -> I
         yield from iter_data(path, chunk_rows=chunk_rows, **given)
 
 
-def settled(path: str, options: dict[str, str | None]) -> dict[str, str | None]:
+def settled(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.cli._columns import guess_columns
 
@@ -135,30 +135,29 @@ def is_table(path: str) -> bool:
     """Tell whether a file is CSV, JSON lines or Parquet."""
     from hyperlabel.datasets import data_format
 
-    return (path != "debtags" or Path(path).exists()) and data_format(path) == "table"
+    return data_format(path) == "table"
 
 
-def reader_options(path: str, options: dict[str, str | None]) -> dict[str, Any]:
+def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn options as typed into those of the reader of the file's format."""
     from hyperlabel.datasets import data_format
 
     kind = data_format(path)
-    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    given = {key: value for key, value in options.items() if value is not None}
     for settled_elsewhere in ("normalise_labels", "chosen"):
         given.pop(settled_elsewhere, None)
-    foreign = sorted(set(given) - _KNOWN.get(kind, set()))
-    if foreign:
+    if kind == "npz":  # which may hold both: '' takes the other one
+        given = {key: value for key, value in given.items() if value != []}
+    if foreign := sorted(set(given) - _KNOWN.get(kind, set())):
         raise ValueError(
             f"--{foreign[0].replace('_', '-')} does not apply to {Path(path).name} (read as {kind})."
         )
-    labels = given.get("labels")
-    if labels is not None and kind == "arff" and labels.lstrip("-").isdecimal():
-        given["labels"] = int(labels)
-    elif labels is not None and not (kind == "arff" and labels.lower().endswith(".xml")):
-        given["labels"] = names(labels)
-    for key in ("features", "text", "words"):
-        if key in given:
-            given[key] = names(given[key])
+    if kind == "arff" and len(given.get("labels", ())) == 1:
+        (only,) = given["labels"]
+        if only.lstrip("-").isdecimal():
+            given["labels"] = int(only)
+        elif only.lower().endswith(".xml"):
+            given["labels"] = only
     return given
 
 
@@ -209,8 +208,3 @@ def plain_warnings() -> Iterator[None]:
 
         warnings.showwarning = show
         yield
-
-
-def names(text: str) -> list[str]:
-    """Split an option that lists names."""
-    return [name.strip() for name in text.split(",") if name.strip()]

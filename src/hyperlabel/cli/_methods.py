@@ -1,11 +1,11 @@
 """From a name of the catalogue and the user's rows to the steps of the Pipeline that ``fit`` fits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import click
 
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
@@ -129,6 +129,12 @@ def listed() -> dict[str, str]:
 
     auto = {"auto": "tries a portfolio within --time-budget and keeps the best"}
     return auto | {method.name: method.title for method in CATALOGUE}
+
+
+def print_methods(methods: dict[str, str]) -> None:
+    """Print names and what they are."""
+    for name, what in methods.items():
+        click.echo(f"{name:{max(map(len, methods))}}  {what}")
 
 
 def need_methods(named: Sequence[str], known: Sequence[str] = METHODS) -> None:

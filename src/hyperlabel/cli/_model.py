@@ -1,7 +1,5 @@
 """A model file with the user's columns: what `fit` saves and every other command reads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys
@@ -16,7 +14,7 @@ import numpy as np
 
 from hyperlabel.cli._input import need_data, need_model, plain_warnings
 from hyperlabel.cli._rows import VECTOR, add_vectors
-from hyperlabel.cli._variants import join_variants, key_of
+from hyperlabel.cli._variants import join_variants, key_of, moved_columns
 from hyperlabel.cli._words import plural
 
 KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
@@ -162,7 +160,7 @@ def read_with_cells(
 
     With `cells`, all columns of a table come along as they stand in the file.
     """
-    with _as_file(source, columns) as path, plain_warnings(), named(path, source):
+    with as_file(source, columns) as path, plain_warnings(), named(path, source):
         data = _read(path, columns, labelled, ids)
         kept = _cells(path, data) if cells else {}
     if not len(data):
@@ -188,15 +186,14 @@ def named(path: str, source: str) -> Iterator[None]:
 
 
 def _cells(path: str, data: Any) -> dict[str, list[Any]]:
-    from hyperlabel.cli._rows import whole_table
     from hyperlabel.datasets import data_format
+    from hyperlabel.datasets.table_sources import whole_table
 
     if path.endswith(".lines"):
         return {"text": data.text}
-    if (path == "debtags" and not Path(path).exists()) or data_format(path) != "table":
+    if data_format(path) != "table":
         raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of CSV, JSON lines, Parquet.")
-    columns: dict[str, list[Any]] = whole_table(path).columns
-    return columns
+    return whole_table(path).columns
 
 
 def _with_features(data: Any, wanted: list[str], source: str) -> Any:
@@ -215,41 +212,35 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
 
     if path.endswith(".lines"):
         texts = Path(path).read_text(encoding="utf-8").splitlines()
-        return datasets.Dataset(
-            np.zeros((len(texts), 0)), np.zeros((len(texts), 0)), text=texts, name="lines"
-        )
-    if path == "debtags" and not Path(path).exists():
-        return datasets.load_debtags()
+        nothing = np.zeros((len(texts), 0))
+        return datasets.Dataset(nothing, nothing, text=texts, name="lines")
     kind = datasets.data_format(path)
-    if ids is not None and kind != "table":
+    if kind == "table":
+        return _read_table(path, columns, labelled, ids)
+    if ids is not None:
         raise ValueError("--id names a column of a table (CSV, JSON lines, Parquet).")
-    if kind != "table":
-        options: dict[str, Any] = dict(columns.reading) if kind == "arff" == columns.format else {}
-        if kind == "svmlight":
-            options = {"n_features": columns.n_features, **columns.reading}
-        return datasets.read_data(path, **options)
-    if columns.format != "table":
-        raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
-    return _read_table(path, columns, labelled, ids)
+    options = columns.reading if kind == "arff" == columns.format else {}
+    if kind == "svmlight":
+        options = {"n_features": columns.n_features, **columns.reading}
+    return datasets.read_data(path, **options)
 
 
 def _read_table(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
-    from hyperlabel import datasets
+    from hyperlabel.datasets import read_table
 
-    labels: dict[str, Any] = {"labels": []}
-    if labelled and columns.label_column is not None:
-        labels = {"label_column": columns.label_column, "label_separator": columns.label_separator}
-    elif labelled:
-        labels = {"labels": columns.labels}
-    words = [*(columns.text if len(columns.text) > 1 else []), *columns.categories]
-    data = datasets.read_table(
+    if columns.format != "table":
+        raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
+    listed = labelled and columns.label_column is not None
+    data = read_table(
         path,
+        labels=None if listed else columns.labels if labelled else [],
+        label_column=columns.label_column if listed else None,
+        label_separator=columns.label_separator if listed else None,
         text=columns.text or None,
         features=columns.numbers,
-        words=words,
+        words=[*(columns.text if len(columns.text) > 1 else []), *columns.categories],
         blank=columns.blank,
         group=ids,
-        **labels,
     )
     if any(name.startswith(f"{VECTOR}[") for name in columns.feature_names):
         data = add_vectors(data, path)
@@ -257,24 +248,17 @@ def _read_table(path: str, columns: Columns, labelled: bool, ids: str | None) ->
 
 
 @contextmanager
-def _as_file(source: str, columns: Columns) -> Iterator[str]:
-    """Give stdin the form of a file, told from its first line; a .txt file of texts is lines, too."""
-    if source != "-":
-        if source == "debtags" and not Path(source).exists():
-            yield source
-            return
-        need_data(source)
-        if not (columns.text_only and Path(source).suffix.lower() == ".txt"):
-            yield source
-            return
-        content = Path(source).read_bytes()
-        ending = ".lines"
-    else:
-        content = sys.stdin.buffer.read()
-        ending = _kind_of(content, columns)
+def as_file(source: str, columns: Columns | None = None) -> Iterator[str]:
+    """Give stdin the form of a file; for a model of text alone, a text file is one text a line."""
+    need_data(source)
+    lines = columns is not None and columns.text_only and Path(source).suffix.lower() == ".txt"
+    if source != "-" and not lines:
+        yield source
+        return
+    content = Path(source).read_bytes() if lines else sys.stdin.buffer.read()
     if not content.strip():
-        raise ValueError("There is nothing on stdin." if source == "-" else f"{source} is empty.")
-    with as_temporary(content, ending) as path:
+        raise ValueError(f"{source} is empty." if lines else "There is nothing on stdin.")
+    with as_temporary(content, ".lines" if lines else _kind_of(content, columns)) as path:
         yield path
 
 
@@ -287,32 +271,19 @@ def as_temporary(content: bytes, ending: str) -> Iterator[str]:
         yield str(path)
 
 
-@contextmanager
-def training_file(source: str) -> Iterator[str]:
-    """Give a table on stdin (CSV, or JSON lines where it starts with a brace) the form of a file."""
-    if source != "-":
-        yield source
-        return
-    content = sys.stdin.buffer.read()
-    if not content.strip():
-        raise ValueError("There is nothing on stdin.")
-    with as_temporary(content, ".jsonl" if content.lstrip()[:1] == b"{" else ".csv") as path:
-        yield path
-
-
-def _kind_of(content: bytes, columns: Columns) -> str:
+def _kind_of(content: bytes, columns: Columns | None) -> str:
+    """Tell the format of stdin from the model's, or from its first line."""
     start = content[: 1 << 16].decode("utf-8", errors="ignore").lstrip("\ufeff \r\n")
-    if columns.format != "table":
+    if columns is not None and columns.format != "table":
         return {"arff": ".arff", "svmlight": ".svm", "xmc": ".xmc"}.get(columns.format, ".csv")
     if start.startswith("{"):
         return ".jsonl"
+    if columns is None or not columns.text_only:
+        return ".csv"
     first = start.split("\n")[0].replace("\r", "")
-    header = {
-        name.strip() for mark in ",;\t|" for name in next(csv.reader(io.StringIO(first), delimiter=mark), [])
-    }
-    if columns.text_only and not set(columns.text) <= header:
-        return ".lines"
-    return ".csv"
+    headers = (next(csv.reader(io.StringIO(first), delimiter=mark), []) for mark in ",;\t|")
+    named = any(name.strip() == columns.text[0] for header in headers for name in header)
+    return ".csv" if named else ".lines"
 
 
 def aligned_labels(
@@ -322,33 +293,17 @@ def aligned_labels(
 
     Entries nobody knows are NaN.
     """
-    from scipy import sparse
-
     key = key_of if normalise else str
     place = {key(name): j for j, name in enumerate(label_names)}
-    Y = data.Y.tocoo()
-    names = list(data.label_names)
-    target = np.array([place.get(key(name), -1) for name in names], dtype=np.int64)
-    columns = target[Y.col] if len(names) else Y.col
-    known = columns >= 0
-    found = sparse.csr_array(
-        (np.ones(int(known.sum()), dtype=np.int64), (Y.row[known], columns[known])),
-        shape=(len(data), len(label_names)),
-    )
+    target = [place.get(key(name), -1) for name in data.label_names]
+    found = moved_columns(data.Y, target, len(label_names))
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
-    unknown = [name for name, j, n in zip(names, target, counts, strict=True) if j < 0 and n > 0]
+    unknown = [name for name, j, n in zip(data.label_names, target, counts, strict=True) if j < 0 and n > 0]
     if data.unknown is not None:
-        found = _with_nan(found, data.unknown.tocoo(), target)
+        holes = moved_columns(data.unknown, target, len(label_names)).astype(float)
+        holes.data[:] = np.nan
+        found = found.astype(float) + holes
     return found, unknown
-
-
-def _with_nan(Y: Any, unknown: Any, target: np.ndarray) -> Any:
-    from scipy import sparse
-
-    columns = target[unknown.col]
-    known = columns >= 0
-    holes = (np.full(int(known.sum()), np.nan), (unknown.row[known], columns[known]))
-    return Y.astype(float) + sparse.csr_array(holes, shape=Y.shape)
 
 
 def with_columns(file: ModelFile, **changes: Any) -> ModelFile:

@@ -1,7 +1,5 @@
 """``fit --dry-run``: what a fit will take, from the shapes of the file and a sample of its texts."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
@@ -15,7 +13,7 @@ from hyperlabel.cli._words import plural
 _SAMPLE = 2000  # texts turned into words to see how many there are
 _BASE = 290 << 20  # bytes of Python with the libraries loaded
 _LANCZOS = 6.0  # fits by conjugate gradients in the time of a fold, which goes through a basis of its own
-_UNEVEN = 50.0  # and where rows are not of one length, as those of texts are
+_UNEVEN = 70.0  # and where rows are not of one length, as those of texts are
 _CUTS = 4e-8  # seconds for each entry of Y and doubling of the rows: cuts are found by sorting
 
 
@@ -40,8 +38,8 @@ def plan(table: Any, columns: Any, method: str, choices: Any, reading_seconds: f
     }
     texts = sum(len(text) for column in columns.cells(table) for text in column) if columns.words else 0
     held = 4 * texts + (16 * n * d if nonzeros is None else 36 * nonzeros) + 24 * n * k
-    # every fold keeps its own sums, or a basis of single precision and weights
-    more = 8 * folds * d * d if one.route == "gram" else (24 * d + 240 * min(n, d)) * k
+    # every fold keeps its own sums beside those it is solved from, or a basis of single precision and weights
+    more = 8 * (folds + 3) * d * d if one.route == "gram" else (24 * d + 240 * min(n, d)) * k
     peak = _BASE + held + one.bytes + more
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {

@@ -1,7 +1,5 @@
 """Progress of a long run on stderr: a bar on a terminal, nothing when piped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Promised precision at the command line: fit with it, and check it on other rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
@@ -87,21 +85,14 @@ def outcomes(model: Any, Y: Any, predicted: Any) -> tuple[str | None, list[dict[
         right = int((truth[:, j] & predicted[:, j]).sum())
         total = int((predicted if promises.kind == "precision" else truth)[:, j].sum())
         one = {"label": line["label"], "promised": promises.target, "bound": line["bound"]}
-        one |= {
-            "rows": total,
-            "right": right,
-            "outcome": None,
-            "low": None,
-            "high": None,
-            "verdict": "no rows",
-        }
+        one |= {"rows": total, "right": right, "outcome": None, "low": None, "high": None}
+        verdict = "no rows"
         if total:
-            interval = binomtest(right, total).proportion_ci(0.9, "exact")
-            low, high = float(interval.low), float(interval.high)
-            is_broken = high < promises.target
+            low, high = map(float, binomtest(right, total).proportion_ci(0.9, "exact"))
             one |= {"outcome": right / total, "low": low, "high": high}
-            one["verdict"] = "broken" if is_broken else "kept" if low >= promises.target else "not refuted"
-        found.append(one)
+            broken, kept = high < promises.target, low >= promises.target
+            verdict = "broken" if broken else "kept" if kept else "not refuted"
+        found.append({**one, "verdict": verdict})
     return summary(model), found
 
 

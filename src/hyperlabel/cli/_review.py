@@ -1,7 +1,5 @@
 """A queue of questions for a person, and the answers back into the model."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
@@ -14,7 +12,6 @@ import click
 from hyperlabel.cli._words import plural
 
 _OWN = ("row", "question", "probability", "answer", "decided")
-_YES, _NO = {"1", "y", "yes", "true", "x"}, {"0", "n", "no", "false"}
 
 
 def probabilities(file: Any, rows: Any) -> Any:
@@ -93,21 +90,24 @@ def _is_queue(path: str) -> bool:
 
 def _learned(path: str, columns: Any) -> tuple[list[dict[str, Any]], int]:
     """Return the rows whose questions are all answered, and how many others there are."""
+    from hyperlabel.datasets.table_columns import zero_one
+
     mark = columns.label_separator or ";"
     found: dict[str, tuple[dict[str, Any], set[str]]] = {}
     open_rows = set()
     with open(path, encoding="utf-8-sig", newline="") as file:
         for line in csv.DictReader(file):
-            key, answer = line["row"], (line["answer"] or "").strip().lower()
+            key, answer = line["row"], (line["answer"] or "").strip()
             inputs = {name: value for name, value in line.items() if name not in _OWN}
             decided = {name for name in (line["decided"] or "").split(mark) if name}
             _, labels = found.setdefault(key, (inputs, decided))
-            if answer in _YES:
-                labels.add(line["question"])
-            elif not answer:
-                open_rows.add(key)
-            elif answer not in _NO:
-                raise ValueError(f"{path}, row {key}: answer yes or no, not {line['answer']!r}.")
+            try:
+                if not answer:
+                    open_rows.add(key)
+                elif zero_one(answer):
+                    labels.add(line["question"])
+            except ValueError:
+                raise ValueError(f"{path}, row {key}: answer yes or no, not {answer!r}.") from None
     answered = [row for key, row in found.items() if key not in open_rows]
     return [inputs | _cells_of(labels, columns) for inputs, labels in answered], len(open_rows)
 

@@ -1,7 +1,5 @@
 """Rows of a table as they stand in the file, written elsewhere with every column kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +7,6 @@ from hyperlabel.cli._words import plural
 
 VECTOR = "vector"  # what features from a file of vectors are called
 TABLE_KINDS = ("csv", "jsonl", "parquet")
-
-
-def whole_table(path: str) -> Any:
-    """Read all cells of a table."""
-    from hyperlabel.datasets import table_sources
-
-    return table_sources.whole_table(path)
 
 
 def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:

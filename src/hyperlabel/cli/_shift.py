@@ -6,14 +6,15 @@ largest |z| and the mean of z² are then compared with the same over random choi
 is as rare as the level says, however many columns there are and however they hang together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import rankdata
+
+from hyperlabel.cli._variants import moved_columns
 
 LEVEL = 0.05
 PERMUTATIONS = 399
@@ -129,14 +130,10 @@ def label_section(old: Any, new: Any) -> Section:
     """Which rows have which label, over the labels of both files."""
     names = sorted({*old.label_names, *new.label_names})
     place = {name: j for j, name in enumerate(names)}
-    parts = []
-    for data in (old, new):
-        Y = data.Y.tocoo()
-        columns = np.array([place[name] for name in data.label_names], dtype=np.int64)
-        parts.append(
-            sparse.csr_array((np.ones(Y.nnz), (Y.row, columns[Y.col])), shape=(len(data), len(names)))
-        )
-    return Section("labels", names, sparse.vstack(parts, format="csr"))
+    parts = [
+        moved_columns(data.Y, [place[name] for name in data.label_names], len(names)) for data in (old, new)
+    ]
+    return Section("labels", names, sparse.vstack(parts, format="csr", dtype=np.float64))
 
 
 def word_section(texts: list[str], column: str | None) -> Section:
@@ -167,27 +164,14 @@ def number_sections(X: Any, names: Sequence[str], kind: str = "numbers") -> list
         most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])
         return [Section(kind, [names[j] for j in most], sparse.csr_array(X[:, most]))]
     missing = np.isnan(X)
-    ranks = np.column_stack([_ranks(X[:, j]) for j in range(X.shape[1])]) if X.shape[1] else X
-    out = np.where(missing, 0.0, np.abs(ranks) - 0.25)
+    known = np.maximum((~missing).sum(axis=0), 1)
+    middle = (rankdata(X, axis=0, nan_policy="omit") - 0.5) / known - 0.5  # from −½ to ½
+    ranks, out = np.where(missing, 0.0, [middle, np.abs(middle) - 0.25])
+    medians = np.nanmedian(np.where(missing.all(axis=0), 0.0, X), axis=0)
     parts = [
         Section(kind, list(names), ranks, X),
-        Section(kind, [f"{name} (spread)" for name in names], out, np.abs(X - _medians(X))),
+        Section(kind, [f"{name} (spread)" for name in names], out, np.abs(X - medians)),
     ]
     if missing.any():
         parts.append(Section("missing", [f"{name} (missing)" for name in names], missing.astype(np.float64)))
     return parts
-
-
-def _ranks(column: np.ndarray) -> np.ndarray:
-    """Return middle ranks from −½ to ½; 0 where a number is missing."""
-    known = ~np.isnan(column)
-    _, codes, counts = np.unique(column[known], return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - counts / 2.0
-    found = np.zeros(len(column))
-    found[known] = middle[codes] / max(int(known.sum()), 1) - 0.5
-    return found
-
-
-def _medians(X: np.ndarray) -> np.ndarray:
-    known = [column[~np.isnan(column)] for column in X.T]
-    return np.array([np.median(column) if len(column) else 0.0 for column in known])

@@ -1,7 +1,5 @@
 """Labels that differ only in case or blanks: found, and joined under the spelling used most."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +22,6 @@ def variants(names: Sequence[str]) -> list[list[str]]:
 def join_variants(data: Any) -> Any:
     """Return a data set in which every label has one spelling: the one on most rows."""
     import numpy as np
-    from scipy import sparse
 
     names = list(data.label_names)
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
@@ -37,22 +34,19 @@ def join_variants(data: Any) -> Any:
     if len(kept) == len(names):
         return data
     place = {key_of(names[j]): i for i, j in enumerate(kept)}
-    columns = np.array([place[key_of(name)] for name in names])
-    Y = data.Y.tocoo()
-    joined = sparse.csr_array((np.ones(Y.nnz), (Y.row, columns[Y.col])), shape=(len(data), len(kept)))
-    joined.data[:] = 1
-    return replace(
-        data, Y=joined, label_names=[names[j] for j in kept], unknown=_joined(data, columns, joined)
-    )
+    target = [place[key_of(name)] for name in names]
+    Y, unknown = moved_columns(data.Y, target, len(kept)) > 0, data.unknown
+    if unknown is not None:  # in some spelling, and on in none
+        unknown = (moved_columns(unknown, target, len(kept)) > 0).astype(np.int8)
+        unknown = unknown - unknown.multiply(Y)
+    return replace(data, Y=Y, label_names=[names[j] for j in kept], unknown=unknown)
 
 
-def _joined(data: Any, columns: Any, Y: Any) -> Any:
-    """Entries nobody knows: those unknown in some spelling and on in none."""
+def moved_columns(Y: Any, target: Sequence[int], count: int) -> Any:
+    """Return Y with each column where `target` says (nowhere: −1), sums where several go to one place."""
     import numpy as np
     from scipy import sparse
 
-    if data.unknown is None:
-        return None
-    U = data.unknown.tocoo()
-    unknown = sparse.csr_array((np.ones(U.nnz), (U.row, columns[U.col])), shape=Y.shape)
-    return (unknown > 0).astype(np.int8) - (unknown > 0).astype(np.int8).multiply(Y > 0)
+    known = np.flatnonzero(np.array(target) >= 0)
+    where = (np.ones(len(known), dtype=np.int64), (known, np.array(target, dtype=np.int64)[known]))
+    return sparse.csr_array(Y @ sparse.csr_array(where, shape=(Y.shape[1], count)))

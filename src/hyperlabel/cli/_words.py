@@ -1,13 +1,10 @@
 """How commands speak: counts in words, lists that end, tables that fit the terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import sys
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,7 +42,12 @@ def print_json(found: Any) -> None:
 
 
 def print_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
+    head: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    title: str = "",
+    left: int = 1,
+    floats: str = ".4g",
 ) -> None:
     """Print a table that fits: columns that find no room follow below, beside the first one again.
 
@@ -54,7 +56,8 @@ def print_table(
     """
     if title:
         click.echo(title)
-    for line in table_lines(head, rows, left=left, width=_room()):
+    cells = [[f"{v:{floats}}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    for line in table_lines(head, cells, left=left, width=_room()):
         click.echo(line)
 
 
@@ -85,7 +88,7 @@ def _shortened(columns: list[list[str]], room: int) -> list[list[str]]:
     """Cut cells so that the first column and any other one fit side by side."""
     others = max((_width(cell) for column in columns[1:] for cell in column), default=0)
     most = max(room - min(others, room // 2) - len(_GAP), 6)
-    first = min(most, max(_width(cell) for cell in columns[0]))
+    first = min(most, max(map(_width, columns[0])))
     rest = room - first - len(_GAP)
     return [[_cut(cell, rest if j else first) for cell in column] for j, column in enumerate(columns)]
 
@@ -97,13 +100,10 @@ def _room() -> int | None:
 
 
 def _width(text: str) -> int:
-    """Columns a text takes: two for Chinese characters and most pictures, none for combining marks."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(mark) else 1 + (unicodedata.east_asian_width(mark) in "WF")
-        for mark in text
-    )
+    """Columns a text takes: two for Chinese characters, none for combining marks."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _pad(text: str, size: int, is_left: bool) -> str:

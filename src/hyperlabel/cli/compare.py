@@ -1,7 +1,5 @@
 """``hyperlabel compare``: methods against each other on the user's own data, with a report."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path
@@ -10,8 +8,8 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import READING, input_options, need_data, output_option
-from hyperlabel.cli._methods import METHODS, need_methods
+from hyperlabel.cli._input import READING, as_names, input_options, need_data, output_option
+from hyperlabel.cli._methods import METHODS, need_methods, print_methods
 from hyperlabel.cli._progress import cell_progress, step
 from hyperlabel.cli._words import print_json, print_table, tell
 
@@ -35,16 +33,12 @@ _SHORT = {
 }
 
 
-def _names(_: Any, __: Any, value: str | None) -> list[str] | None:
-    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
-
-
 @click.command()
 @click.argument("files", nargs=-1)
 @input_options
-@click.option("--methods", callback=_names, help="Comma-separated names; --list-methods shows them.")
+@click.option("--methods", callback=as_names, help="Comma-separated names; --list-methods shows them.")
 @click.option("--list-methods", is_flag=True, help="Show the methods and stop.")
-@click.option("--scoring", callback=_names, default="f1_macro", show_default=True,
+@click.option("--scoring", callback=as_names, default="f1_macro", show_default=True,
               help="Measures; the first one judges and tunes.")  # fmt: skip
 @click.option("--splits", type=click.Choice(["folds", "groups", "time"]), default=None,
               help="How rows are parted. [default: groups where the data has them, else folds]")  # fmt: skip
@@ -96,10 +90,7 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         comparison = Comparison(store, suite, rope=options["rope"])
         with step("drawing"):
             html = comparison_report(comparison)
-    out = Path(options["out_path"])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, html)
-    _say(comparison, out, as_json)
+    show(comparison, write_page(options["out_path"], html), as_json)
 
 
 def _list_methods(as_json: bool) -> None:
@@ -109,9 +100,8 @@ def _list_methods(as_json: bool) -> None:
         listed = [{"name": m.name, "what": m.title, "default": m.default} for m in CATALOGUE]
         print_json(listed)
         return
-    width = max(len(m.name) for m in CATALOGUE)
-    for m in CATALOGUE:
-        click.echo(f"{m.name:{width}}  {m.title}{'' if m.default else '  (not in the default set)'}")
+    other = {True: "", False: "  (not in the default set)"}
+    print_methods({m.name: m.title + other[m.default] for m in CATALOGUE})
 
 
 def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
@@ -186,12 +176,20 @@ def _thresholds(options: dict[str, Any]) -> str | None:
     return None if options["thresholds"] == "none" else options["thresholds"]
 
 
-def _say(comparison: Any, out: Path, as_json: bool) -> None:
+def write_page(path: str, html: str) -> str:
+    """Write a page to a folder that is made when missing."""
+    out = Path(path)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, html)
+    return path
+
+
+def show(comparison: Any, page: str | None, as_json: bool) -> None:
+    """Print a comparison: means and costs of the methods, the answers, where the report lies."""
     from hyperlabel.report.summary import answers
 
-    found = answers(comparison)
     if as_json:
-        print_json(_as_dict(comparison, out))
+        print_json(_as_dict(comparison, page))
         return
     first, *others = comparison.metrics
     head = ["method", f"{first} ±", *(_SHORT.get(metric, metric) for metric in others), "fit (s)"]
@@ -205,31 +203,24 @@ def _say(comparison: Any, out: Path, as_json: bool) -> None:
             rows.append([method, f"{mean:.3f} {spread:.3f}", *values, seconds])
         print_table(head, rows, title=f"{data}: means over splits; ± is the spread")
         click.echo()
-    for answer in found[:4]:
+    for answer in answers(comparison)[:4]:
         tell(f"{answer.question} {answer.text}")
     for failure in comparison.failures():
         click.echo(f"Failed: {failure['method']} on {failure['data']}: {failure['error']}", err=True)
     if comparison.across is not None and comparison.across.few:
         click.echo("Fewer than 8 data sets: Friedman's test sees only large differences.", err=True)
-    click.echo(f"Report: {out}")
+    click.echo(f"Report: {page}" if page else "For a report: pip install 'hyperlabel[report]'.")
 
 
-def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
+def _as_dict(comparison: Any, page: str | None) -> dict[str, Any]:
     from hyperlabel.report.summary import recommended
 
     scores = []
-    for data in comparison.datasets:
-        for method in comparison.ranking(data):
-            cost = comparison.cost(data, method)
-            scores.append(
-                {
-                    "data": data,
-                    "method": method,
-                    "fit_seconds": None if cost is None else cost.fit_seconds,
-                    **{m: comparison.mean(data, method, m) for m in comparison.metrics},
-                    "spread": {m: comparison.spread(data, method, m) for m in comparison.metrics},
-                }
-            )
+    for data, method in ((d, m) for d in comparison.datasets for m in comparison.ranking(d)):
+        cost = comparison.cost(data, method)
+        one = {"data": data, "method": method, "fit_seconds": None if cost is None else cost.fit_seconds}
+        one |= {m: comparison.mean(data, method, m) for m in comparison.metrics}
+        scores.append(one | {"spread": {m: comparison.spread(data, method, m) for m in comparison.metrics}})
     best = {
         data: {"best": comparison.best(data), "not_told_apart": comparison.not_told_apart(data)}
         for data in comparison.datasets
@@ -240,5 +231,5 @@ def _as_dict(comparison: Any, out: Path) -> dict[str, Any]:
         "best": best,
         "recommended": recommended(comparison),
         "failures": comparison.failures(),
-        "report": str(out),
+        "report": page,
     }

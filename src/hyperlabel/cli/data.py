@@ -1,7 +1,5 @@
 """``hyperlabel data``: look at data files, convert, split and compare them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,14 @@ from hyperlabel.cli._input import (
     input_options,
     is_table,
     load_file,
-    names,
     output_option,
     stream_file,
 )
-from hyperlabel.cli._rows import TABLE_KINDS, whole_table, write_rows
+from hyperlabel.cli._rows import TABLE_KINDS, write_rows
 from hyperlabel.cli._words import plural, print_json, print_table
 from hyperlabel.cli.drift import drift
 from hyperlabel.cli.suspects import suspects
+from hyperlabel.datasets.table_sources import whole_table
 
 _FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
 _ENDINGS = {"libsvm": "svm"}
@@ -62,7 +60,7 @@ data.add_command(suspects)
 @input_options
 @click.option("--pairs", default=5, show_default=True, help="Most correlated pairs of labels to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
+def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
     data = load_file(file, options)
     found = data.describe(n_pairs=pairs) | _label_counts(data, _SHOWN_LABELS)
@@ -72,33 +70,30 @@ def info(file: str, pairs: int, as_json: bool, **options: str | None) -> None:
         print_json(found)
         return
     kind = "sparse" if found["sparse"] else "dense"
-    rows = [[title, _shown(found[key])] for key, title in _INFO.items() if found[key] is not None]
+    rows = [[title, found[key]] for key, title in _INFO.items() if found[key] is not None]
     print_table([f"{found['name']} ({kind})", ""], rows)
     for key, title in (("frequent_labels", "most frequent labels"), ("rare_labels", "rarest labels")):
         if found[key]:
             click.echo()
-            print_table([title, "rows"], [[one["label"], str(one["rows"])] for one in found[key]])
+            print_table([title, "rows"], [[one["label"], one["rows"]] for one in found[key]])
     if "columns" in found:
         click.echo()
         head = ["column", "kind", "missing", "distinct", "words per cell"]
-        facts = [[_shown(one[key]) for key in ("column", "kind", "missing", "distinct", "words_per_cell")]
-                 for one in found["columns"]]  # fmt: skip
+        keys = ("column", "kind", "missing", "distinct", "words_per_cell")
+        facts = [[one[key] for key in keys] for one in found["columns"]]
         print_table(head, facts, left=2)
     if found["correlated_pairs"]:
-        pairs_found = [
-            [*pair["labels"], f"{pair['phi']:.3f}", str(pair["together"])]
-            for pair in found["correlated_pairs"]
-        ]
+        pairs_found = [[*pair["labels"], pair["phi"], pair["together"]] for pair in found["correlated_pairs"]]
         click.echo()
         head = ["label", "label", "φ", "rows with both"]
-        print_table(head, pairs_found, title="most correlated labels (φ)", left=2)
+        print_table(head, pairs_found, title="most correlated labels (φ)", left=2, floats=".3f")
 
 
 @data.command()
 @click.argument("file")
 @input_options
 @output_option("out", "data.html", "The page.")
-def report(file: str, out: str, **options: str | None) -> None:
+def report(file: str, out: str, **options: Any) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
@@ -123,9 +118,7 @@ def report(file: str, out: str, **options: str | None) -> None:
 @click.option(
     "--shard-rows", type=click.IntRange(min=1), help="Write npz shards of so many rows to the folder TARGET."
 )
-def convert(
-    source: str, target: str, format: str | None, shard_rows: int | None, **options: str | None
-) -> None:
+def convert(source: str, target: str, format: str | None, shard_rows: int | None, **options: Any) -> None:
     """Convert SOURCE to TARGET: CSV, JSON lines, Parquet, npz, LIBSVM (.svm) or XMC (.xmc, .txt).
 
     From table to table every column is kept as it is, and no labels need be named (--normalise-labels
@@ -165,14 +158,14 @@ def _with_joined_labels(cells: Any, source: str, options: dict[str, Any], kind: 
     from hyperlabel.cli._input import read_file
     from hyperlabel.datasets.writing import list_cells
 
-    found, settled = read_file(source, options | {"features": ""})
+    found, settled = read_file(source, options | {"features": []})
     columns = dict(cells.columns)
     if (column := settled.get("label_column")) is not None:
         mark, sets = settled.get("label_separator") or "", found.label_sets()
         plain = bool(mark) and kind == "csv"
         columns[column] = [mark.join(s) for s in sets] if plain else list_cells(sets, found.label_names, kind)
         return replace(cells, columns=columns)
-    for name in names(str(options["labels"])):
+    for name in options["labels"]:
         columns.pop(name)
     unknown = found.Y * 0 if found.unknown is None else found.unknown
     for j, name in enumerate(found.label_names):
@@ -210,7 +203,7 @@ def split(
     seed: int,
     format: str | None,
     as_json: bool,
-    **options: str | None,
+    **options: Any,
 ) -> None:
     """Split FILE into training and test parts, stratified by labels, by groups, or by time.
 
@@ -221,7 +214,7 @@ def split(
     table = is_table(file)
     ending = format or (table_kind(file) if table else "npz")
     cells = whole_table(file) if table and ending in TABLE_KINDS else None
-    found = load_file(file, options | ({} if cells is None else {"features": ""}))
+    found = load_file(file, options | ({} if cells is None else {"features": []}))
     pairs = _split_rows(found, by, test_size, folds, seed)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -237,8 +230,10 @@ def split(
             written.append(_part_summary(found, found[index], target.name))
     if as_json:
         print_json({"folder": str(folder), "by": by, "parts": written})
-    else:
-        _print_parts(folder, by, written)
+        return
+    head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
+    shown = [list(part.values()) for part in written]
+    print_table(head, shown, title=f"split by {by}, written to {folder}", floats=".3g")
 
 
 def _split_rows(found: Any, by: str, test_size: float, folds: int | None, seed: int) -> list[tuple[Any, Any]]:
@@ -246,20 +241,17 @@ def _split_rows(found: Any, by: str, test_size: float, folds: int | None, seed: 
     import numpy as np
 
     from hyperlabel import model_selection as splitters
+    from hyperlabel.experiments import Splits
 
     source = {"groups": found.groups, "time": found.time}.get(by)
     if by != "labels" and source is None:
         column = by.removesuffix("s")
         raise ValueError(f"The data have no {by}: name a column with --{column}, or split by labels.")
-    if by == "time":
-        n_test = None if folds else max(1, round(test_size * len(found)))
-        splitter = splitters.TimeOrderedSplit(folds or 1, test_size=n_test)
-        return list(splitter.split(found.X, found.Y, source))
     if folds is not None:
-        kind = (
-            splitters.IterativeStratifiedKFold if by == "labels" else splitters.IterativeStratifiedGroupKFold
-        )
-        return list(kind(folds, shuffle=True, random_state=seed).split(found.X, found.Y, source))
+        return Splits("folds" if by == "labels" else by, folds, seed=seed).parts(found)
+    if by == "time":
+        splitter = splitters.TimeOrderedSplit(1, test_size=max(1, round(test_size * len(found))))
+        return list(splitter.split(found.X, found.Y, source))
     train, test = splitters.iterative_train_test_split(
         np.arange(len(found)), y=found.Y, test_size=test_size, random_state=seed, groups=source
     )
@@ -279,21 +271,6 @@ def _part_summary(found: Any, piece: Any, name: str) -> dict[str, Any]:
         "labels_without_positives": int((share == 0).sum()),
         "mean_share_difference": float(np.abs(share - whole).mean()) if share.size else 0.0,
     }
-
-
-def _print_parts(folder: Path, by: str, written: list[dict[str, Any]]) -> None:
-    rows = [
-        [
-            part["file"],
-            str(part["rows"]),
-            f"{part['cardinality']:.3f}",
-            str(part["labels_without_positives"]),
-            f"{part['mean_share_difference']:.5f}",
-        ]
-        for part in written
-    ]
-    head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
-    print_table(head, rows, title=f"split by {by}, written to {folder}")
 
 
 def _column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
@@ -323,7 +300,3 @@ def _label_counts(data: Any, count: int) -> dict[str, Any]:
     order = np.argsort(-rows, kind="stable")
     named = [{"label": str(data.label_names[j]), "rows": int(rows[j])} for j in order]
     return {"frequent_labels": named[:count], "rare_labels": named[count:][-count:][::-1]}
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,11 +1,8 @@
 """``hyperlabel data drift``: has something changed between two files, and what has moved most?"""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -49,7 +46,7 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
         "drift": shift.alarm,
         "p_value": shift.p_value,
         "level": LEVEL,
-        "labels_compared": _has_labels(before) and _has_labels(after),
+        "labels_compared": bool(before.n_labels and after.n_labels),
         "moved": shift.moved if as_json else shift.moved[:top],
     }
     if columns.text and before.text is not None and after.text is not None:
@@ -73,7 +70,7 @@ def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tup
             before = read_rows(old, columns, labelled=_says_labels(old, columns))
     else:
         if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
-            reading |= {"labels": ""}  # none
+            reading |= {"labels": []}
         with step(f"reading {old}"):
             before, columns = read_training(old, reading)
             if is_table(old) and is_table(new):
@@ -109,14 +106,10 @@ def _says_labels(path: str, columns: Any) -> bool:
     """Tell whether a file has the columns of labels; files other than tables always have labels."""
     from hyperlabel.cli._columns import first_rows
 
-    if path == "-" or (path == "debtags" and not Path(path).exists()) or not is_table(path):
+    if path == "-" or not is_table(path):
         return path != "-"
     wanted = [columns.label_column] if columns.label_column else columns.labels
     return bool(wanted) and set(wanted) <= set(first_rows(path))
-
-
-def _has_labels(data: Any) -> bool:
-    return bool(data.n_labels)
 
 
 def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[Any]:
@@ -127,7 +120,7 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
     from hyperlabel.cli import _shift
 
     found = []
-    if _has_labels(before) and _has_labels(after):
+    if before.n_labels and after.n_labels:
         found.append(_shift.label_section(before, after))
     old, new = ((columns.cells(data) if columns.words else []) for data in (before, after))
     for j, (name, here, there) in enumerate(zip(columns.words, old, new, strict=True)):
@@ -151,16 +144,12 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
 def new_words(before: list[str], after: list[str], top: int) -> dict[str, Any]:
     """Words of the new texts that the old ones never used, by the number of texts that use them."""
     known = {word for text in before for word in _WORD.findall(text.lower())}
-    used: Counter[str] = Counter()
-    fresh: Counter[str] = Counter()
-    for text in after:
-        words = _WORD.findall(text.lower())
-        used["all"] += len(words)
-        used["new"] += sum(word not in known for word in words)
-        fresh.update({word for word in words if word not in known})
+    texts = [_WORD.findall(text.lower()) for text in after]
+    used = [word for words in texts for word in words]
+    fresh = Counter(word for words in texts for word in set(words) - known)
     ordered = sorted(fresh.items(), key=lambda pair: (-pair[1], pair[0]))[:top]
     return {
-        "share_of_words_never_seen": used["new"] / max(used["all"], 1),
+        "share_of_words_never_seen": sum(word not in known for word in used) / max(len(used), 1),
         "most_frequent": [{"word": word, "texts": count} for word, count in ordered],
     }
 
@@ -179,9 +168,7 @@ def _print(found: dict[str, Any]) -> None:
         share = f"words never seen before: {words['share_of_words_never_seen']:.2%} of all"
         click.echo(share + (f"; in most texts: {shown}" if shown else ""))
     if found["moved"]:
-        rows = [
-            [one["name"], one["kind"], f"{one['old']:.4g}", f"{one['new']:.4g}", f"{one['z']:+.1f}"]
-            for one in found["moved"]
-        ]
+        keys = ("name", "kind", "old", "new")
+        rows = [[*(one[key] for key in keys), f"{one['z']:+.1f}"] for one in found["moved"]]
         head = ["what moved most", "kind", "old mean", "new mean", "z"]
         print_table(head, rows, left=2)

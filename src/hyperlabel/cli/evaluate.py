@@ -1,7 +1,5 @@
 """``hyperlabel evaluate``: how well a model does on labelled rows it has not seen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
@@ -125,7 +123,5 @@ def _print(values: dict[str, Any], lost: list[dict[str, Any]]) -> None:
             click.echo(f"  {plural(absent, 'label')} without a row count 0 in f1_macro; {n} {occur}.")
     if lost:
         head = ["label", "mistakes", "rows", "predicted", "right", "precision", "recall", "f1"]
-        shown = [[f"{one[key]:.3f}" if isinstance(one[key], float) else str(one[key]) for key in head]
-                 for one in lost]  # fmt: skip
         click.echo()
-        print_table(head, shown)
+        print_table(head, [[one[key] for key in head] for one in lost], floats=".3f")

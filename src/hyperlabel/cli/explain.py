@@ -1,7 +1,5 @@
 """``hyperlabel explain``: the words and numbers behind a score, and the label directions on the way."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``hyperlabel fit``: from the user's file to a model file."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +91,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel predict model.hyper new.csv --top 5
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
-    from hyperlabel.cli._model import ModelFile, save_model, training_file
+    from hyperlabel.cli._model import ModelFile, as_file, save_model
     from hyperlabel.cli._progress import step
 
     start, cpu = time.perf_counter(), time.process_time()
@@ -102,7 +100,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     need_methods([method])
     options["alpha"] = _numbers(options["alpha"])
     reading = {key: options.pop(key) for key in READING}
-    with step(f"reading {data}"), training_file(data) as path:
+    with step(f"reading {data}"), as_file(data) as path:
         table, columns = read_training(path, reading)
         table, left_out = _frequent(table, min_rows)
     columns = replace(
@@ -124,47 +122,34 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     _say(model, columns, output, time.perf_counter() - start, as_json)
 
 
-def _named(reading: dict[str, str | None], option: str, kind: str) -> list[str]:
-    return names(reading.get(option) or "") if kind == "table" else []
-
-
-def _words_of(table: Any, data: str, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
-    """Return the columns of text and of categories that rows bring."""
-    if kind == "table" or (table.text is None and not table.words):
-        return text, [name for name in table.words or () if name not in text]
-    return _kept_words(table)
-
-
-def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
+def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     """Read labelled rows; return them and what their columns are."""
     from hyperlabel.cli._columns import warn_of_labels
     from hyperlabel.cli._model import Columns
     from hyperlabel.datasets import data_format
 
     need_data(data)
-    kind = "npz" if data == "debtags" else data_format(data)
-    asked = reading
-    if kind == "npz":  # which may hold both: '' takes the other one
-        reading = reading | {key: None for key in ("text", "features") if reading.get(key) == ""}
+    kind = data_format(data)
     table, reading = read_file(data, reading)
     if kind == "npz":
-        table = _one_of_two(table, data, asked)
+        table = _one_of_two(table, data, reading)
     if not len(table):
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
         warn_of_labels(table, reading)
-    text, categories = _words_of(table, data, kind, names(reading.get("text") or ""))
+    text, categories = _words_of(table, kind, reading.get("text") or [])
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
+    named = reading if kind == "table" else {}
     columns = Columns(
         format=kind,
         label_names=list(table.label_names),
         feature_names=[] if type(table.feature_names) is not list else table.feature_names,
         n_features=table.n_features,
-        numbers=_named(reading, "features", kind),
+        numbers=named.get("features") or [],
         categories=categories,
         text=text,
-        labels=_named(reading, "labels", kind),
+        labels=named.get("labels") or [],
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
@@ -174,14 +159,14 @@ def read_training(data: str, reading: dict[str, str | None]) -> tuple[Any, Any]:
     return table, columns
 
 
-def _one_of_two(table: Any, data: str, asked: dict[str, str | None]) -> Any:
+def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:
     """Return the texts or the numbers of a file that holds both, where one was asked for with ''."""
     import numpy as np
     from scipy import sparse
 
-    if asked.get("text") == "":
+    if asked.get("text") == []:
         table = replace(table, text=None, words=None)
-    if asked.get("features") == "":
+    if asked.get("features") == []:
         table = replace(table, X=np.zeros((len(table), 0)), feature_names=[])
     if table.n_features and sparse.issparse(table.X) and (table.text is not None or table.words):
         raise ValueError(
@@ -191,11 +176,11 @@ def _one_of_two(table: Any, data: str, asked: dict[str, str | None]) -> Any:
     return table
 
 
-def _kept_words(table: Any) -> tuple[list[str], list[str]]:
-    """Tell the columns of text and of categories in a file that keeps both: texts come first, and joined."""
+def _words_of(table: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
+    """Return the columns of text and of categories; a file that keeps both has texts first, and joined."""
     columns = list(table.words or ())
-    if table.text is None:
-        return [], columns
+    if kind == "table" or table.text is None:
+        return text, [name for name in columns if name not in text]
     for count in range(2, len(columns) + 1):
         parts = (table.words[name] for name in columns[:count])
         if all("\n".join(row) == text for *row, text in zip(*parts, table.text, strict=True)):
@@ -203,7 +188,7 @@ def _kept_words(table: Any) -> tuple[list[str], list[str]]:
     return ["text"], columns
 
 
-def _again(data: str, kind: str, reading: dict[str, str | None], table: Any) -> dict[str, Any]:
+def _again(data: str, kind: str, reading: dict[str, Any], table: Any) -> dict[str, Any]:
     """Return the reader's options that a new file of the same kind needs."""
     if kind == "arff":
         again: dict[str, Any] = {"labels": list(table.label_names)}
@@ -354,12 +339,8 @@ def _say(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -
 
 
 def _list(ctx: click.Context, asked: bool) -> None:
-    if not asked or ctx.resilient_parsing:
-        return
-    from hyperlabel.cli._methods import listed
+    from hyperlabel.cli._methods import listed, print_methods
 
-    methods = listed()
-    width = max(map(len, methods))
-    for name, what in methods.items():
-        click.echo(f"{name:{width}}  {what}")
-    ctx.exit()
+    if asked and not ctx.resilient_parsing:
+        print_methods(listed())
+        ctx.exit()

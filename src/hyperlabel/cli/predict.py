@@ -1,16 +1,12 @@
 """``hyperlabel predict``: labels with scores for new rows, as CSV or JSON lines."""
 
-from __future__ import annotations
-
-import csv
 import io
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -20,8 +16,8 @@ from hyperlabel.cli._input import check_target, need_data, need_model, output_op
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._rows import TABLE_KINDS
 from hyperlabel.cli._words import plural
+from hyperlabel.datasets.table_sources import table_kind
 
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 _BLOCK = 4096  # rows scored at a time
 
 
@@ -69,8 +65,7 @@ def predict(
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
     if output != "-":
         check_target(output)
-    ending = "".join(Path(output).suffixes[-1:])
-    form = "jsonl" if options["as_json"] else form or _ENDINGS.get(ending.lower(), "csv")
+    form = "jsonl" if options["as_json"] else form or table_kind(output)
     if options["ids"] is not None and options["keep"]:
         raise ValueError("--keep keeps every column: leave --id out.")
     need_model(model)
@@ -85,12 +80,12 @@ def predict(
     file, rows, kept = _read(model, data, one_text, options["ids"], options["keep"], plain)
     with step("predicting"):
         answers = _answers(file, rows, options["top"], options["probabilities"])
-        if options["keep"] or options["wide"] or form == "parquet":
-            columns = _columns(kept, answers, file.columns, form, options["wide"])
-            write_table(output, columns, form)
+        if form == "jsonl" and not options["keep"] and not options["wide"]:
+            with written(output) as out:
+                for key, found in zip(kept["row"], answers, strict=True):
+                    out.write(json.dumps({"row": key, "labels": found}, ensure_ascii=False) + "\n")
         else:
-            mark = file.columns.label_separator or ";"
-            _write_stream(output, next(iter(kept.values())), answers, form, mark)
+            write_table(output, _columns(kept, answers, file.columns, form, options["wide"]), form)
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(rows), 'row')}.", err=True)
 
@@ -129,34 +124,26 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def _one_each(
-    table: dict[str, list[Any]], found: list[list[dict[str, Any]]], label_names: list[str]
-) -> dict[str, list[Any]]:
-    """Put a column of 0 and 1 for each label beside the others."""
-    sets = [{one["label"] for one in row} for row in found]
-    for label in label_names:
-        table[_fresh(label, table)] = [int(label in names) for names in sets]
-    return table
-
-
 def _columns(
     kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str, wide: bool
 ) -> dict[str, list[Any]]:
     """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
     from hyperlabel.datasets.writing import list_cells
 
-    table, found = dict(kept), list(answers)
-    if wide:
-        return _one_each(table, found, columns.label_names)
-    names = [[str(one["label"]) for one in row] for row in found]
-    scores: list[Any] = [[one["score"] for one in row] for row in found]
+    table, names = dict(kept), []
+    scores: list[Any] = []
     mark = columns.label_separator or ";"
-    if form == "csv":
-        scores = [mark.join(f"{value:.4f}" for value in row) for row in scores]
-    if form == "csv" and columns.label_separator:
-        table[_fresh("labels", table)] = [mark.join(row) for row in names]
-    else:
-        table[_fresh("labels", table)] = list_cells(names, columns.label_names, form)
+    for row in answers:
+        names.append([str(one["label"]) for one in row])
+        found = [one["score"] for one in row]
+        scores.append(mark.join(f"{value:.4f}" for value in found) if form == "csv" else found)
+    if wide:
+        for label in columns.label_names:
+            table[_fresh(label, table)] = [int(label in row) for row in names]
+        return table
+    plain = form == "csv" and columns.label_separator
+    listed = [mark.join(row) for row in names] if plain else list_cells(names, columns.label_names, form)
+    table[_fresh("labels", table)] = listed
     table[_fresh("scores", table)] = scores
     return table
 
@@ -181,17 +168,6 @@ def write_table(output: str, columns: dict[str, list[Any]], form: str = "csv") -
         write_columns(columns, file, form)
 
 
-def _write_stream(
-    output: str, keys: list[str], answers: Iterator[list[dict[str, Any]]], form: str, mark: str
-) -> None:
-    with written(output) as out:
-        if form == "jsonl":
-            for key, found in zip(keys, answers, strict=True):
-                out.write(json.dumps({"row": key, "labels": found}, ensure_ascii=False) + "\n")
-        else:
-            _write_csv(out, keys, answers, mark)
-
-
 def _answers(file: Any, rows: Any, top: int | None, probabilities: bool) -> Iterator[list[dict[str, Any]]]:
     """Labels of each row, best first, a block of rows at a time."""
     import numpy as np
@@ -212,14 +188,6 @@ def _answers(file: Any, rows: Any, top: int | None, probabilities: bool) -> Iter
                 {"label": label_names[j], "score": round(float(row[j]), 6), "predicted": bool(chosen[j])}
                 for j in best
             ]
-
-
-def _write_csv(out: TextIO, keys: list[str], answers: Iterator[list[dict[str, Any]]], mark: str) -> None:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["row", "labels", "scores"])
-    for key, found in zip(keys, answers, strict=True):
-        labels = mark.join(str(one["label"]) for one in found)
-        writer.writerow([key, labels, mark.join(f"{one['score']:.4f}" for one in found)])
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """``hyperlabel report``: the page of a model, or the report of a results file again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

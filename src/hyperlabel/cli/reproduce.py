@@ -1,7 +1,5 @@
 """``hyperlabel reproduce``: the papers' tables and figures, ours beside theirs."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex
@@ -164,11 +162,10 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
 
 
 def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
+    from hyperlabel.cli.compare import write_page
     from hyperlabel.report import reproduction_report
 
-    out = Path(options["out_path"])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, reproduction_report(results, record))
+    write_page(options["out_path"], reproduction_report(results, record))
     if options["markdown"]:
         _write_markdown(results, record, Path(options["markdown"]))
 

@@ -1,7 +1,5 @@
 """``hyperlabel serve``: models over HTTP, as Annif serves them, and their page, live."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -53,9 +51,10 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     page = projects[0].page(data) if data else ""
     limits = Limits(int(options["max_body"] * 2**20), options["max_batch"], options["timeout"])
     app = make_app(projects, page=page, token=token, limits=limits)
-    click.echo(
-        f"Serving {', '.join(p.project_id for p in projects)} on http://{host}:{port}/ (Ctrl-C ends it)"
-    )
+    names, url = [project.project_id for project in projects], f"http://{host}:{port}/"
+    click.echo(f"Serving {', '.join(names)} on {url} (Ctrl-C ends it)")
+    if token is None:
+        click.echo(f'Next: curl -d text="a text" {url}v1/projects/{names[0]}/suggest')
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, limit_concurrency=256)
 
 

@@ -1,7 +1,5 @@
 """``hyperlabel data suspects``: labels of a file that look wrong or missing."""
 
-from __future__ import annotations
-
 import csv
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``hyperlabel update``: a model learns and forgets rows and labels without its old training file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +53,7 @@ def update(
     from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
-    if add_all and new is None:
-        raise ValueError("--add-labels takes the labels of NEW: name that file.")
-    if not any((new, leaving, added, dropped, renames)):
-        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
+    _check(new, leaving, add_all, any((new, leaving, added, dropped, renames)))
     said = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
     click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
@@ -67,18 +62,20 @@ def update(
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
-    forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in _once(leaving)])
+    forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in leaving])
     names += extra
+    if forgotten is not None:  # labels that only another file has
+        forgotten[1].resize((forgotten[1].shape[0], len(names)))
     with step("updating"):
         changed = update_model(
             file.model,
             entering,
-            forget=forgotten and (forgotten[0], _widened(forgotten[1], len(names))),
+            forget=forgotten,
             add_labels=[*added, *extra],
             drop_labels=dropped,
             rename_labels=renames,
         )
-    merged, taken = _count(entering), _count(forgotten)
+    merged, taken = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
     updated = with_columns(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
@@ -105,16 +102,6 @@ def update(
             f"{plural(updated.columns.rows, 'row')} and {plural(len(names), 'label')}; cuts of known labels "
             "and the words are those of the first fit."
         )
-
-
-def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
-    """Names of the labels after renaming, dropping and adding."""
-    names = [renames.get(name, name) for name in names]
-    return [name for name in names if name not in dropped] + list(added)
-
-
-def _count(rows: tuple[Any, Any] | None) -> int:
-    return 0 if rows is None else rows[1].shape[0]
 
 
 def _opened(model: str) -> Any:
@@ -176,14 +163,19 @@ def _read(
     return (columns.inputs(table), Y), unknown
 
 
-def _once(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse a file that is named twice: its rows can leave once only."""
-    seen: list[Path] = []
-    for path in paths:
-        if (place := Path(path).resolve()) in seen:
-            raise ValueError(f"--forget names {path} twice.")
-        seen.append(place)
-    return paths
+def _check(new: str | None, leaving: tuple[str, ...], add_all: bool, anything: bool) -> None:
+    if add_all and new is None:
+        raise ValueError("--add-labels takes the labels of NEW: name that file.")
+    if not anything:
+        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
+    if len({Path(path).resolve() for path in leaving}) < len(leaving):
+        raise ValueError("--forget names a file twice: its rows can leave once only.")
+
+
+def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
+    """Names of the labels after renaming, dropping and adding."""
+    names = [renames.get(name, name) for name in names]
+    return [name for name in names if name not in dropped] + list(added)
 
 
 def _stacked(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
@@ -200,10 +192,3 @@ def _stacked(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
     if any(sparse.issparse(part) for part in rows):
         return sparse.vstack(rows, format="csr"), Y
     return np.concatenate(rows), Y
-
-
-def _widened(Y: Any, n_labels: int) -> Any:
-    """Give Y columns of zeros for labels that only another file has."""
-    from scipy import sparse
-
-    return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))

@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hyperlabel.datasets._arff import iter_arff, read_arff
+    from hyperlabel.datasets._arff import read_arff
     from hyperlabel.datasets._dataset import Dataset, stack
     from hyperlabel.datasets._debtags import debtags_vectorizer, load_debtags
     from hyperlabel.datasets._generate import make_multilabel
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from hyperlabel.datasets._mulan import read_mulan_xml
     from hyperlabel.datasets._open import data_format, iter_data, read_data
     from hyperlabel.datasets._openml import fetch_openml
-    from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, read_svmlight, read_xmc
+    from hyperlabel.datasets._rows import read_svmlight, read_xmc
     from hyperlabel.datasets._save import save_shards
-    from hyperlabel.datasets.npz import iter_npz, load_npz
-    from hyperlabel.datasets.table import iter_table, read_table
+    from hyperlabel.datasets.npz import load_npz
+    from hyperlabel.datasets.table import read_table
 
 __all__ = [
     "Dataset",
@@ -28,16 +28,11 @@ __all__ = [
     "iter_data",
     "data_format",
     "read_arff",
-    "iter_arff",
     "read_mulan_xml",
     "read_svmlight",
-    "iter_svmlight",
     "read_xmc",
-    "iter_xmc",
     "read_table",
-    "iter_table",
     "load_npz",
-    "iter_npz",
     "save_shards",
     "fetch_openml",
     "load_debtags",
@@ -46,9 +41,8 @@ __all__ = [
 ]
 # the module of each name, in the order of __all__
 _HOMES = (
-    *("_dataset", "_lines", "_dataset", "_open", "_open", "_open", "_arff", "_arff", "_mulan"),
-    *("_rows", "_rows", "_rows", "_rows", "table", "table", "npz", "npz", "_save", "_openml"),
-    *("_debtags", "_debtags", "_generate"),
+    *("_dataset", "_lines", "_dataset", "_open", "_open", "_open", "_arff", "_mulan", "_rows", "_rows"),
+    *("table", "npz", "_save", "_openml", "_debtags", "_debtags", "_generate"),
 )
 
 

@@ -1,7 +1,5 @@
 """ARFF files, dense and sparse, with multi-label headers: header, columns, rows, then a data set."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -81,21 +79,7 @@ def read_arff(
 def iter_arff(
     path: str | os.PathLike[str], labels: Labels = None, *, chunk_rows: int = 10_000, **options: Any
 ) -> Iterator[Dataset]:
-    """Read an ARFF file as a stream of data sets of ``chunk_rows`` rows.
-
-    Options are those of `read_arff`. At least one (perhaps empty) data set comes out.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from hyperlabel.datasets import iter_arff
-    >>> lines = ["@relation a", "@attribute x numeric", "@attribute y {0,1}", "@data", "1.5,1", "2,0"]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "a.arff")
-    ...     _ = file.write_text(chr(10).join(lines))
-    ...     [part.n_rows for part in iter_arff(file, labels=["y"], chunk_rows=1)]
-    [1, 1]
-    """
+    """Read an ARFF file as a stream of data sets of ``chunk_rows`` rows; at least one, perhaps empty."""
     blocks = _raw_blocks(path, labels, **options)
     yield from rebatch((columns.dataset(raw, title) for columns, title, raw in blocks), chunk_rows)
 
@@ -108,10 +92,10 @@ def _raw_blocks(
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
     path = Path(path)
     with LineReader(path) as lines:
-        header = read_header(lines)
-        names = [attribute.name for attribute in header.attributes]
-        places = label_columns(path, header.relation, names, labels)
-        columns = Columns.choose(header, places, nominal, lines)
+        relation, attributes = read_header(lines)
+        names = [attribute.name for attribute in attributes]
+        places = label_columns(path, relation, names, labels)
+        columns = Columns.choose(attributes, places, nominal, lines)
         title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
         is_sparse: bool | None = None
         for first, block in lines.blocks():

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._arff_header import Attribute, Header
+from hyperlabel.datasets._arff_header import Attribute
 from hyperlabel.datasets._dataset import Dataset
-from hyperlabel.datasets._lines import DataError, LineReader, warn
+from hyperlabel.datasets._lines import DataError, LineReader
 from hyperlabel.datasets._numbers import NUMBER, to_number
+from hyperlabel.datasets.table_columns import warn_of_dropped
 
 MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
 
@@ -34,8 +35,9 @@ class Columns:
     path: Path
 
     @classmethod
-    def choose(cls, header: Header, places: list[int], nominal: str, lines: LineReader) -> Columns:
-        attributes = header.attributes
+    def choose(
+        cls, attributes: tuple[Attribute, ...], places: list[int], nominal: str, lines: LineReader
+    ) -> Columns:
         is_label = np.zeros(len(attributes), dtype=bool)
         is_label[places] = True
         for j in places:
@@ -50,8 +52,8 @@ class Columns:
             if not is_label[j]:
                 wanted = attribute.is_number or (attribute.kind == "nominal" and nominal == "onehot")
                 (kept if wanted else dropped).append(j)
-        if dropped:
-            _warn_of_dropped([attributes[j].name for j in dropped], nominal, lines)
+        hint = "" if nominal == "onehot" else " (nominal=onehot keeps nominal ones)"
+        warn_of_dropped(lines.path.name, [attributes[j].name for j in dropped], hint)
         zero_one = np.array([attribute.is_zero_one for attribute in attributes])
         numeric = np.array([attribute.kind == "numeric" for attribute in attributes])
         is_plain = not dropped and bool((zero_one | numeric).all())
@@ -76,7 +78,7 @@ class Columns:
         """The converter of each attribute; one that skips for columns left out."""
         used = {*self.labels.tolist(), *self.features.tolist()}
         return [
-            _converter(attribute, bool(self.is_label[j])) if j in used else _skip
+            _converter(attribute, bool(self.is_label[j])) if j in used else (lambda _: 0.0)
             for j, attribute in enumerate(self.attributes)
         ]
 
@@ -134,22 +136,11 @@ class Columns:
         return (sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)), names
 
 
-def _warn_of_dropped(names: list[str], nominal: str, lines: LineReader) -> None:
-    shown = ", ".join(map(repr, names[:8]))
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    hint = "" if nominal == "onehot" else " (nominal=onehot keeps nominal ones)"
-    warn(f"{lines.path.name}: left out text or id columns {shown}{more}{hint}.")
-
-
 def _span(columns: np.ndarray) -> Any:
     """The columns as a slice where they stand side by side, which is far cheaper to cut out."""
     if len(columns) and columns[-1] - columns[0] == len(columns) - 1:
         return slice(int(columns[0]), int(columns[-1]) + 1)
     return columns
-
-
-def _skip(_: str) -> float:
-    return 0.0
 
 
 def _converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:

@@ -1,7 +1,5 @@
 """The header of an ARFF file: relation and attributes, up to ``@data``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -39,14 +37,6 @@ class Attribute:
         return self.codes[self.values[0]] if self.kind == "nominal" else 0.0
 
 
-@dataclass(frozen=True)
-class Header:
-    """Relation name and attributes of an ARFF file."""
-
-    relation: str
-    attributes: tuple[Attribute, ...]
-
-
 def unquote(text: str) -> str:
     r"""Remove the quotes around a name and its backslash escapes."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
@@ -70,8 +60,8 @@ def split_values(text: str) -> list[str]:
         position = match.end()
 
 
-def read_header(lines: LineReader) -> Header:
-    """Read up to and including the ``@data`` line."""
+def read_header(lines: LineReader) -> tuple[str, tuple[Attribute, ...]]:
+    """Read up to and including the ``@data`` line; return the relation's name and the attributes."""
     relation = ""
     attributes: list[Attribute] = []
     while (raw := lines.readline()) is not None:
@@ -86,7 +76,7 @@ def read_header(lines: LineReader) -> Header:
         elif word == "@data":
             if not attributes:
                 raise lines.fail("@data comes before any @attribute.", lines.line, 1)
-            return Header(relation, tuple(attributes))
+            return relation, tuple(attributes)
         else:
             shown = line if len(line) <= 40 else line[:40] + "…"
             raise lines.fail(

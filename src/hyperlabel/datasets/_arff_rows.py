@@ -5,9 +5,8 @@ of plain numbers, as most files are, are read as a whole, which gives the same v
 form (words, quotes, comments, mistakes) is left to the careful parser.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
@@ -31,12 +30,16 @@ def dense_block(block: bytes, first: int, columns: Columns, lines: LineReader) -
         raw = _dense_plain(block, columns)
         if raw is not None:
             return raw
-    found = []
+    found = [_dense_row(line, number, columns, lines) for number, line in _rows(block, first)]
+    return np.array(found, dtype=np.float64).reshape(-1, width)
+
+
+def _rows(block: bytes, first: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are neither blank nor a comment, and their numbers."""
     for number, line in enumerate(decode(block).split("\n"), start=first):
         text = line.strip(BLANKS)
         if text and not text.startswith("%"):
-            found.append(_dense_row(line, number, columns, lines))
-    return np.array(found, dtype=np.float64).reshape(-1, width)
+            yield number, line
 
 
 def _dense_plain(block: bytes, columns: Columns) -> np.ndarray | None:
@@ -115,19 +118,10 @@ def sparse_block(block: bytes, first: int, columns: Columns, lines: LineReader) 
         raw = _sparse_plain(block, columns)
         if raw is not None:
             return raw
-    indptr, indices, values = [0], [], []
-    for number, line in enumerate(decode(block).split("\n"), start=first):
-        text = line.strip(BLANKS)
-        if not text or text.startswith("%"):
-            continue
-        for j, value in _sparse_row(line, number, columns, lines):
-            indices.append(j)
-            values.append(value)
-        indptr.append(len(indices))
-    return sparse.csr_array(
-        (np.array(values, dtype=np.float64), np.array(indices, dtype=np.int64), np.array(indptr)),
-        shape=(len(indptr) - 1, width),
-    )
+    rows = [_sparse_row(line, number, columns, lines) for number, line in _rows(block, first)]
+    indices, values = (np.array([pair[i] for row in rows for pair in row], dtype=float) for i in (0, 1))
+    indptr = np.cumsum([0, *map(len, rows)])
+    return sparse.csr_array((values, indices.astype(np.int64), indptr), shape=(len(rows), width))
 
 
 def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
@@ -141,8 +135,8 @@ def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
     if not (where < width).all():
         return None
     indices, lengths = where.astype(np.int32), ends[1::2] - ends[0::2] - 1
-    bound = values[columns.zero_one[indices]]
-    if not ((bound == 0) | (bound == 1)).all() or (lengths[columns.one_digit[indices]] != 1).any():
+    other, longer = indices[(values != 0) & (values != 1)], indices[lengths > 1]
+    if columns.zero_one[other].any() or columns.one_digit[longer].any():
         return None
     lines = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
     indptr = np.append(0, np.searchsorted(ends[1::2], lines))

@@ -1,7 +1,5 @@
 """Debian packages and their tags: real multi-label text that ships with the library."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -57,7 +55,7 @@ def load_debtags(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Dataset:
         raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}.")
     stored = _stored()
     counts = _counts()
-    X = counts.copy() if weighting == "counts" else _tfidf(counts, _idf())
+    X = counts.copy() if weighting == "counts" else _tfidf().transform(counts)
     labels, names = stored["Y_indices"], _lines(stored["label_names"])
     Y = sparse.csr_array(
         (np.ones(len(labels), dtype=np.int64), labels.astype(np.int32), _pointer(stored["Y_lengths"])),
@@ -97,7 +95,7 @@ def debtags_vectorizer(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> An
     if weighting == "counts":
         return CountVectorizer(**shared)
     vectorizer = TfidfVectorizer(sublinear_tf=True, **shared)
-    vectorizer.idf_ = _idf()
+    vectorizer.idf_ = _tfidf().idf_
     return vectorizer
 
 
@@ -124,18 +122,8 @@ def _counts() -> sparse.csr_array:
     return sparse.csr_array((stored["X_data"].astype(np.float64), indices, indptr), shape=shape)
 
 
-def _idf() -> np.ndarray:
-    """Smoothed inverse document frequency ``log((1 + n) / (1 + n_word)) + 1``."""
-    counts = _counts()
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    weights: np.ndarray = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    return weights
+def _tfidf() -> Any:
+    """Weigh words by ``(1 + log count) · (log((1 + n) / (1 + n_word)) + 1)``, rows of length 1."""
+    from sklearn.feature_extraction.text import TfidfTransformer
 
-
-def _tfidf(counts: sparse.csr_array, idf: np.ndarray) -> sparse.csr_array:
-    X = counts.copy()
-    X.data = (1 + np.log(X.data)) * idf[X.indices]
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    length = np.sqrt(np.bincount(rows, weights=X.data**2, minlength=X.shape[0]))
-    X.data /= length[rows]
-    return X
+    return TfidfTransformer(sublinear_tf=True).fit(_counts())

@@ -1,7 +1,5 @@
 """A seeded generator of multi-label data, from a handful of labels to 10⁵."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

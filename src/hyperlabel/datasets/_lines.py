@@ -9,7 +9,6 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, cast
 
 BLOCK_BYTES = 1 << 18  # a block and its arrays fit in cache
@@ -60,6 +59,12 @@ def warn(message: str) -> None:
     warnings.warn(message, stacklevel=level)
 
 
+def ending(path: str | os.PathLike[str]) -> str:
+    """Return the last suffix of a file's name, that of packing left out."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    return suffixes[-1] if suffixes else ""
+
+
 def decode(raw: bytes) -> str:
     """Text of raw bytes: lines that are valid UTF-8 as such, others as Latin-1 (which takes any byte)."""
     try:
@@ -97,16 +102,11 @@ class LineReader:
         try:
             self._start()
         except BaseException:
-            self._close()
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-
-    def _close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
         self._raw.close()  # a GzipFile leaves the file it was given open
 

@@ -1,7 +1,5 @@
 """Which attributes are labels: Mulan's XML, MEKA's ``-C`` header, or names given."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

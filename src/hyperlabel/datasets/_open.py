@@ -1,7 +1,5 @@
 """One door for every format: `read_data` and `iter_data` tell it from the ending of the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,9 +7,12 @@ from typing import Any
 
 from hyperlabel.datasets._arff import iter_arff, read_arff
 from hyperlabel.datasets._dataset import Dataset, rebatch, stack
+from hyperlabel.datasets._debtags import load_debtags
+from hyperlabel.datasets._lines import ending
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, looks_like_xmc, read_svmlight, read_xmc
 from hyperlabel.datasets.npz import iter_npz, load_npz
 from hyperlabel.datasets.table import iter_table, read_table
+from hyperlabel.datasets.table_sources import TABLES
 
 _ENDINGS = {
     ".arff": "arff",
@@ -21,12 +22,7 @@ _ENDINGS = {
     ".svmlight": "svmlight",
     ".xmc": "xmc",
     ".txt": "xmc or svmlight",
-    ".csv": "table",
-    ".tsv": "table",
-    ".jsonl": "table",
-    ".ndjson": "table",
-    ".parquet": "table",
-    ".pq": "table",
+    **dict.fromkeys(TABLES, "table"),
 }
 _READERS: dict[str, Callable[..., Dataset]] = {
     "arff": read_arff,
@@ -34,12 +30,15 @@ _READERS: dict[str, Callable[..., Dataset]] = {
     "svmlight": read_svmlight,
     "xmc": read_xmc,
     "table": read_table,
+    "shards": lambda path: stack(iter_npz(path), name=Path(path).name),
+    "debtags": lambda _: load_debtags(),
 }
 _STREAMS: dict[str, Callable[..., Iterator[Dataset]]] = {
     "arff": iter_arff,
     "svmlight": iter_svmlight,
     "xmc": iter_xmc,
     "table": iter_table,
+    "shards": lambda path, chunk_rows: rebatch(iter_npz(path), chunk_rows),
 }
 
 
@@ -55,8 +54,9 @@ def data_format(path: str | os.PathLike[str]) -> str:
     path = Path(path)
     if path.is_dir():
         return "shards"
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    found = _ENDINGS.get(suffixes[-1] if suffixes else "")
+    if str(path) == "debtags" and not path.exists():
+        return "debtags"
+    found = _ENDINGS.get(ending(path))
     if found is None:
         raise ValueError(
             f"Cannot tell the format of {path.name!r}: known endings are {', '.join(_ENDINGS)} (.gz too)."
@@ -73,7 +73,8 @@ def read_data(path: str | os.PathLike[str], **options: Any) -> Dataset:
     ----------
     path : path
         ARFF, npz, LIBSVM, XMC, CSV, JSON lines or Parquet, told by the ending; a ``.txt`` file is XMC
-        when it starts with three sizes, otherwise LIBSVM; a folder holds npz shards.
+        when it starts with three sizes, otherwise LIBSVM; a folder holds npz shards; ``debtags``
+        is the embedded data set.
     **options : Any
         Handed to the reader of that format, for example ``labels`` or ``label_column``.
 
@@ -95,10 +96,7 @@ def read_data(path: str | os.PathLike[str], **options: Any) -> Dataset:
     ...     read_data(file)
     Dataset('a', n=4, d=2, k=3, sparse)
     """
-    kind = data_format(path)
-    if kind == "shards":
-        return stack(iter_npz(path), name=Path(path).name)
-    return _READERS[kind](path, **options)
+    return _READERS[data_format(path)](path, **options)
 
 
 def iter_data(path: str | os.PathLike[str], *, chunk_rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
@@ -120,5 +118,4 @@ def iter_data(path: str | os.PathLike[str], *, chunk_rows: int = 10_000, **optio
     kind = data_format(path)
     if kind in _STREAMS:
         return _STREAMS[kind](path, chunk_rows=chunk_rows, **options)
-    parts = iter_npz(path) if kind == "shards" else iter([load_npz(path, **options)])
-    return rebatch(parts, chunk_rows)
+    return rebatch([read_data(path, **options)], chunk_rows)

@@ -1,15 +1,12 @@
 """Multi-label data sets of openml.org, through scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets._dataset import Dataset
-
-_TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
+from hyperlabel.datasets.table_columns import zero_one
 
 
 def fetch_openml(
@@ -79,8 +76,9 @@ def fetch_openml(
 
 
 def _zero_one(column: np.ndarray, label: str) -> np.ndarray:
-    words = np.array([str(value).strip().lower() for value in column])
-    positive = np.isin(words, list(_TRUE))
-    if not (positive | np.isin(words, list(_FALSE))).all():
-        raise ValueError(f"The column {label!r} is not a label: it holds values other than true and false.")
-    return positive.astype(np.int8)
+    try:
+        return np.array([zero_one(value) for value in column], dtype=np.int8)
+    except ValueError:
+        raise ValueError(
+            f"The column {label!r} is not a label: it holds values other than true and false."
+        ) from None

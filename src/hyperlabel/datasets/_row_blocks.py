@@ -4,8 +4,6 @@ As for ARFF, the careful parser says what a row may be and where a mistake is; b
 plainest form are read as a whole, every other block is left to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

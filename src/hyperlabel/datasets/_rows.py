@@ -1,7 +1,5 @@
 """Sparse rows as text: LIBSVM multilabel and the format of the XMC repository."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -62,20 +60,7 @@ def read_svmlight(
 def iter_svmlight(
     path: str | os.PathLike[str], *, chunk_rows: int = 10_000, name: str | None = None, **options: Any
 ) -> Iterator[Dataset]:
-    r"""Read a LIBSVM file as a stream of data sets of ``chunk_rows`` rows.
-
-    Options are those of `read_svmlight`; whatever they leave open is found by reading the file once before.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from hyperlabel.datasets import iter_svmlight
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "a.svm")
-    ...     _ = file.write_text("0,2 1:0.5 3:1\n 2:4\n")
-    ...     [part.X.shape for part in iter_svmlight(file, chunk_rows=1)]
-    [(1, 3), (1, 3)]
-    """
+    """Read a LIBSVM file as a stream; what the options leave open is found by reading it once before."""
     with LineReader(path) as lines:
         is_open = len(options) < 4 or None in options.values() or "auto" in options.values()
         seen = read_blocks(lines, keep_blank=False) if is_open else ()
@@ -133,18 +118,7 @@ def read_xmc(
 def iter_xmc(
     path: str | os.PathLike[str], *, chunk_rows: int = 10_000, name: str | None = None, **names: Any
 ) -> Iterator[Dataset]:
-    r"""Read an XMC file as a stream of data sets of ``chunk_rows`` rows; options are those of `read_xmc`.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from hyperlabel.datasets import iter_xmc
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "a.txt")
-    ...     _ = file.write_text("2 5 3\n0,2 1:0.5 3:1\n 2:4\n")
-    ...     [part.X.shape for part in iter_xmc(file, chunk_rows=1)]
-    [(1, 5), (1, 5)]
-    """
+    """Read an XMC file as a stream of data sets of ``chunk_rows`` rows."""
 
     def datasets() -> Iterator[Dataset]:
         with LineReader(path) as lines:

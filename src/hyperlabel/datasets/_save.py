@@ -38,7 +38,7 @@ def save_shards(
     Parameters
     ----------
     parts : iterable of Dataset
-        For example what `iter_svmlight` yields; only one piece is in memory at a time.
+        For example what `iter_data` yields; only one piece is in memory at a time.
     folder : path
         Where to write; made when missing.
     prefix : str
@@ -51,12 +51,12 @@ def save_shards(
     Examples
     --------
     >>> import tempfile
-    >>> from hyperlabel.datasets import iter_npz, make_multilabel, save_shards
+    >>> from hyperlabel.datasets import iter_data, make_multilabel, save_shards
     >>> data = make_multilabel(10, 3, 4, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = save_shards([data[:6], data[6:]], folder)
-    ...     [len(part) for part in iter_npz(folder)]
-    [6, 4]
+    ...     [len(part) for part in iter_data(folder, chunk_rows=5)]
+    [5, 5]
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,11 +121,6 @@ def _encoded(text: str, row: int) -> bytes:
         ) from None
 
 
-def _save_libsvm(data: Dataset, file: BinaryIO) -> None:
-    """Labels from 0, features from 1; a row without anything gets one explicit zero."""
-    _save_rows(data, file, first=1, empty=" 1:0")
-
-
 def _save_xmc(data: Dataset, file: BinaryIO) -> None:
     file.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
     _save_rows(data, file, first=0, empty="")
@@ -173,7 +168,8 @@ def _shorter(values: np.ndarray) -> list[Any]:
 
 _WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
     "npz": _save_npz,
-    "libsvm": _save_libsvm,
+    # labels from 0, features from 1; a row without anything gets one explicit zero
+    "libsvm": partial(_save_rows, first=1, empty=" 1:0"),
     "xmc": _save_xmc,
     **{kind: partial(_save_table, kind=kind) for kind in ("csv", "jsonl", "parquet")},
 }

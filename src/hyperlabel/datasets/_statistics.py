@@ -1,7 +1,5 @@
 """What a multi-label data set looks like, in numbers."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +17,7 @@ def describe_labels(Y: sparse.csr_array, label_names: Any = None, *, n_pairs: in
     counts = np.bincount(Y.indices, minlength=n_labels)
     present = counts[counts > 0]
     ratio = present.max() / present if present.size else np.zeros(0)
-    distinct = _distinct_rows(Y)
+    distinct = len({Y.indices[a:b].tobytes() for a, b in pairwise(Y.indptr)})
     cardinality = float(sizes.mean()) if n_rows else 0.0
     return {
         "cardinality": cardinality,
@@ -68,8 +66,3 @@ def correlated_pairs(
         }
         for i in best
     ]
-
-
-def _distinct_rows(Y: sparse.csr_array) -> int:
-    indices = np.ascontiguousarray(Y.indices, dtype=np.int64)
-    return len({indices[a:b].tobytes() for a, b in pairwise(Y.indptr)})

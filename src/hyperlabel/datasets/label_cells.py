@@ -7,8 +7,6 @@ comma, which names often hold, separates only where enough parts move in both se
 ``;`` and ``|``, so these separate unless another mark explains more.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

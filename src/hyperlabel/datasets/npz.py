@@ -1,12 +1,10 @@
 """npz files: X dense or as CSR parts, Y, names and, where published, a split."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,40 +88,12 @@ def load_npz(
     return data[rows]
 
 
-def iter_npz(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Dataset]:
-    """Read npz shards one after the other.
-
-    Parameters
-    ----------
-    source : folder, or list of files
-        A folder stands for its npz files in the order of their names.
-
-    Yields
-    ------
-    Dataset
-        One per file; see `save_shards` for writing them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from hyperlabel.datasets import Dataset, iter_npz
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Dataset(np.eye(3), np.eye(3, 2, dtype=int)).save(f"{folder}/part-0.npz")
-    ...     [part.n_rows for part in iter_npz(folder)]
-    [3]
-    """
-    if isinstance(source, str | os.PathLike):
-        folder = Path(source)
-        files: Sequence[str | os.PathLike[str]] = (
-            sorted(folder.glob("*.npz")) if folder.is_dir() else [folder]
-        )
-        if not files:
-            raise FileNotFoundError(f"There are no npz files in {folder}.")
-    else:
-        files = source
-    for file in files:
-        yield load_npz(file)
+def iter_npz(folder: str | os.PathLike[str]) -> Iterator[Dataset]:
+    """Read the npz files of a folder one after the other, in the order of their names."""
+    files = sorted(Path(folder).glob("*.npz"))
+    if not files:
+        raise FileNotFoundError(f"There are no npz files in {folder}.")
+    return map(load_npz, files)
 
 
 def _names(arrays: dict[str, np.ndarray], key: str, count: int) -> Any:

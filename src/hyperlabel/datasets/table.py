@@ -1,7 +1,5 @@
 """Tables with label columns, or one column that lists the labels of a row, and raw text columns."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,9 +12,17 @@ from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
 from hyperlabel.datasets._dataset import Dataset, stack
-from hyperlabel.datasets._lines import DataError, warn
+from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
-from hyperlabel.datasets.table_columns import TableColumns, convert, groups, marks, number, vectors
+from hyperlabel.datasets.table_columns import (
+    TableColumns,
+    convert,
+    groups,
+    marks,
+    number,
+    vectors,
+    warn_of_dropped,
+)
 from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
 
 
@@ -104,22 +110,7 @@ def iter_table(
     chunk_rows: int = 10_000,
     **options: Any,
 ) -> Iterator[Dataset]:
-    r"""Read a table as a stream of data sets of ``chunk_rows`` rows.
-
-    Options are those of `read_table`; without ``label_names`` the labels listed in ``label_column`` are
-    found by reading the file once before.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from hyperlabel.datasets import iter_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "a.csv")
-    ...     _ = file.write_text("size,tags\n1.5,red;round\n2,\n")
-    ...     parts = iter_table(file, label_column="tags", label_separator=";", chunk_rows=1)
-    ...     [part.Y.shape for part in parts]
-    [(1, 2), (1, 2)]
-    """
+    """Read a table as a stream; labels of a list column that are not given are found by reading it before."""
     plan = TablePlan(path, label_column=label_column, **options)
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
@@ -130,7 +121,7 @@ def iter_table(
         label_names = found if label_names is None else label_names
     plan.settle(read_cells(path, chunk_rows, delimiter))
     for cells in read_cells(path, chunk_rows, delimiter):
-        data = plan.dataset(cells, None)
+        data = plan.dataset(cells)
         if label_column is not None:
             data = plan.with_sets(data, cells.column(label_column), label_names)
         yield data
@@ -199,7 +190,7 @@ class TablePlan:
         listed: list[Any] = []
         self.settle(read_cells(self.path, 20_000, delimiter))
         for cells in read_cells(self.path, 20_000, delimiter):
-            parts.append(self.dataset(cells, None))
+            parts.append(self.dataset(cells))
             if self.label_column is not None:
                 listed += cells.column(self.label_column)
         data = stack(parts)
@@ -228,13 +219,7 @@ class TablePlan:
         others = [column for column in kinds if column not in taken]
         is_vector = self.columns.vectors
         self.numbers = [column for column in others if kinds[column] is not False or column in is_vector]
-        self._say_dropped([column for column in others if column not in self.numbers])
-
-    def _say_dropped(self, dropped: list[str]) -> None:
-        if dropped:
-            more = f" and {len(dropped) - 8} more" if len(dropped) > 8 else ""
-            shown = ", ".join(map(repr, dropped[:8])) + more
-            warn(f"{Path(self.path).name}: left out text or id columns {shown}.")
+        warn_of_dropped(Path(self.path).name, [name for name in others if name not in self.numbers])
 
     def _is_settled(self, needed: Sequence[str]) -> bool:
         """Tell whether no later row can change the choice."""
@@ -247,16 +232,16 @@ class TablePlan:
             return kinds.keys() >= set(needed)
         return table_kind(self.path) != "jsonl" and None not in kinds.values()
 
-    def dataset(self, cells: Cells, Y: Any) -> Dataset:
+    def dataset(self, cells: Cells) -> Dataset:
         """Turn a chunk into a data set (labels of a list column come later)."""
         assert self.numbers is not None
         n_rows = len(cells.places)
         blocks = [np.zeros((n_rows, 0)), *(self._numbers(cells, column) for column in self.numbers)]
-        if Y is None:
-            Y = np.zeros((n_rows, len(self.label_list)))
-            for j, column in enumerate(self.label_list):
-                Y[:, j] = marks(cells, column, self._blank(column))
+        Y = np.zeros((n_rows, len(self.label_list)))
+        for j, column in enumerate(self.label_list):
+            Y[:, j] = marks(cells, column, self._blank(column))
         missing = np.isnan(Y)
+        texts = [_words(cells, column) for column in self.text_list]
         return Dataset(
             np.hstack(blocks),
             np.where(missing, 0.0, Y),
@@ -265,7 +250,7 @@ class TablePlan:
             name=self.title,
             groups=None if self.group is None else groups(cells, self.group),
             time=None if self.time is None else self.columns.times(cells),
-            text=self._texts(cells) if self.text_list else None,
+            text=["\n".join(row) for row in zip(*texts, strict=True)] if texts else None,
             words={column: _words(cells, column) for column in self.words} or None,
             unknown=sparse.csr_array(missing.astype(np.int8)) if self.blank == "unknown" else None,
         )
@@ -298,10 +283,6 @@ class TablePlan:
         except ValueError as error:
             raise DataError(f"{error}", self.path) from None
         return replace(data, Y=Y, label_names=names, unknown=None)
-
-    def _texts(self, cells: Cells) -> list[str]:
-        parts = [_words(cells, column) for column in self.text_list]
-        return ["\n".join(row) for row in zip(*parts, strict=True)]
 
 
 def _words(cells: Cells, column: str) -> list[str]:

@@ -4,8 +4,6 @@ Nothing here depends on how the rows were cut into chunks: a cell is read by its
 `TableColumns` found over all rows.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -13,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel.datasets._lines import warn
 from hyperlabel.datasets._numbers import to_number
 from hyperlabel.datasets.table_sources import Cells
 
 MAX_WORD = 10_000  # characters of a group or time: NumPy makes every entry as wide as the widest
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 _MARKS = {"x", "✓", "✔"}
-_YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
-_NO = {"0", "0.0", "false", "no", "n", "f"}
+YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
+NO = {"0", "0.0", "false", "no", "n", "f"}
 _YEAR = re.compile(r"[0-9]{4}(-|$)|$")
 _UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError)
 
@@ -43,7 +42,7 @@ class TableColumns:
                 if self.is_number[name] is False and (length := vector_length(column)):
                     self.vectors[name] = length
             if name in self.marks:
-                self.marks[name] |= {_word(cell) for cell in column} & {"", *_YES, *_NO}
+                self.marks[name] |= {_word(cell) for cell in column} & {"", *YES, *NO}
         if self.time in cells.columns:
             column = cells.columns[self.time]
             self.time_forms = [form for form in self.time_forms if _can_read(form, column)]
@@ -61,6 +60,13 @@ class TableColumns:
         assert self.time is not None
         _check_width(cells, self.time)
         return self.time_forms[0](cells.column(self.time))
+
+
+def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
+    """Name the columns that no feature can be made of."""
+    if columns:
+        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+        warn(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
 def first_is_number(column: Sequence[Any]) -> bool | None:
@@ -155,9 +161,9 @@ def number(cell: Any) -> float:
 def zero_one(cell: Any) -> float:
     """Read a cell as a label that is there or not."""
     word = str(cell).strip().lower()
-    if word in _YES:
+    if word in YES:
         return 1.0
-    if word in _NO:
+    if word in NO:
         return 0.0
     raise ValueError(word)
 

@@ -1,8 +1,7 @@
 """Tables as chunks of columns: CSV (any separator, quoted multi-line text), JSON lines, Parquet."""
 
-from __future__ import annotations
-
 import csv
+import io
 import itertools
 import json
 import os
@@ -13,12 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperlabel.datasets._lines import DataError, LineReader, decode
+from hyperlabel.datasets._lines import DataError, LineReader, decode, ending
 from hyperlabel.datasets._numbers import BLANKS
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
 MAX_COLUMNS = 1_000_000
 MAX_CELLS = 1 << 27  # of some rows of JSON, where every row may bring names of its own
+TABLES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 _FIELD_LIMIT = threading.Lock()
 _SEPARATORS = (",", ";", "\t", "|")
 
@@ -47,11 +54,7 @@ class Cells:
 
 def table_kind(path: str | os.PathLike[str]) -> str:
     """Tell csv, jsonl or parquet from the ending of a file."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    ending = suffixes[-1] if suffixes else ""
-    if ending in (".parquet", ".pq"):
-        return "parquet"
-    return "jsonl" if ending in (".jsonl", ".ndjson", ".json") else "csv"
+    return {**TABLES, ".json": "jsonl"}.get(ending(path), "csv")
 
 
 def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
@@ -71,17 +74,9 @@ def whole_table(path: str | os.PathLike[str], delimiter: str | None = None) -> C
 
 
 def _text_lines(lines: LineReader) -> Iterator[str]:
+    """Yield lines with their ends; `str.splitlines` would also cut at form feeds inside a field."""
     for _, block in lines.blocks():
-        yield from _split(decode(block))
-
-
-def _split(text: str) -> Iterator[str]:
-    r"""Lines with their ``\n``; `str.splitlines` would also cut at form feeds inside a field."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        yield text[start:end]
-        start = end
+        yield from io.StringIO(decode(block), newline="\n")
 
 
 def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
@@ -175,14 +170,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _has_half_characters(row: Any) -> bool:
-    try:
-        json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
 def _repeated(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
@@ -193,9 +180,15 @@ def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(text, object_pairs_hook=_distinct)
+            if "\\ud" in text.lower():
+                json.dumps(row, ensure_ascii=False).encode()
         except _TwiceError as error:
             raise lines.fail(
                 f"the name {error.args[0][:40]!r} appears twice in one object.", lines.line
+            ) from None
+        except UnicodeEncodeError:
+            raise lines.fail(
+                "a text holds half a character (a lone surrogate): repair it.", lines.line
             ) from None
         except json.JSONDecodeError as error:
             raise lines.fail(f"this is not JSON ({error.msg}).", lines.line, error.colno) from error
@@ -203,8 +196,6 @@ def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
             raise lines.fail(
                 "this JSON cannot be read: too deep or too long a number.", lines.line
             ) from error
-        if "\\ud" in text.lower() and _has_half_characters(row):
-            raise lines.fail("a text holds half a character (a lone surrogate): repair it.", lines.line)
         if not isinstance(row, dict):
             raise lines.fail("each line must hold one JSON object: {…}.", lines.line, 1)
         yield lines.line, row

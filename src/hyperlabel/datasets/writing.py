@@ -1,7 +1,5 @@
 """What is written in which format; columns of cells as CSV, JSON lines or Parquet, kept as they are."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -11,16 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hyperlabel.datasets._lines import ending
 from hyperlabel.datasets.label_cells import MARKS
+from hyperlabel.datasets.table_sources import TABLES
 
-TABLES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
 FORMATS = {
     ".npz": "npz",
     ".svm": "libsvm",
@@ -35,8 +27,7 @@ FORMATS = {
 def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Tell what to write from the ending of a file, unless it is said."""
     if format is None:
-        suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-        format = FORMATS.get(suffixes[-1] if suffixes else "")
+        format = FORMATS.get(ending(path))
         if format is None:
             raise ValueError(
                 f"Cannot tell the format from {Path(path).name!r}: end it with {', '.join(FORMATS)}."

@@ -6,18 +6,13 @@ are, and all of them come from one sort of its column.
 
 Notation
 --------
-====================  ==================================================  ==========
 code                  meaning                                             shape
-====================  ==================================================  ==========
 scores                scores of all rows and labels                       n×k
 right                 weight of positives above the cut, tp               (m,)
 found                 weight of rows above the cut, tp + fp               (m,)
 positives             weight of all positives of the label, tp + fn       (k,)
 grid                  cuts shared by all labels                           (t,)
-====================  ==================================================  ==========
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 

@@ -6,13 +6,10 @@ lower by more than a standard error. All of that is read off one histogram of ea
 
 Notation
 --------
-=========  ====================================================  =======
 code       meaning                                               shape
-=========  ====================================================  =======
 logit      a_j·score + b_j at the middle of each bin             k×B
 rows, on   rows and positives in each bin, by fold               F×k×B
 weights    of a curve: σ(w₀·ln p − w₁·ln(1−p) + w₂), p = σ(logit) k×3
-=========  ====================================================  =======
 
 References
 ----------
@@ -22,15 +19,15 @@ classifier scores into accurate multiclass probability estimates*, KDD 2002.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import isotonic_regression
 from scipy.special import expit, log_expit
-from sklearn.isotonic import isotonic_regression
 
 from hyperlabel.decision.calibration import Isotonic, Sigmoid
-from hyperlabel.solvers.arrays import row_blocks
+from hyperlabel.solvers.score_bins import bin_scores
 
 N_BINS, REACH = 128, 8.0  # of standardised scores
 N_FOLDS = 3
@@ -93,24 +90,19 @@ class Curves:
 
     def relabelled(self, kept: np.ndarray) -> Curves:
         """Return the curves of the labels numbered in `kept`; -1 is a new label, with the usual slope."""
-        old = np.where(kept >= 0, kept, 0)
+        old, is_old = np.maximum(kept, 0), kept >= 0
         slope, intercept = self.sigmoid.slope, self.sigmoid.intercept
         usual = (np.median(slope), np.min(intercept)) if len(slope) else (1.0, 0.0)
-        sizes = np.where(kept >= 0, np.diff(self.steps.start)[old], 0)
-        parts = [slice(self.steps.start[j], self.steps.start[j + 1]) for j in kept if j >= 0]
-        steps = Isotonic(
-            np.r_[0, np.cumsum(sizes)],
-            np.concatenate([self.steps.score[part] for part in parts] + [np.zeros(0)]),
-            np.concatenate([self.steps.p[part] for part in parts] + [np.zeros(0)]),
-        )
-        return replace(
-            self,
-            sigmoid=Sigmoid(
-                np.where(kept >= 0, slope[old], usual[0]), np.where(kept >= 0, intercept[old], usual[1])
-            ),
-            kind=np.where(kept >= 0, self.kind[old], "sigmoid"),
-            weights=np.where((kept >= 0)[:, None], self.weights[old], [1.0, 1.0, 0.0]),
-            steps=steps,
+        steps = self.steps
+        parts = [slice(steps.start[j], steps.start[j + 1]) if j >= 0 else slice(0) for j in kept]
+        score = [steps.score[part] for part in parts]
+        start = np.r_[0, np.cumsum([len(part) for part in score])].astype(np.int64)
+        p = np.concatenate([*(steps.p[part] for part in parts), []])
+        return Curves(
+            Sigmoid(np.where(is_old, slope[old], usual[0]), np.where(is_old, intercept[old], usual[1])),
+            np.where(is_old, self.kind[old], "sigmoid"),
+            np.where(is_old[:, None], self.weights[old], [1.0, 1.0, 0.0]),
+            Isotonic(start, np.concatenate([*score, []]), p),
         )
 
 
@@ -125,27 +117,11 @@ class _Histogram:
 
     @classmethod
     def of(cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> _Histogram:
-        n, k = scores.shape
-        weight = np.ones(n) if sample_weight is None else sample_weight
-        mean, spread = scores.mean(axis=0), np.zeros(k)
-        for block in row_blocks(n, 8 * k):  # `std` would hold a second n×k array
-            spread += ((scores[block] - mean) ** 2).sum(axis=0)
-        spread = np.sqrt(spread / max(n, 1))
-        spread = np.where(spread > 0, spread, 1.0)
+        n = len(scores)
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         fold = np.random.default_rng(0).permutation(np.arange(n) % N_FOLDS)
-        shape = (N_FOLDS, k, N_BINS)
-        rows, on = np.zeros(shape), np.zeros(shape)
-        scale = N_BINS / (2 * REACH)
-        columns = np.arange(k) * N_BINS
-        for block in row_blocks(n, 32 * k):
-            place = ((scores[block] - mean) * (scale / spread) + N_BINS / 2).astype(np.int64)
-            cell = np.clip(place, 0, N_BINS - 1) + columns + fold[block, None] * (k * N_BINS)
-            mass = None if sample_weight is None else np.repeat(weight[block], k)
-            rows += np.bincount(cell.ravel(), mass, rows.size).reshape(shape)
-            entries = Y[block].tocoo()
-            hits = np.bincount(cell[entries.row, entries.col], weight[block][entries.row], rows.size)
-            on += hits.reshape(shape)
-        middle = (np.arange(N_BINS) + 0.5 - N_BINS / 2) / scale
+        mean, spread, rows, on = bin_scores(scores, Y, weight, fold, N_BINS, REACH)
+        middle = (np.arange(N_BINS) + 0.5 - N_BINS / 2) * (2 * REACH / N_BINS)
         return cls(mean[:, None] + middle * spread[:, None], spread, rows, on)
 
 
@@ -183,7 +159,7 @@ def _beta(logit: np.ndarray, rows: np.ndarray, on: np.ndarray) -> np.ndarray:
     for _ in range(25):
         p = expit(np.einsum("kbf,kf->kb", F, w))
         gradient = np.einsum("kbf,kb->kf", F, on - rows * p) - (w - start)
-        H = np.einsum("kbf,kb,kbg->kfg", F, rows * p * (1 - p), F) + np.eye(3)
+        H = np.matmul(F.transpose(0, 2, 1) * (rows * p * (1 - p))[:, None, :], F) + np.eye(3)
         step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
         w = w + step * np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(axis=1), 1e-12))[:, None]
         w[:, :2] = np.maximum(w[:, :2], 0.0)  # the curve must rise
@@ -194,10 +170,8 @@ def _beta(logit: np.ndarray, rows: np.ndarray, on: np.ndarray) -> np.ndarray:
 
 def _steps(rows: np.ndarray, on: np.ndarray) -> np.ndarray:
     """Fit a rising step curve to the shares of one label, as far from 0 and 1 as its rows can tell."""
-    n = rows.sum()
-    return isotonic_regression(
-        on / rows, sample_weight=rows, y_min=1 / (n + 2), y_max=1 - 1 / (n + 2), increasing=True
-    )
+    edge = 1 / (rows.sum() + 2)
+    return np.clip(isotonic_regression(on / rows, weights=rows).x, edge, 1 - edge)
 
 
 def _chosen(hist: _Histogram, logit: np.ndarray) -> np.ndarray:

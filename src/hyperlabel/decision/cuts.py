@@ -4,8 +4,6 @@ A label is predicted where its score is greater than its cut. Scores should be o
 rows a model was fitted on, its scores are too sure and the cuts too high.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

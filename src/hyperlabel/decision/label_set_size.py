@@ -8,6 +8,7 @@ a ranker asks for, with one side missing.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
     return 0.5 * (worst + rival)
 
 
+@dataclass(eq=False, repr=False)
 class LabelSetSize(BaseEstimator):
     r"""Learn how far down the ranking of its labels a row goes; for the scores of any ranker.
 
@@ -85,13 +87,11 @@ class LabelSetSize(BaseEstimator):
     (100, 5)
     """
 
-    def __init__(
-        self, regressor: Any = None, *, C: float = 1.0, epsilon: float = 0.1, scaling: str = "auto"
-    ) -> None:
-        self.regressor = regressor
-        self.C = C
-        self.epsilon = epsilon
-        self.scaling = scaling
+    regressor: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    epsilon: float = 0.1
+    scaling: str = "auto"
 
     def fit(self, X: Any, scores: np.ndarray, Y: Any, sample_weight: Any = None) -> LabelSetSize:
         """Learn h from rows, the ranker's scores of them (best out-of-fold) and their labels."""

@@ -12,9 +12,9 @@ References
 I. Waudby-Smith, A. Ramdas, *Estimating means of bounded random variables by betting*, JRSS B 2024.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -80,18 +80,29 @@ def promise_overall_precision(
     # beyond positives/p entries nothing can be precise enough; some room for luck
     cuts = _cuts(first.logit[: int(1.5 * Y[choosing].nnz / precision) + 10])
     second = _entries(scores, Y, testing, groups, sigmoid, cuts[-1] if cuts else LEAST_LOGIT)
-    best: tuple[float, int, float] | None = None
     plan = []
     for cut in cuts:
         most = first.most(cut)
         predicted, wrong = first.sums(cut, most)
         plan.append((cut, most, *_stake(wrong - (1 - precision) * predicted, precision, most)))
     start = int(np.argmax([growth for *_, growth in plan])) if plan else 0
-    for cut, most, stake, _ in plan[start:]:
-        if _wealth(second, cut, most, stake, precision) < np.log(1 / (1 - confidence)):
-            break
-        best = cut, most, stake
-    return _overall(best, second, sigmoid, precision, confidence, Y.shape[1], int(Y[testing].nnz), plan)
+    enough, positives = np.log(1 / (1 - confidence)), int(Y[testing].nnz)
+    passed = list(takewhile(lambda step: _wealth(second, *step[:3], precision) >= enough, plan[start:]))
+    if not passed:
+        growth = max((g for *_, g in plan), default=0.0) * (1 - CHOOSING_SHARE) / CHOOSING_SHARE
+        more = max(1.0, np.ceil(positives * (enough / growth - 1))) if growth > 0 else np.inf
+        never, nothing = np.full(Y.shape[1], np.inf), (np.nan, 0, 0, positives, more)
+        return _line("precision", precision, confidence, never, *nothing, slope=sigmoid.slope, most=0)
+    cut, most, stake, _ = passed[-1]
+    low, high = precision, 1.0
+    for _ in range(30):  # the largest precision that the same bets would have borne out
+        middle = (low + high) / 2
+        low, high = (middle, high) if _wealth(second, cut, most, stake, middle) >= enough else (low, middle)
+    above = second.above(cut)
+    kept = second.place[above] <= most
+    line = low, kept.sum(), second.is_on[above][kept].sum(), positives, 0
+    cuts_of_labels = overall_cuts(sigmoid, cut)
+    return _line("precision", precision, confidence, cuts_of_labels, *line, slope=sigmoid.slope, most=most)
 
 
 def _entries(
@@ -103,11 +114,7 @@ def _entries(
     least: float,
 ) -> _Entries:
     """Collect the entries of `rows` with a logit above `least`, a block of rows at a time."""
-    unit = np.arange(len(rows))
-    if groups is not None:
-        first = np.unique(np.asarray(groups)[rows], return_index=True, return_inverse=True)
-        order = np.argsort(np.argsort(first[1], kind="stable"), kind="stable")  # units in the order drawn
-        unit = order[first[2]]
+    unit = _units(rows, groups)
     parts: list[tuple[np.ndarray, ...]] = []
     k = scores.shape[1]
     for block in row_blocks(len(rows), 32 * k):
@@ -123,6 +130,14 @@ def _entries(
     order = np.argsort(-logit, kind="stable")
     size = np.bincount(unit).astype(np.float64)
     return _Entries(unit_of[order], logit[order], is_on[order], place[order], size)
+
+
+def _units(rows: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Number the unit (row or group) of each row, in the order drawn."""
+    if groups is None:
+        return np.arange(len(rows))
+    _, first, unit = np.unique(np.asarray(groups)[rows], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first, kind="stable"), kind="stable")[unit]
 
 
 def _cuts(logit: np.ndarray) -> list[float]:
@@ -148,45 +163,12 @@ def _wealth(entries: _Entries, cut: float, most: int, stake: float, precision: f
     return float(np.cumsum(np.log1p(-stake * (wrong - (1 - precision) * predicted))).max(initial=0.0))
 
 
-def _overall(
-    best: tuple[float, int, float] | None,
-    entries: _Entries,
-    sigmoid: Sigmoid,
-    precision: float,
-    confidence: float,
-    k: int,
-    positives: int,
-    plan: list[tuple[float, int, float, float]],
+def _line(
+    kind: str, target: float, confidence: float | None, cuts: np.ndarray, *values: float, **family: Any
 ) -> Promises:
-    cuts, bound, found, right, most = np.full(k, np.inf), np.nan, 0.0, 0.0, 0
-    more = np.inf
-    growth = max((g for *_, g in plan), default=0.0) * (1 - CHOOSING_SHARE) / CHOOSING_SHARE
-    if best is not None:
-        cut, most, stake = best
-        cuts = overall_cuts(sigmoid, cut)
-        low, high = precision, 1.0
-        for _ in range(30):  # the largest precision that the same bets would have borne out
-            middle = (low + high) / 2
-            passed = _wealth(entries, cut, most, stake, middle) >= np.log(1 / (1 - confidence))
-            low, high = (middle, high) if passed else (low, middle)
-        bound, more = low, 0.0
-        above = entries.above(cut)
-        kept = entries.place[above] <= most
-        found, right = float(kept.sum()), float(entries.is_on[above][kept].sum())
-    elif growth > 0:
-        more = max(1.0, np.ceil(positives * (np.log(1 / (1 - confidence)) / growth - 1)))
-    return replace(
-        _line("precision", precision, confidence, cuts, bound, found, right, positives, more),
-        slope=sigmoid.slope,
-        most=most,
-    )
-
-
-def _line(kind: str, target: float, confidence: float | None, cuts: np.ndarray, *values: float) -> Promises:
     """Return promises of one line, for all labels: bound, found, right, positives, more."""
-    bound, found, right, positives, more = (np.array([value], dtype=np.float64) for value in values)
-    named = ["all labels"]
-    return Promises(kind, target, confidence, "overall", cuts, bound, found, right, positives, more, named)
+    named: Any = (*np.array(values, dtype=np.float64)[:, None], ["all labels"])
+    return Promises(kind, target, confidence, "overall", cuts, *named, **family)
 
 
 def overall_cuts(sigmoid: Sigmoid, cut: float) -> np.ndarray:
@@ -226,9 +208,7 @@ def _missed(
     sigmoid: Sigmoid,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the logits of the labels that are on, lowest first, what is lost up to each, and the units."""
-    unit = np.arange(len(rows))
-    if groups is not None:
-        unit = np.unique(np.asarray(groups)[rows], return_inverse=True)[1]
+    unit = _units(rows, groups)
     entries = Y[rows].tocoo()
     logit = scores[rows[entries.row], entries.col] * sigmoid.slope[entries.col]
     logit += sigmoid.intercept[entries.col]

@@ -8,14 +8,11 @@ independent of the model and of each other; with cross-fitted scores that is mea
 
 Notation
 --------
-=========  ===================================================  =====
 code       meaning                                              shape
-=========  ===================================================  =====
 level      δ, or δ·R / (k·H_k) when R labels share it           —
 cut        cuts of a label, strict to loose                     (m,)
 found      calibration rows above each cut                      (m,)
 right      positives among them                                 (m,)
-=========  ===================================================  =====
 
 References
 ----------
@@ -94,6 +91,15 @@ class Promises:
     basis: str = "split"
     slope: np.ndarray | None = None
     most: int | None = None
+
+    @classmethod
+    def of_lines(
+        cls, kind: str, target: float, confidence: float | None, control: str, lines: Any, names: Any
+    ) -> Promises:
+        """Build the table from one (cut, bound, found, right, positives, more) for each label."""
+        columns: Any = np.array(lines, dtype=np.float64).reshape(-1, 6).T
+        named = [str(j) for j in range(len(lines))] if names is None else list(names)
+        return cls(kind, target, confidence, control, *(*columns, named))
 
     def __len__(self) -> int:
         """Return the number of lines."""
@@ -194,6 +200,16 @@ class _Walk:
     p_value: np.ndarray  # from start on
     more: float
     positives: int
+
+    def line(self, level: float) -> tuple[float, ...]:
+        """Return the line of the table (see `Promises.of_lines`) at the loosest cut that passes the level."""
+        passed = int(np.searchsorted(self.p_value, level, side="right"))  # p_value rises
+        if passed == 0:
+            return np.inf, np.nan, 0, 0, self.positives, self.more
+        at = self.start + passed - 1
+        found, right = self.found[at], self.right[at]
+        bound = betaincinv(right, found - right + 1, level)  # Clopper–Pearson
+        return self.cut[at], bound, found, right, self.positives, 0
 
 
 def check_promise(precision: float, confidence: float | None, name: str = "precision") -> None:
@@ -307,7 +323,8 @@ def promise_precision(
             is_on[positive] = False
     if control == "share":
         level = _shared_level(np.array([walk.p_value[0] for walk in walks]), level)
-    return _settle(walks, precision, confidence, control, level, names)
+    lines = [walk.line(level) for walk in walks]
+    return Promises.of_lines("precision", precision, confidence, control, lines, names)
 
 
 def _shared_level(p_values: np.ndarray, level: float) -> float:
@@ -315,32 +332,6 @@ def _shared_level(p_values: np.ndarray, level: float) -> float:
     levels = level * np.arange(1, len(p_values) + 1) / len(p_values)
     passed = np.flatnonzero(np.sort(p_values) <= levels)
     return float(levels[passed[-1]]) if len(passed) else 0.0
-
-
-def _settle(
-    walks: list[_Walk],
-    precision: float,
-    confidence: float,
-    control: str,
-    level: float,
-    names: list[str] | None,
-) -> Promises:
-    k = len(walks)
-    cuts, bound = np.full(k, np.inf), np.full(k, np.nan)
-    found, right, more = np.zeros(k), np.zeros(k), np.zeros(k)
-    for j, walk in enumerate(walks):
-        passed = int(np.searchsorted(walk.p_value, level, side="right"))  # p_value rises
-        if passed == 0:
-            more[j] = walk.more
-            continue
-        at = walk.start + passed - 1
-        cuts[j], found[j], right[j] = walk.cut[at], walk.found[at], walk.right[at]
-        bound[j] = betaincinv(right[j], found[j] - right[j] + 1, level)  # Clopper–Pearson
-    positives = np.array([walk.positives for walk in walks])
-    named = [str(j) for j in range(k)] if names is None else list(names)
-    return Promises(
-        "precision", precision, confidence, control, cuts, bound, found, right, positives, more, named
-    )
 
 
 def _walk(
@@ -445,25 +436,23 @@ def promise_recall(
     array([0.5])
     """
     check_promise(recall, None, "recall")
-    k = scores.shape[1]
     unit = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    cuts, bound, more = np.full(k, np.inf), np.full(k, np.nan), np.zeros(k)
-    found, right, positives = np.zeros(k), np.zeros(k), np.zeros(k)
+    lines = []
     columns = Y.tocsc()
-    for j in range(k):
+    for j in range(scores.shape[1]):
         rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
         weight = np.ones(len(rows))
         if unit is not None and len(rows):
             weight = 1 / np.bincount(unit[rows])[unit[rows]]
-        positives[j] = size = weight.sum()
-        order = np.argsort(scores[rows, j], kind="stable")
+        size, order = weight.sum(), np.argsort(scores[rows, j], kind="stable")
         missed = np.cumsum(weight[order])
-        cuts[j], n_lost, bound[j], more[j] = strictest_cut(scores[rows, j][order], missed, size, recall)
-        if more[j] == 0:
-            found[j] = (scores[:, j] > cuts[j]).sum()
-            right[j] = size - (missed[n_lost - 1] if n_lost else 0.0)
-    named = [str(j) for j in range(k)] if names is None else list(names)
-    return Promises("recall", recall, None, "label", cuts, bound, found, right, positives, more, named)
+        cut, n_lost, bound, more = strictest_cut(scores[rows, j][order], missed, size, recall)
+        found, right = 0, 0.0
+        if more == 0:
+            found = (scores[:, j] > cut).sum()
+            right = size - (missed[n_lost - 1] if n_lost else 0.0)
+        lines.append((cut, bound, found, right, size, more))
+    return Promises.of_lines("recall", recall, None, "label", lines, names)
 
 
 def strictest_cut(

@@ -1,7 +1,5 @@
 """Which labels of the training data look wrong or missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +10,8 @@ from hyperlabel._validation import check_targets
 from hyperlabel.decision.curves import Curves
 from hyperlabel.solvers.arrays import row_blocks
 
+GRID = 256  # scores of each label at which its curve is looked at before its entries are
+LEAST_LIKELY = 0.2  # share of the entries that tell how often labels are added
 DROPPED = 0.03  # share of the labels assumed to be missing: scores alone cannot tell it
 
 
@@ -90,9 +90,9 @@ def label_quality(
 
     - *uniform* noise flips every entry at one rate, r = 1; *proportional* noise adds labels in proportion to
       their frequency, r = π/(1 − π) with π the share of rows with the label;
-    - *estimated*: r = min(1, ρ/0.03), where labels are added at one rate ρ, read off the probabilities: where
-      any label may be added, none is ever less likely than ρ. Most labels do not fit most rows, so ρ is the
-      20 % quantile of a label's probabilities, of a label for which it is low (the 10 % quantile of labels).
+    - *estimated*: r = min(1, ρ/0.03), where labels are added at one rate ρ: the share that is set among the
+      least likely fifth of all entries. Hardly any of them belongs there, and unlike a probability, which a
+      curve may carry on towards 0, a count does not fall below what was added.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ def label_quality(
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
-    some = scores[:: max(1, n // 5000)]
+    some = slice(None, None, max(1, n // 5000))
     probabilities = (lambda part: part) if proba else curves.probabilities
-    prior = _prior(noise, Y, probabilities(some))
+    prior = _prior(noise, Y, Y[some], probabilities(scores[some]))
     limit = n * k if n_entries is None else min(n_entries, n * k)
     place, evidence, p, is_set = _most_suspect(scores, Y, probabilities, prior, limit)
     return LabelQuality(kept[place // k], place % k, is_set, p, evidence, names)
@@ -155,15 +155,20 @@ def _most_suspect(scores: np.ndarray, Y: Any, probabilities: Any, prior: np.ndar
     """Return place, evidence, probability and label of the entries most likely to be wrong, best first."""
     n, k = Y.shape
     best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
-    least = -np.inf  # evidence that still makes the list
-    for rows in row_blocks(n, 32 * k):  # four arrays of a block at a time
+    least, lattice = -np.inf, None  # evidence that still makes the list
+    for block in row_blocks(n, 32 * k):  # four arrays of a block at a time
+        rows = np.arange(block.start, block.stop)
+        if least > -np.inf:
+            if lattice is None:
+                lattice = _odds_of_scores(scores, probabilities)
+            rows = _may_be_suspect(rows, scores[block], Y[block], lattice, prior, least)
         p = np.clip(probabilities(scores[rows]), 1e-12, 1 - 1e-12)
         is_set = Y[rows].toarray() > 0
         odds = np.log(p) - np.log1p(-p)
         evidence = np.where(is_set, prior - odds, odds).ravel()
         new = np.flatnonzero(evidence > least)  # the list stays short while walking through the rows
-        block = (new + rows.start * k, evidence[new], p.ravel()[new], is_set.ravel()[new])
-        best = [np.concatenate(pair) for pair in zip(best, block, strict=True)]
+        found = (rows[new // k] * k + new % k, evidence[new], p.ravel()[new], is_set.ravel()[new])
+        best = [np.concatenate(pair) for pair in zip(best, found, strict=True)]
         if len(best[0]) > limit:
             top = np.argsort(-best[1], kind="stable")[:limit]
             best = [part[top] for part in best]
@@ -171,13 +176,34 @@ def _most_suspect(scores: np.ndarray, Y: Any, probabilities: Any, prior: np.ndar
     return (part[np.argsort(-best[1], kind="stable")] for part in best)
 
 
-def _prior(noise: str, Y: Any, likely: np.ndarray) -> np.ndarray:
-    """Log r of each label (see `label_quality`); `likely` are probabilities of (some) rows."""
+def _odds_of_scores(scores: np.ndarray, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores over the range of each label's, and their log-odds, which rise with them."""
+    low, high = scores.min(axis=0), scores.max(axis=0)
+    grid = low + np.linspace(0.0, 1.0, GRID)[:, None] * (high - low)
+    p = np.clip(probabilities(grid), 1e-12, 1 - 1e-12)
+    return grid, np.log(p) - np.log1p(-p)
+
+
+def _may_be_suspect(
+    rows: np.ndarray, scores: np.ndarray, Y: Any, lattice: Any, prior: np.ndarray, least: float
+) -> np.ndarray:
+    """Return the rows with an entry whose evidence may exceed `least`, by its score alone."""
+    grid, odds = lattice
+    below = np.where(odds <= least, grid, -np.inf).max(axis=0)  # not set: suspect above
+    above = np.where(prior - odds <= least, grid, np.inf).min(axis=0)  # set: suspect below
+    may, entries = scores > below, Y.tocoo()
+    may[entries.row, entries.col] = scores[entries.row, entries.col] < above[entries.col]
+    return rows[may.any(axis=1)]
+
+
+def _prior(noise: str, Y: Any, some: Any, likely: np.ndarray) -> np.ndarray:
+    """Log r of each label (see `label_quality`); `likely` are the probabilities of `some` rows of Y."""
     n, k = Y.shape
     if noise == "proportional":
         rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
         return np.log(rate / (1 - rate))
     if noise == "uniform" or not likely.size:
         return np.zeros(k)
-    added = np.quantile(np.quantile(likely, 0.2, axis=0), 0.1)
+    least = likely <= np.quantile(likely, LEAST_LIKELY)
+    added = some.toarray()[least].mean()
     return np.full(k, np.log(np.clip(added / DROPPED, 1e-3, 1.0)))

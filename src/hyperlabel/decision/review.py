@@ -1,7 +1,5 @@
 """Which answers of a model a person should check first."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hyperlabel.solvers.arrays import row_blocks

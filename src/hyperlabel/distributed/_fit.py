@@ -5,8 +5,6 @@ A worker that dies takes its sums along; Dask computes them again, and since the
 additions is fixed, the result is the same.
 """
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 from typing import Any
@@ -19,7 +17,7 @@ from sklearn.base import clone
 
 from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
-from hyperlabel.distributed._collections import align, join_columns, join_rows, row_blocks, tree_reduce
+from hyperlabel.distributed._collections import row_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
 from hyperlabel.solvers.moments import RowSums
@@ -81,7 +79,7 @@ def fit(
     if isinstance(estimator, BinaryRelevance) and estimator.estimator is not None:
         return _fit_label_blocks(estimator, blocks, label_block)
     if classes is None and getattr(y, "ndim", 2) == 1:
-        found = blocks.compute([delayed(np.unique)(delayed(join_rows)(parts)) for parts in blocks.y])
+        found = blocks.compute([delayed(np.unique)(block) for block in blocks.y])
         classes = np.unique(np.concatenate(found))
     opened = blocks.open(estimator, classes, memory_limit)
     if opened._scans():
@@ -103,12 +101,10 @@ class _Blocks:
     def __init__(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
         rows = row_blocks(X, "X")
         self.X = rows.blocks
-        self.y = align(row_blocks(y, "y"), rows, "y")
-        self.weights = (
-            [None] * len(rows)
-            if sample_weight is None
-            else align(row_blocks(sample_weight, "sample_weight"), rows, "sample_weight")
-        )
+        self.y = row_blocks(y, "y", rows).blocks
+        self.weights = [None] * len(self.X)
+        if sample_weight is not None:
+            self.weights = row_blocks(sample_weight, "sample_weight", rows).blocks
         self._how = {} if client is None else {"scheduler": client}
 
     def compute(self, values: Any) -> Any:
@@ -124,28 +120,24 @@ class _Blocks:
     def open(self, estimator: Any, classes: Any, memory_limit: float | None) -> Any:
         """Let the first block that has rows through the gate, on a worker."""
         bare = clone(estimator)
-        for pieces, labels in zip(self.X, self.y, strict=True):
-            opened = self.compute(delayed(_open, pure=False)(bare, pieces, labels, classes, memory_limit))
+        for rows, labels in zip(self.X, self.y, strict=True):
+            opened = self.compute(delayed(_open, pure=False)(bare, rows, labels, classes, memory_limit))
             if opened is not None:
                 return opened
         raise ValueError("X has no rows.")
 
 
-def _open(model: Any, pieces: list[Any], labels: Any, classes: Any, memory_limit: float | None) -> Any:
-    X = join_columns(pieces)
+def _open(model: Any, X: Any, labels: Any, classes: Any, memory_limit: float | None) -> Any:
     if not X.shape[0]:
         return None
     opened = copy.copy(model)
-    open_fit(opened, X, join_rows(labels), classes=classes, memory_limit=memory_limit)
+    open_fit(opened, X, labels, classes=classes, memory_limit=memory_limit)
     return opened
 
 
-def _of_block(step: Any, model: Any, pieces: list[Any], labels: Any, weights: Any) -> Any:
+def _of_block(step: Any, model: Any, X: Any, labels: Any, weights: Any) -> Any:
     """`scan_block` or `sum_block` of a block, None of an empty one."""
-    X = join_columns(pieces)
-    if not X.shape[0]:
-        return None
-    return step(model, X, join_rows(labels), None if weights is None else join_rows(weights))
+    return step(model, X, labels, weights) if X.shape[0] else None
 
 
 def _total(add: Any, parts: list[Any]) -> Any:
@@ -174,11 +166,8 @@ def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) 
     return _take_over(estimator, model)
 
 
-def _gather(X: list[list[Any]], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:
-    rows = [join_columns(pieces) for pieces in X]
-    labels = [join_rows(parts) for parts in y]
-    heavy = None if weights[0] is None else np.concatenate([join_rows(parts) for parts in weights])
-    return _stack(rows), _stack(labels), heavy
+def _gather(X: list[Any], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:
+    return _stack(X), _stack(y), None if weights[0] is None else np.concatenate(weights)
 
 
 def _stack(blocks: list[Any]) -> Any:

@@ -1,7 +1,5 @@
 """Predictions over Dask: a collection in, a collection out, nothing computed yet."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import dask.array as da
@@ -9,7 +7,7 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 
-from hyperlabel.distributed._collections import join_columns, row_blocks
+from hyperlabel.distributed._collections import row_blocks
 
 _CALLS = {
     "labels": "predict",
@@ -62,7 +60,7 @@ def predict(
     shared = delayed(model, pure=False)
     if output == "topk":
         k = min(k, len(model.classes_))
-        pairs = [delayed(_topk, pure=False, nout=2)(shared, pieces, k) for pieces in rows.blocks]
+        pairs = [delayed(_topk, pure=False, nout=2)(shared, block, k) for block in rows.blocks]
         examples = (np.empty((0, k), dtype=np.intp), np.empty((0, k)))
         return tuple(
             _array([pair[i] for pair in pairs], rows.sizes, example) for i, example in enumerate(examples)
@@ -70,7 +68,7 @@ def predict(
     example = _example(model, output)
     if hasattr(X, "map_partitions") and hasattr(X, "columns"):
         return _frame(model, X, output, example)
-    parts = [delayed(_call, pure=False)(shared, pieces, output) for pieces in rows.blocks]
+    parts = [delayed(_call, pure=False)(shared, block, output) for block in rows.blocks]
     return _array(parts, rows.sizes, example)
 
 
@@ -120,9 +118,9 @@ def _call_frame(block: Any, model: Any, output: str, meta: Any) -> Any:
     return pd.DataFrame(values, index=block.index, columns=meta.columns)
 
 
-def _call(model: Any, pieces: list[Any], output: str) -> Any:
-    return getattr(model, _CALLS[output])(join_columns(pieces))
+def _call(model: Any, block: Any, output: str) -> Any:
+    return getattr(model, _CALLS[output])(block)
 
 
-def _topk(model: Any, pieces: list[Any], k: int) -> tuple[np.ndarray, np.ndarray]:
-    return model.predict_topk(join_columns(pieces), k=k)
+def _topk(model: Any, block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    return model.predict_topk(block, k=k)

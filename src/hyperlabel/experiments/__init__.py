@@ -2,7 +2,7 @@
 
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.experiments.protocol import Method, Protocol, Splits
-from hyperlabel.experiments.runner import Cell, Outcome, Progress, Value, run
+from hyperlabel.experiments.runner import Cell, Outcome, Value, run
 from hyperlabel.experiments.store import Store
 from hyperlabel.metrics.statistics import (
     bayesian_correlated_t,
@@ -21,7 +21,6 @@ __all__ = [
     "Cell",
     "Outcome",
     "Value",
-    "Progress",
     "run",
     "Store",
     "Comparison",

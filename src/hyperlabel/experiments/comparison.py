@@ -1,7 +1,5 @@
 """What the results of a comparison say: scores with spread, differences with intervals, costs, labels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -220,13 +218,13 @@ class Comparison:
 
     # -- costs, labels, failures --------------------------------------------------------------------
 
+    def _of(self, dataset: str, method: str) -> list[dict[str, Any]]:
+        asked = (dataset, method)
+        return [cell for cell in self._cells if (cell["spec"]["data"], cell["spec"]["method"]) == asked]
+
     def cost(self, dataset: str, method: str) -> Cost | None:
         """Return the median cost over splits, tuning included; None when no split finished."""
-        cells = [
-            c
-            for c in self._cells
-            if c["spec"]["data"] == dataset and c["spec"]["method"] == method and c["status"] == "done"
-        ]
+        cells = [cell for cell in self._of(dataset, method) if cell["status"] == "done"]
         if not cells:
             return None
 
@@ -238,15 +236,11 @@ class Comparison:
 
     def labels(self, dataset: str, method: str) -> list[LabelScore]:
         """Return the method's result on each label, counts pooled over test parts."""
-        totals: np.ndarray | None = None
-        for cell in self._cells:
-            spec = cell["spec"]
-            if spec["data"] == dataset and spec["method"] == method and "labels" in cell["details"]:
-                counts = cell["details"]["labels"]
-                part = np.array([counts["actual"], counts["predicted"], counts["hits"]])
-                totals = part if totals is None else totals + part
-        if totals is None:
+        found = [c["details"]["labels"] for c in self._of(dataset, method) if "labels" in c["details"]]
+        if not found:
             return []
+        kinds = ("actual", "predicted", "hits")
+        totals = np.sum([[one[kind] for kind in kinds] for one in found], axis=0)
         names = self.portraits[dataset].get("label_names") or [f"y{j}" for j in range(totals.shape[1])]
         return [
             LabelScore(name, *(int(v) for v in column)) for name, column in zip(names, totals.T, strict=True)
@@ -269,11 +263,3 @@ class Comparison:
         return sorted(
             {(c["spec"]["method"], text) for c in self._cells for text in c["details"].get("warnings", [])}
         )
-
-    def chosen(self, dataset: str, method: str) -> list[Any]:
-        """Return the parameters chosen by inner cross-validation, one per split."""
-        return [
-            c["details"]["chosen"]
-            for c in self._cells
-            if c["spec"]["data"] == dataset and c["spec"]["method"] == method and "chosen" in c["details"]
-        ]

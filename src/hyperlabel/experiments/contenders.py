@@ -1,7 +1,5 @@
 """The methods of the catalogue made ready for a comparison: scaled, with their grids and cuts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

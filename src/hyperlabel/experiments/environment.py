@@ -1,7 +1,5 @@
 """What a result was computed with: versions, machine, and a fingerprint of the code."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

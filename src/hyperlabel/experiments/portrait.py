@@ -1,7 +1,5 @@
 """A portrait of a data set: what a report shows of the data, as plain JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

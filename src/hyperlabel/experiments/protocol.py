@@ -1,7 +1,5 @@
 """A declarative protocol: data × methods × splits → cells for the runner."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -283,7 +281,9 @@ def fit_and_score(
             model.set_params(**best)
         model.fit(X_train, Y_train, **groups_for_fit(model, inner))
     with Meter() as predict:
-        predicted, scores = model.predict(data.X[test]), _scores(model, data.X[test])
+        predicted = model.predict(data.X[test])
+        gives_scores = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
+        scores = score_rows(model, data.X[test]) if gives_scores else None
     measured = evaluate(Y[test], predicted, scores)
     details["labels"] = label_counts(Y[test], predicted)
     values = [Value(method.name, name, float(value)) for name, value in measured.items()]
@@ -363,11 +363,6 @@ def _beyond(values: Sequence[float], chosen: float) -> float | None:
         return None
     edge, inner = (low[0], low[1]) if chosen == low[0] else (high[1], high[0])
     return float(edge * edge / inner)
-
-
-def _scores(model: Any, X: Any) -> np.ndarray | None:
-    gives_scores = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
-    return score_rows(model, X) if gives_scores else None
 
 
 def label_counts(Y_true: Any, Y_pred: Any) -> dict[str, list[int]]:

@@ -5,14 +5,12 @@ BLAS thread, so that the numbers do not depend on how many cells run side by sid
 cell is recorded as that cell's result and the others go on.
 """
 
-from __future__ import annotations
-
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from hyperlabel.experiments.store import Store, content_id
 
@@ -87,23 +85,6 @@ class Cell:
         return content_id(self.spec)
 
 
-class Progress(Protocol):
-    """What the runner tells while it works.
-
-    Examples
-    --------
-    >>> from hyperlabel.experiments import Cell, Outcome, Store, run
-    >>> def say(done, total, failed, spec):
-    ...     print(f"{done} of {total}: {spec['method']}")
-    >>> with Store(":memory:") as store:
-    ...     _ = run([Cell({"method": "nothing"}, Outcome)], store, "shares", progress=say)
-    1 of 1: nothing
-    """
-
-    def __call__(self, done: int, total: int, failed: int, spec: dict[str, Any]) -> None:
-        """Say that `done` of `total` cells are there, the last one being `spec`."""
-
-
 @dataclass(frozen=True)
 class Summary:
     """How a run went: cells computed now, found finished, failed (in total), computed by other code."""
@@ -124,7 +105,7 @@ def run(
     n_jobs: int = 1,
     retry_failed: bool = False,
     fresh: bool = False,
-    progress: Progress | None = None,
+    progress: Callable[[int, int, int, dict[str, Any]], None] | None = None,
 ) -> Summary:
     """Compute the cells that the store does not have yet.
 
@@ -147,7 +128,7 @@ def run(
     fresh : bool, default=False
         Compute everything again.
     progress : callable, default=None
-        See `Progress`.
+        Called with the cells done, all cells, those failed, and the specification of the last one.
 
     Returns
     -------

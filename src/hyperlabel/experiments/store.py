@@ -14,7 +14,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def content_id(spec: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Results on disk, in one SQLite file.
 
     Parameters
@@ -155,9 +155,6 @@ class Store:
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
         self._db.close()
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: Any) -> None:
         self.close()

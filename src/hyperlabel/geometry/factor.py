@@ -5,8 +5,6 @@ over blocks; `right` is a small mix that follows from the Gram of the centred ba
 `hyperlabel.geometry.similarity`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Plain functions on the indicator Y (n×K, ``csr_array`` of ones): reference poin
 rounding back to vertices, the distinct vertices in use, and rows of a Hadamard matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

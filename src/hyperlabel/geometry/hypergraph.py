@@ -5,8 +5,6 @@ I − H₀H₀ᵀ (Sun, Ji & Ye 2008) and the combinatorial one diag(D) − Y di
 CVPR'09 paper), whose rows sum to zero. Neither is formed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

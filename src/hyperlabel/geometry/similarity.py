@@ -2,9 +2,7 @@
 
 Notation
 --------
-=======  ==========================================================  =====
 code     meaning                                                     shape
-=======  ==========================================================  =====
 Y        incidence J: sample i lies on hyperedge (label) e           n×k
 sizes    δ(e), samples on e                                          k
 weights  w(e) ≥ 0                                                    k
@@ -12,15 +10,12 @@ scale    c(e) = w(e)/δ(e)^p: p = 0 clique, 1 Zhou, 2 star            k
 degrees  D = Y(c∘δ)                                                  n
 base     D^(−1/2)Y, or Y for cca: depends on single rows (given δ)   n×q
 right    diag(c)^(1/2), or T = (YcᵀYc)^(+1/2) for cca                q×m
-=======  ==========================================================  =====
 
 One formula serves three expansions of Sun, Ji & Ye (2008): the clique weights (2)(3), the star
 graph seen from its vertices (4)–(6) and Zhou's random walk (7) are S = D^(−1/2) Y diag(c) Yᵀ D^(−1/2)
 with the same D = Y(c∘δ) and p = 0, 2 and 1. A sample without labels has D = 0 and D^(−1/2) := 0;
 an empty label contributes a zero column.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,10 +1,6 @@
 """Label-space transformations: learn a few directions of the label cube instead of K labels."""
 
-from hyperlabel.labelspace.classifier import (
-    ErrorDecomposition,
-    LabelSpaceClassifier,
-    ideal_scores,
-)
+from hyperlabel.labelspace.classifier import ErrorDecomposition, LabelSpaceClassifier, ideal_scores
 from hyperlabel.labelspace.encoders import (
     ConditionalPrincipalEncoder,
     Encoder,

@@ -2,17 +2,12 @@
 
 Notation
 --------
-==========  ============================================  =====
 code        Tai & Lin (2012)                              shape
-==========  ============================================  =====
 encoder_    o, P and the decoder D                        —
 _codes_     W of the ridge r(x) = Wᵀ(x − μ) + h̄           d×M
 coef_       2(WP)ᵀ, where D(r) = o + Pᵀr                  K×d
 points      ỹ = D(r(x)); the score is 2ỹ − 1              n×K
-==========  ============================================  =====
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -28,12 +23,7 @@ from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
-from hyperlabel.labelspace.ridge_codes import (
-    RidgeOfCodes,
-    codes_from_rows,
-    codes_from_sums,
-    through_labels,
-)
+from hyperlabel.labelspace.ridge_codes import RidgeOfCodes, codes_from_rows, codes_from_sums, through_labels
 from hyperlabel.moments.blocks import refuse_large
 from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
@@ -84,7 +74,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     _: KW_ONLY
     regressor: Any = None
-    alpha: float | Auto = 1.0
+    alpha: float | Auto = "auto"
     cut: float | Auto | None = None
     scoring: Any = None
     candidates: Any = None
@@ -299,8 +289,8 @@ class LabelSpaceClassifier(EncodedClassifier):
         None is the identity, that is binary relevance.
     regressor : regressor, default=None
         Any scikit-learn regressor; None is the ridge on shared moments.
-    alpha : float or "auto", default=1.0
-        The ridge λ of the default regressor; "auto" as in `BinaryRelevance`.
+    alpha : float or "auto", default="auto"
+        The ridge λ of the default regressor, as in `BinaryRelevance`.
     cut : float, "auto" or None, default=None
         What is subtracted from every score; "auto" as in `BinaryRelevance` with a flat encoder and the
         default regressor, 0 otherwise. None is "auto" beside ``alpha="auto"``.
@@ -339,7 +329,7 @@ class LabelSpaceClassifier(EncodedClassifier):
         encoder: Any = None,
         regressor: Any = None,
         *,
-        alpha: float | Auto = 1.0,
+        alpha: float | Auto = "auto",
         cut: float | Auto | None = None,
         scoring: Any = None,
         candidates: Any = None,

@@ -6,8 +6,6 @@ minus moments of the fold are the moments of the rest, and XᵀX, XᵀY and Yᵀ
 encoder and regressor need. Both are refitted per fold, so nothing of the held-out rows leaks.
 """
 
-from __future__ import annotations
-
 from itertools import repeat
 from typing import Any
 
@@ -26,16 +24,8 @@ from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.prefix_scores import score_prefixes
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
-WALKED = {
-    "ndcg_at_1": ("ndcg", 1),
-    "ndcg_at_3": ("ndcg", 3),
-    "ndcg_at_5": ("ndcg", 5),
-    "precision_at_1": ("precision", 1),
-    "precision_at_3": ("precision", 3),
-    "precision_at_5": ("precision", 5),
-    "f1_micro": ("f1_micro", 1),
-    "hamming_loss": ("hamming_loss", 1),
-}
+WALKED = {f"{name}_at_{k}": (name, k) for name in ("ndcg", "precision") for k in (1, 3, 5)}
+WALKED |= {"f1_micro": ("f1_micro", 1), "hamming_loss": ("hamming_loss", 1)}
 LARGE_MAX = 256  # components tried when the labels are too many for a K×K matrix
 GRID_SIZE = 16
 FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (first)

@@ -2,15 +2,12 @@
 
 Notation (Tai & Lin 2012, Algorithms 7–8)
 -----------------------------------------
-===========  ==========================================  =====
 code         paper                                       shape
-===========  ==========================================  =====
 Y            vertices y, one per row                     n×K
 offset_      reference point o of the flat               K
 components_  projection matrix P                         M×K
 H            codes h = P(y − o)                          n×M
 points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
-===========  ==========================================  =====
 
 `fit(y, X=None)` (only CPLST looks at X), `transform(y)` gives H, `inverse_transform(H)` gives
 ỹ: real numbers, so that labels can be ranked; rounding at ½ gives the vertex.
@@ -19,8 +16,6 @@ A `FlatEncoder` says how o and P follow from sums over the rows (`fit_sums`). An
 holds one can then be fitted in blocks, streamed, merged, relabelled, searched freely and asked to
 choose the number of components; tests/labelspace/test_own_encoder.py is one in full.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """Compressed sensing of label sets: the encoder whose decoder is a search (see `encoders` for notation)."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 

@@ -2,14 +2,11 @@
 
 Notation
 --------
-=========  ==================================================  =====
 code       paper                                               shape
-=========  ==================================================  =====
 V          distinct label sets v_i, c_i rows on each           C×K
 _dual_     a: u_m = Σ a_im φ(v_i), the principal components    C×M
 H          h_im = ⟨φ(v_i) − o, u_m⟩                            C×M
 _coef_     dual coefficients of the kernel ridge on x          n×M
-=========  ==================================================  =====
 
 Rows on one vertex share its image, so the label kernel is C×C: kernel PCA weighted by c.
 """

@@ -1,8 +1,6 @@
 """The linear label-space classifiers by name: PLST, CPLST, PBR, CS."""
 
-from __future__ import annotations
-
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hyperlabel._params import one_of
@@ -14,7 +12,7 @@ from hyperlabel.labelspace.encoders import (
     PrincipalEncoder,
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
-from hyperlabel.moments.decided import ALPHA, Auto, is_auto
+from hyperlabel.moments.decided import ALPHA, is_auto
 
 AUTO = COMPONENTS | one_of("auto")
 
@@ -178,6 +176,7 @@ class PartialBinaryRelevance(EncodedClassifier):
     reference: Literal["origin", "mean"] = "origin"
 
 
+@dataclass(eq=False, repr=False)
 class CompressedSensing(EncodedClassifier):
     """Random Hadamard codes of the label sets, decoded by sparse recovery (Algorithm 4).
 
@@ -186,7 +185,8 @@ class CompressedSensing(EncodedClassifier):
     n_components, decoder, sparsity, reference, sensing, random_state
         Of the codes and their recovery: see `HadamardEncoder`.
     regressor, alpha
-        As in `LabelSpaceClassifier`.
+        As in `LabelSpaceClassifier`; λ is 1 by default, since what is recovered from shrunken codes holds too
+        few labels, and no cut goes beside it.
 
     Attributes
     ----------
@@ -209,23 +209,14 @@ class CompressedSensing(EncodedClassifier):
     _encodes = HadamardEncoder
     _rules: ClassVar = HadamardEncoder._rules
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        decoder: Literal["cosamp", "omp"] = "cosamp",
-        sparsity: int | None = None,
-        reference: Literal["origin", "best_vertex"] = "origin",
-        sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard",
-        regressor: Any = None,
-        alpha: float | Auto = 1.0,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.decoder = decoder
-        self.sparsity = sparsity
-        self.reference = reference
-        self.sensing = sensing
-        self.regressor = regressor
-        self.alpha = alpha
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    decoder: Literal["cosamp", "omp"] = "cosamp"
+    sparsity: int | None = None
+    reference: Literal["origin", "best_vertex"] = "origin"
+    sensing: Literal["hadamard", "bernoulli", "gaussian"] = "hadamard"
+    random_state: int | None = None
+    cut: None = field(init=False, default=None)  # its codes are not sums over rows: nothing to choose from
+    scoring: None = field(init=False, default=None)
+    candidates: None = field(init=False, default=None)
+    cv: int = field(init=False, default=3)

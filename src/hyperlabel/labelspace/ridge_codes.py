@@ -5,8 +5,6 @@ every linear classifier chooses the same on the same rows. The solution for code
 off the path of the labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

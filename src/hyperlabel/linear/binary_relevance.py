@@ -2,14 +2,11 @@
 
 Notation
 --------
-==========  =====================================  =====
 code        meaning                                shape
-==========  =====================================  =====
 X           samples                                n×d
 Y           labels, 0/1                            n×k
 moments_    Σx, Σy, XᵀX, XᵀY                       —
 coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
-==========  =====================================  =====
 """
 
 from __future__ import annotations
@@ -21,21 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from hyperlabel._base import (
-    MultiLabelClassifier,
-    constant_labels,
-    label_counts,
-    shape_probabilities,
-)
+from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts, shape_probabilities
 from hyperlabel._params import number
 from hyperlabel._validation import check_weights, split_unknown
 from hyperlabel.linear.per_label import fit_labels, map_of_labels, score_labels, solve_known
@@ -90,10 +77,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     ----------
     estimator : classifier, default=None
         A scikit-learn classifier cloned for each label, or None for the shared ridge.
-    alpha : float, sequence of float or "auto", default=1.0
-        The ridge λ of the shared solve; 0 means the pseudo-inverse. Several values need `cv`,
-        which chooses among them. "auto" takes the λ of the largest evidence, a function of the sums alone:
-        every way to the same sums (`partial_fit`, `merge`, `forget`, chunks, Dask) chooses the same.
+    alpha : float, sequence of float or "auto", default="auto"
+        The ridge λ of the shared solve. "auto" takes the smallest λ whose evidence is the largest, or nearly,
+        a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,
+        Dask) chooses the same. 0 means the pseudo-inverse. Several values need `cv`, which chooses one.
     cut : float, "auto" or None, default=None
         What is subtracted from every score, so that a label is predicted where its score exceeded
         it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from
@@ -166,7 +153,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
     estimator: Any = None
     _: KW_ONLY
-    alpha: float | Sequence[float] | Auto = 1.0
+    alpha: float | Sequence[float] | Auto = "auto"
     cut: float | Auto | None = None
     cv: Any = None
     scoring: Any = None

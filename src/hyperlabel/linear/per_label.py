@@ -1,7 +1,5 @@
 """Labels fitted one by one: any classifier for each label, or ridge on the rows where a label is known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

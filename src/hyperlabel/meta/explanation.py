@@ -6,8 +6,6 @@ score. Methods that go through a few directions (label spaces, projections) are 
 the share of direction m is V[j, m]·(Ux + o)[m], and these add up to the same score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

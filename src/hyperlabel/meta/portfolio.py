@@ -7,8 +7,6 @@ others are fitted on each training fold. Whatever may be slow is first timed on 
 where they are fitted one by one); the first fold then tells whether the rest fits in the time left.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A model is walked down to the part that holds the sums (`moments_`): through a P
 transformers stay as they are, and through the wrappers of `meta`, whose cuts are kept.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the estimators that wrap an estimator share: its scores, in and out of fold, and routing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,12 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
@@ -26,6 +19,7 @@ from hyperlabel.meta.view import View, view
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
+from hyperlabel.moments.model import MomentsModel
 
 HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
 
@@ -56,8 +50,15 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     estimator_: Any
 
     def _get_estimator(self) -> Any:
-        """Return the classifier to fit, the shared ridge where none was named."""
-        return BinaryRelevance() if self.estimator is None else self.estimator
+        """Return the classifier to fit, the shared ridge where none was named.
+
+        Its own cut stays at 0 unless one was asked for: it would move when rows come and go, and what is
+        learned from scores must not.
+        """
+        estimator = BinaryRelevance() if self.estimator is None else self.estimator
+        if isinstance(estimator, MomentsModel) and getattr(estimator, "cut", 0.0) is None:
+            return estimator if self._is_prefit() else clone(estimator).set_params(cut=0.0)
+        return estimator
 
     def _fit_estimator(
         self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]

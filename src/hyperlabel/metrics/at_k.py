@@ -1,32 +1,21 @@
 """Measures of the first k labels of each row, the ones a person sees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from hyperlabel._validation import check_targets
-from hyperlabel.metrics.inputs import Truth, read_scores, read_truth, read_weights, weighted_mean
-from hyperlabel.metrics.ranking import RankedRows, mean_where_defined, ranked_blocks
+from hyperlabel.metrics.inputs import Truth, documented, mean_where_defined, read_scored
+from hyperlabel.metrics.ranking import RankedRows, ranked_blocks
 
 
+@documented
 def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Share of relevant labels among the k best of each row, mean over all rows.
 
     ``P@k(row) = |y ∩ top_k(f)| / k``. Ties go to the lowest label index, as in `predict_topk`, so that
-    scores and the lists made from them give the same value. scikit-learn has no such measure.
-
-    Parameters
-    ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are taken out of the ranking).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row, at least k of them.
-    k : int, default=5
-        How many labels are looked at; a row with fewer relevant labels cannot reach 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    scores and the lists made from them give the same value; a row with fewer than k relevant labels cannot
+    reach 1. scikit-learn has no such measure.
 
     Returns
     -------
@@ -41,6 +30,7 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any 
     return _mean(y_true, y_score, k, sample_weight, lambda block: hits_at(block, k) / k)
 
 
+@documented
 def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Discounted gain of the k best labels of each row over the best possible, mean over all rows.
 
@@ -49,11 +39,6 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
     and 0 for a row without labels, as in scikit-learn. **Difference from**
     :func:`sklearn.metrics.ndcg_score`, which averages the gain over tied labels: here ties go to the
     lowest label index, as in `predict_topk`.
-
-    Parameters
-    ----------
-    y_true, y_score, k, sample_weight
-        As in :func:`precision_at_k`.
 
     Returns
     -------
@@ -68,15 +53,11 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
     return _mean(y_true, y_score, k, sample_weight, lambda block: ndcg_rows(block, k))
 
 
+@documented
 def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of rows whose best label is not relevant.
 
     Rows without labels, where nothing could be right, are left out. Ties go to the lowest label index.
-
-    Parameters
-    ----------
-    y_true, y_score, sample_weight
-        As in :func:`precision_at_k`.
 
     Returns
     -------
@@ -132,6 +113,7 @@ def propensities(y_train: Any, *, A: float = 0.55, B: float = 1.5) -> np.ndarray
     return 1.0 / (1.0 + C * (Y.sum(axis=0) + B) ** -A)
 
 
+@documented
 def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample_weight: Any = None) -> float:
     """Precision among the k best labels with rare labels counting more, over the best possible.
 
@@ -142,8 +124,6 @@ def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample
 
     Parameters
     ----------
-    y_true, y_score, k, sample_weight
-        As in :func:`precision_at_k`.
     propensities : array-like of shape (n_labels,)
         In (0, 1].
 
@@ -158,11 +138,9 @@ def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample
     >>> psp_at_k([[1, 0, 1]], [[0.9, 0.8, 0.1]], propensities=[0.5, 0.5, 0.25], k=2)  # 2 of 2 + 4
     0.333...
     """
-    truth = read_truth(y_true, y_score)
-    scores = read_scores(y_score, truth)
+    truth, scores, weights = read_scored(y_true, y_score, sample_weight)
     gain = read_gain(propensities, truth)
     gained = [gain_rows(block, gain, k) for block in ranked_blocks(truth, scores, depth=k)]
-    weights = read_weights(sample_weight, truth)
     return gain_ratio(np.concatenate(gained), best_gain_rows(truth, gain, k), weights)
 
 
@@ -222,8 +200,6 @@ def gain_ratio(gained: np.ndarray, best: np.ndarray, weights: np.ndarray | None)
 
 
 def _mean(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
-    truth = read_truth(y_true, y_score)
-    scores = read_scores(y_score, truth)
-    values = np.concatenate([rows(block) for block in ranked_blocks(truth, scores, depth=k)])
-    weights = read_weights(sample_weight, truth)
-    return mean_where_defined(values, weights) if np.isnan(values).any() else weighted_mean(values, weights)
+    truth, scores, weights = read_scored(y_true, y_score, sample_weight)
+    values = [rows(block) for block in ranked_blocks(truth, scores, depth=k)]
+    return mean_where_defined(np.concatenate(values), weights)

@@ -1,7 +1,5 @@
 """Measures of label sets: predicted against true, each entry yes or no."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
@@ -9,21 +7,24 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from hyperlabel._tables import Table
-from hyperlabel.metrics.inputs import Truth, read_label_sets, read_truth, read_weights, weighted_mean
+from hyperlabel.metrics.inputs import (
+    Truth,
+    documented,
+    read_label_sets,
+    read_truth,
+    read_weights,
+    weighted_mean,
+)
 
 Average = Literal["micro", "macro", "weighted", "samples"] | None
 MEASURES = ("precision", "recall", "f1")
 
 
+@documented
 def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of (row, label) entries that are wrong.
 
     As :func:`sklearn.metrics.hamming_loss`; where y_true holds NaN, of the known entries.
-
-    Parameters
-    ----------
-    y_true, y_pred, sample_weight
-        As in :func:`f1_score`.
 
     Returns
     -------
@@ -36,20 +37,15 @@ def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> floa
     >>> hamming_loss([[1, 0, 1], [0, 0, 1]], [[1, 1, 1], [0, 0, 0]])
     0.333...
     """
-    truth = read_truth(y_true, y_pred)
-    return _hamming(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
+    return _hamming(*_read(y_true, y_pred, sample_weight))
 
 
+@documented
 def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of rows whose whole label set is right.
 
     Equal to :func:`sklearn.metrics.accuracy_score` of an indicator, which is called. Where y_true
     holds NaN, a row counts as right if all its known entries are; rows without any are left out.
-
-    Parameters
-    ----------
-    y_true, y_pred, sample_weight
-        As in :func:`f1_score`.
 
     Returns
     -------
@@ -62,19 +58,14 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> f
     >>> subset_accuracy([[1, 0], [0, 0]], [[1, 1], [0, 0]])
     0.5
     """
-    truth = read_truth(y_true, y_pred)
-    return _subset(truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth))
+    return _subset(*_read(y_true, y_pred, sample_weight))
 
 
+@documented
 def precision_score(
     y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None
 ) -> Any:
     """Precision, tp / (tp + fp): how much of what was predicted is right.
-
-    Parameters
-    ----------
-    y_true, y_pred, average, sample_weight
-        As in :func:`f1_score`.
 
     Returns
     -------
@@ -89,13 +80,9 @@ def precision_score(
     return _score(y_true, y_pred, sample_weight, average)[0]
 
 
+@documented
 def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
     """Recall, tp / (tp + fn): how much of what is true was found.
-
-    Parameters
-    ----------
-    y_true, y_pred, average, sample_weight
-        As in :func:`f1_score`.
 
     Returns
     -------
@@ -110,6 +97,7 @@ def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample
     return _score(y_true, y_pred, sample_weight, average)[1]
 
 
+@documented
 def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
     """F1, the harmonic mean of precision and recall: 2tp / (2tp + fp + fn).
 
@@ -126,15 +114,8 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
 
     Parameters
     ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such entries count nowhere). Or the names of the
-        labels of each row, y_pred too (in ranking measures the scores are then a frame with these names).
-    y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
-        Predicted indicator.
     average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
         None gives one value for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -195,9 +176,13 @@ def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -
     )
 
 
-def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
+def _read(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[Truth, sparse.csr_array, np.ndarray | None]:
     truth = read_truth(y_true, y_pred)
-    P, weights = read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
+    return truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
+
+
+def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
+    truth, P, weights = _read(y_true, y_pred, sample_weight)
     if average == "samples":
         return _by_row(truth, P, weights)
     if average not in (None, "micro", "macro", "weighted"):

@@ -1,13 +1,11 @@
 """Predicted probabilities against what came true: the data of reliability diagrams."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.metrics.inputs import TopK, blocks, read_truth, read_weights
+from hyperlabel.metrics.inputs import TopK, blocks, documented, read_truth, read_weights
 from hyperlabel.metrics.probability import read_probabilities
 
 
@@ -44,6 +42,7 @@ class Reliability:
         return (gap * self.weight).sum(axis=-1) / self.weight.sum(axis=-1)
 
 
+@documented
 def reliability(
     y_true: Any,
     y_proba: Any,
@@ -56,14 +55,11 @@ def reliability(
     """Compare probabilities with what came true, in bins: the data of a reliability diagram.
 
     Like :func:`sklearn.calibration.calibration_curve`, for all labels at once, with the weight of each bin
-    and sparse y. Bins are shared by all labels.
+    and sparse y. Bins are shared by all labels; lists of the
+    best labels will not do.
 
     Parameters
     ----------
-    y_true, sample_weight
-        As in :func:`log_loss`.
-    y_proba : array-like of shape (n_samples, n_labels)
-        Probability of each label.
     n_bins : int, default=10
         Number of bins (fewer if quantiles coincide).
     strategy : {"quantile", "uniform"}, default="quantile"

@@ -7,11 +7,10 @@ unknown : n×K ``csr_array`` pattern of the entries of y_true that are NaN, or N
 TopK : lists of the best labels of each row; every label outside the list is taken as tied below it
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from inspect import cleandoc, signature
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +21,39 @@ from hyperlabel._validation import check_targets, check_weights, column_names
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
 BLOCK_ENTRIES = 2**18
+
+
+_ARGUMENTS = {
+    "y_true": """y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+    True indicator of 0 and 1; NaN where unknown (such entries count nowhere). Or the names of the labels of
+    each row; y_pred then names labels too, and scores are a frame with these names.""",
+    "y_pred": """y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
+    Predicted indicator.""",
+    "y_score": """y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
+    Scores of all labels, or the best labels of each row as `predict_topk` gives them; labels outside a list
+    are taken as tied below it.""",
+    "y_proba": """y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, probabilities)
+    Probability of each label, or of the best labels of each row; the others are taken as 0.""",
+    "k": """k : int, default=5
+    How many labels of each row are looked at; lists must hold as many.""",
+    "average": """average : str or None, default="macro"
+    None gives one value for each label, "macro" their mean; for others see :func:`f1_score`.""",
+    "sample_weight": """sample_weight : array-like of shape (n_samples,), default=None
+    Weights of the rows.""",
+}
+_PARAMETERS, _RETURNS = "Parameters\n----------\n", "Returns\n-------\n"
+Measure = TypeVar("Measure", bound=Callable[..., Any])
+
+
+def documented(measure: Measure) -> Measure:
+    """Write into the docstring of a measure the arguments that it shares with others and does not name."""
+    doc = cleandoc(measure.__doc__ or "")
+    if _PARAMETERS not in doc:
+        doc = doc.replace(_RETURNS, f"{_PARAMETERS}\n{_RETURNS}", 1)
+    missing = [name for name in signature(measure).parameters if f"\n{name} : " not in doc]
+    shared = [f"{_ARGUMENTS[name]}\n" for name in missing]
+    measure.__doc__ = doc.replace(_PARAMETERS, "".join([_PARAMETERS, *shared]), 1)
+    return measure
 
 
 class TopK(NamedTuple):
@@ -115,6 +147,14 @@ def read_scores(y_score: Any, truth: Truth, name: str = "y_score") -> np.ndarray
     return scores.astype(np.float64, copy=False) if scores.dtype.kind != "f" else scores
 
 
+def read_scored(
+    y_true: Any, y_score: Any, sample_weight: Any
+) -> tuple[Truth, np.ndarray | TopK, np.ndarray | None]:
+    """Read truth, scores and weights of the rows."""
+    truth = read_truth(y_true, y_score)
+    return truth, read_scores(y_score, truth), read_weights(sample_weight, truth)
+
+
 def read_weights(sample_weight: Any, truth: Truth) -> np.ndarray | None:
     """Read the weights of the rows; None means that every row counts once."""
     return check_weights(sample_weight, truth.Y)
@@ -125,6 +165,19 @@ def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     if len(values) == 0 or (weights is not None and not weights.any()):
         return float("nan")
     return float(np.average(values, weights=weights))
+
+
+def mean_where_defined(values: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Mean over the rows whose value is defined."""
+    kept = ~np.isnan(values)
+    return weighted_mean(values[kept], None if weights is None else weights[kept])
+
+
+def mean_over_labels(values: np.ndarray, average: Any) -> Any:
+    """Mean over the labels whose value is defined, or with `average` None the values themselves."""
+    if average not in ("macro", None):
+        raise ValueError(f"average must be 'macro' or None, got {average!r}.")
+    return values if average is None else mean_where_defined(values)
 
 
 def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

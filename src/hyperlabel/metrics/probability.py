@@ -1,15 +1,24 @@
 """Measures of probabilities, entry by entry: are they honest?"""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.metrics.inputs import TopK, Truth, blocks, contains, read_scores, read_truth, read_weights
-from hyperlabel.metrics.ranking import mean_where_defined
+from hyperlabel.metrics.inputs import (
+    TopK,
+    Truth,
+    blocks,
+    contains,
+    documented,
+    mean_over_labels,
+    mean_where_defined,
+    read_scores,
+    read_truth,
+    read_weights,
+)
 
 
+@documented
 def log_loss(
     y_true: Any, y_proba: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
 ) -> Any:
@@ -21,22 +30,10 @@ def log_loss(
     it divides each row by its sum and drops the (1 − y) terms. Probabilities are clipped to
     [ε, 1 − ε], ε the precision of their dtype, as scikit-learn does.
 
-    Parameters
-    ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such entries are left out).
-    y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, probabilities)
-        Probability of each label, or of the best labels of each row; the others are taken as 0
-        (clipped to ε).
-    average : "macro" or None, default="macro"
-        None gives one value for each label (NaN for a label no entry of which is known).
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-
     Returns
     -------
     loss : float, or ndarray of shape (n_labels,) if `average` is None
-        0 is best.
+        0 is best; NaN for a label no entry of which is known.
 
     Examples
     --------
@@ -47,6 +44,7 @@ def log_loss(
     return _score(y_true, y_proba, average, sample_weight, _log_costs)
 
 
+@documented
 def brier_score(
     y_true: Any, y_proba: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
 ) -> Any:
@@ -54,11 +52,6 @@ def brier_score(
 
     brier(label) = (1/n) Σ_i (y_i − p_i)²: for each label
     :func:`sklearn.metrics.brier_score_loss`, which takes one label at a time.
-
-    Parameters
-    ----------
-    y_true, y_proba, average, sample_weight
-        As in :func:`log_loss`.
 
     Returns
     -------
@@ -76,8 +69,8 @@ def brier_score(
 def probability_table(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None) -> dict[str, float]:
     """Both measures, mean over labels."""
     return {
-        "log_loss": mean_where_defined(_by_label(truth, proba, weights, _log_costs), None),
-        "brier_score": mean_where_defined(_by_label(truth, proba, weights, _square_costs), None),
+        "log_loss": mean_where_defined(_by_label(truth, proba, weights, _log_costs)),
+        "brier_score": mean_where_defined(_by_label(truth, proba, weights, _square_costs)),
     }
 
 
@@ -104,12 +97,7 @@ def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _score(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
     truth = read_truth(y_true, y_proba)
     proba = read_probabilities(y_proba, truth)
-    values = _by_label(truth, proba, read_weights(sample_weight, truth), costs)
-    if average is None:
-        return values
-    if average != "macro":
-        raise ValueError(f"average must be 'macro' or None, got {average!r}.")
-    return mean_where_defined(values, None)
+    return mean_over_labels(_by_label(truth, proba, read_weights(sample_weight, truth), costs), average)
 
 
 def _by_label(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None, costs: Any) -> np.ndarray:

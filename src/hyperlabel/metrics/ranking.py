@@ -4,8 +4,6 @@ Every measure here follows from the rows sorted best first (`ranked_blocks`); wi
 the labels outside the list form one more group of ties at the bottom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,9 +16,10 @@ from hyperlabel.metrics.inputs import (
     Truth,
     blocks,
     contains,
-    read_scores,
-    read_truth,
-    read_weights,
+    documented,
+    mean_over_labels,
+    mean_where_defined,
+    read_scored,
     weighted_mean,
 )
 
@@ -132,18 +131,12 @@ def _ties(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.nd
 
 
 def _rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
-    truth = read_truth(y_true, y_score)
-    scores = read_scores(y_score, truth)
+    truth, scores, weights = read_scored(y_true, y_score, sample_weight)
     parts = [rank_measures(block) for block in ranked_blocks(truth, scores)]
-    return [np.concatenate(part) for part in zip(*parts, strict=True)], read_weights(sample_weight, truth)
+    return [np.concatenate(part) for part in zip(*parts, strict=True)], weights
 
 
-def mean_where_defined(values: np.ndarray, weights: np.ndarray | None) -> float:
-    """Mean over the rows whose value is defined."""
-    kept = ~np.isnan(values)
-    return weighted_mean(values[kept], None if weights is None else weights[kept])
-
-
+@documented
 def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of (relevant, irrelevant) label pairs of a row in the wrong order, mean over rows.
 
@@ -156,16 +149,6 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
 
     **Differences from** :func:`sklearn.metrics.label_ranking_loss`, which counts a tie as a whole
     error and a row without pairs as a perfect 0.
-
-    Parameters
-    ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-        True indicator of 0 and 1; NaN where unknown (such labels are left out of their row).
-    y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
-        Scores of all labels, or the best labels of each row as `predict_topk` gives them;
-        labels outside a list are taken as tied below it.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -186,17 +169,13 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
     return mean_where_defined(loss, weights)
 
 
+@documented
 def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """How far down the list one must go to find every relevant label, mean over rows.
 
     ``coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|``, 0 for a row without labels.
 
     The definition of :func:`sklearn.metrics.coverage_error`, which takes no sparse y and no lists.
-
-    Parameters
-    ----------
-    y_true, y_score, sample_weight
-        As in :func:`ranking_loss`.
 
     Returns
     -------
@@ -213,17 +192,13 @@ def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> f
     return weighted_mean(coverage, weights)
 
 
+@documented
 def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of relevant labels among those ranked at or above each relevant one.
 
     ``LRAP(row) = (1/|y|) Σ_{p ∈ y} |{q ∈ y : f_q ≥ f_p}| / |{q : f_q ≥ f_p}|``, and 1 for a row with
     all or no labels: the definition of :func:`sklearn.metrics.label_ranking_average_precision_score`,
     which takes no lists and works row by row in Python.
-
-    Parameters
-    ----------
-    y_true, y_score, sample_weight
-        As in :func:`ranking_loss`.
 
     Returns
     -------
@@ -239,6 +214,7 @@ def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight:
     return weighted_mean(average_precision, weights)
 
 
+@documented
 def roc_auc_score(
     y_true: Any, y_score: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
 ) -> Any:
@@ -249,13 +225,6 @@ def roc_auc_score(
     **Difference from** :func:`sklearn.metrics.roc_auc_score`, whose macro mean is NaN as soon as one
     label has one class only: here such labels are left out of the mean; with ``average=None`` they are
     NaN, and `evaluate` counts them.
-
-    Parameters
-    ----------
-    y_true, y_score, sample_weight
-        As in :func:`ranking_loss`.
-    average : "macro" or None, default="macro"
-        None gives one value for each label.
 
     Returns
     -------
@@ -269,13 +238,7 @@ def roc_auc_score(
     >>> roc_auc_score(y, [[0.9, 0.1], [0.4, 0.2], [0.4, 0.3]])
     0.75
     """
-    truth = read_truth(y_true, y_score)
-    auc = auc_by_label(truth, read_scores(y_score, truth), read_weights(sample_weight, truth))
-    if average is None:
-        return auc
-    if average != "macro":
-        raise ValueError(f"average must be 'macro' or None, got {average!r}.")
-    return mean_where_defined(auc, None)
+    return mean_over_labels(auc_by_label(*read_scored(y_true, y_score, sample_weight)), average)
 
 
 def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | None) -> np.ndarray:

@@ -1,7 +1,5 @@
 """`evaluate`: every measure the input allows, each row sorted once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,14 +10,14 @@ from hyperlabel.metrics.bipartition import bipartition_table, label_table
 from hyperlabel.metrics.inputs import (
     TopK,
     Truth,
+    mean_where_defined,
     read_label_sets,
     read_scores,
     read_truth,
     read_weights,
-    weighted_mean,
 )
 from hyperlabel.metrics.probability import probability_table, read_probabilities
-from hyperlabel.metrics.ranking import auc_by_label, mean_where_defined, rank_measures, ranked_blocks
+from hyperlabel.metrics.ranking import auc_by_label, rank_measures, ranked_blocks
 
 
 def evaluate(
@@ -110,20 +108,15 @@ def _ranking_table(
         for name, part in rows.items():
             collected.setdefault(name, []).append(part)
     by_row = {name: np.concatenate(parts) for name, parts in collected.items()}
-    table: dict[str, float] = {}
-    for name, column in by_row.items():
-        table[name] = (mean_where_defined if name in _MAY_MISS else weighted_mean)(column, weights)
+    table = {name: mean_where_defined(column, weights) for name, column in by_row.items()}
     if gain is not None:
         for k in ks:
             best = at_k.best_gain_rows(truth, gain, k)
             table[f"psp_at_{k}"] = at_k.gain_ratio(by_row[f"psp_at_{k}"], best, weights)
     auc = auc_by_label(truth, scores, weights)
     return table | {
-        "roc_auc_macro": mean_where_defined(auc, None),
+        "roc_auc_macro": mean_where_defined(auc),
         "n_rows_without_pairs": int(np.isnan(by_row["ranking_loss"]).sum()),
         "n_rows_without_labels": int(np.isnan(by_row["one_error"]).sum()),
         "n_labels_one_class": int(np.isnan(auc).sum()),
     }
-
-
-_MAY_MISS = ("ranking_loss", "one_error")

@@ -1,7 +1,5 @@
 """The measures as scorers for `GridSearchCV`, `cross_validate` and the like."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

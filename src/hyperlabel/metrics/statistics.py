@@ -13,8 +13,6 @@ Classifiers Through Bayesian Analysis*, JMLR 18, 2017.
 J. Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 7, 2006.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,8 +1,7 @@
 """Stratified splitters for multi-label data, with scikit-learn's splitter conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,13 +34,18 @@ class _Stratified(BaseCrossValidator):
         return Y
 
 
+@dataclass(eq=False, repr=False)
 class _Folds(_Stratified):
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
-        if isinstance(n_splits, bool) or int(n_splits) != n_splits or n_splits < 2:
-            raise ValueError(f"n_splits must be a whole number of at least 2, got {n_splits!r}.")
-        self.n_splits = int(n_splits)
-        self.shuffle = shuffle
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: Any = None
+
+    def __post_init__(self) -> None:
+        n = self.n_splits
+        if isinstance(n, bool) or int(n) != n or n < 2:
+            raise ValueError(f"n_splits must be a whole number of at least 2, got {n!r}.")
+        self.n_splits = int(n)
 
     def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
         raise AttributeError(f"{type(self).__name__} deals no folds.")
@@ -150,6 +154,7 @@ class IterativeStratifiedGroupKFold(_Folds):
         return _deal_groups(Y, groups, shares, shuffle=self.shuffle, random_state=self.random_state)
 
 
+@dataclass(eq=False, repr=False)
 class IterativeStratifiedShuffleSplit(_Stratified):
     """Random train/test splits in which every label keeps its share of positives.
 
@@ -176,18 +181,11 @@ class IterativeStratifiedShuffleSplit(_Stratified):
     [[2, 2], [2, 2]]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | int | None = None,
-        train_size: float | int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.train_size = train_size
-        self.random_state = random_state
+    n_splits: int = 10
+    _: KW_ONLY
+    test_size: float | int | None = None
+    train_size: float | int | None = None
+    random_state: Any = None
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the training and test rows of each split, in random order; see `IterativeStratifiedKFold`."""

@@ -1,8 +1,7 @@
 """Splits for rows that come in time order: train on the past, test on what came next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 
+@dataclass(eq=False, repr=False)
 class TimeOrderedSplit(BaseCrossValidator):
     """Train on earlier rows, test on the block that follows, and roll forward.
 
@@ -43,18 +43,11 @@ class TimeOrderedSplit(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}  # noqa: RUF012 (scikit-learn's declaration form)
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        test_size: int | None = None,
-        gap: int = 0,
-        max_train_size: int | None = None,
-    ) -> None:
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.gap = gap
-        self.max_train_size = max_train_size
+    n_splits: int = 5
+    _: KW_ONLY
+    test_size: int | None = None
+    gap: int = 0
+    max_train_size: int | None = None
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits; the arguments are ignored."""

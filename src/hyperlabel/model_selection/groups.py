@@ -1,7 +1,5 @@
 """Groups of rows on their way to folds that lie inside an estimator."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scores of each row by a model that has not seen it, for any classifier."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Batches of rows, from Arrow or as (X, y): one after the other, never all in memory."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any

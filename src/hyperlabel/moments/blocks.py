@@ -10,8 +10,6 @@ Every Σ may be taken in any order and anywhere. What a model needs before it ca
 (label counts for a hypergraph, label co-occurrence for PLST) comes out of the scan.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ The moments of each training fold are a sum or difference of moments already at 
 not another pass over the data; and a factorisation serves every λ (and every dimension M).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -15,12 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import (
-    KnownScores,
-    constant_labels,
-    label_counts,
-    place_constant_labels,
-)
+from hyperlabel._base import KnownScores, constant_labels, label_counts, place_constant_labels
 from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv

@@ -4,8 +4,6 @@ Both are functions of the moments (`solvers.evidence`, `solvers.shared_cut`), so
 decides the same. The cut is kept in the intercepts, all of which it moves by one number.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Probabilities of classifiers that have out-of-fold scores anyway."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ class OutOfFoldProbabilities:
 
     oof_scores_: np.ndarray
     calibration_: Curves
+    _curves_cut: float
     _oof_labels: sparse.csr_array
     _oof_weights: np.ndarray | None
     _constant: np.ndarray
@@ -42,10 +41,11 @@ class OutOfFoldProbabilities:
         rows = np.flatnonzero(~np.isnan(self.oof_scores_).any(axis=1))
         weights = None if self._oof_weights is None else self._oof_weights[rows]
         self.calibration_ = Curves.fit(self.oof_scores_[rows], self._oof_labels[rows], weights)
+        self._curves_cut = getattr(self, "cut_", 0.0)
 
     def _drop_curves(self) -> None:
         """Forget the probabilities of an earlier fit."""
-        for name in ("calibration_", "_oof_labels", "_oof_weights"):
+        for name in ("calibration_", "_curves_cut", "_oof_labels", "_oof_weights"):
             self.__dict__.pop(name, None)
 
     def _drop_rows(self) -> None:
@@ -62,5 +62,6 @@ class OutOfFoldProbabilities:
         """
         self._calibrate()
         scores = self.decision_function(X)  # type: ignore[attr-defined]
+        scores = scores + (getattr(self, "cut_", 0.0) - self._curves_cut)  # a cut moves with the rows
         tiny = np.finfo(np.float32).eps
         return np.clip(self.calibration_.probabilities(scores), tiny, 1 - tiny)

@@ -1,7 +1,5 @@
 """Neighbours in any metric scikit-learn knows, a bounded block of distances at a time."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What a fit has summed so far, in one file that is either old or new, never half written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

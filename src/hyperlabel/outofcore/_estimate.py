@@ -1,7 +1,5 @@
 """About how many rows a data file holds, without reading it: for the time left."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from pathlib import Path

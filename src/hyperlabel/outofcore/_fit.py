@@ -1,7 +1,5 @@
 """Fit a model on moments from chunks: one pass (two where label counts come first), any size."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable
@@ -9,7 +7,7 @@ from typing import Any, Literal
 
 from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
-from hyperlabel.outofcore._progress import Progress
+from hyperlabel.outofcore._progress import counting
 from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source, digest
 from hyperlabel.solvers.moments import RowSums
 
@@ -127,18 +125,15 @@ class _Run:
         total = from_arrays(state.sums) if state.sums else None
         saved_at = time.monotonic()
         title = "labels" if state.stage == "scan" else "fit"
-        source = self.source
-        with Progress(
-            title, total=source.n_rows, exact=source.exact, done=state.rows, shown=self.progress
-        ) as bar:
-            for place, chunk in ahead(source.read(state.place)):
+        with counting(title, self.source, state.rows, self.progress) as count:
+            for place, chunk in ahead(self.source.read(state.place)):
                 state.place, rows = place, chunk.X.shape[0]
                 if not rows:
                     continue
                 part = block(chunk)
                 total = part if total is None else add(total, part)
                 state.rows += rows
-                bar.update(rows)
+                count(rows)
                 if self.saved is not None and time.monotonic() - saved_at >= self.seconds:
                     state.sums = to_arrays(total)
                     self._save()

@@ -1,7 +1,5 @@
 """Predictions of any number of rows, written to disk part by part."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.outofcore._checkpoint import read_arrays, write_arrays
-from hyperlabel.outofcore._progress import Progress
+from hyperlabel.outofcore._progress import counting
 from hyperlabel.outofcore._sources import Chunk, ahead, as_source
 
 Output = Literal["labels", "scores", "topk", "transform"]
@@ -69,12 +67,12 @@ def predict(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     source = as_source(chunks)
-    with Progress("predict", total=source.n_rows, exact=source.exact, shown=progress) as bar:
+    with counting("predict", source, 0, progress) as count:
         for number, (_, chunk) in enumerate(ahead(source.read())):
             part = target / f"part-{number:06d}.npz"
             if not part.exists() and chunk.X.shape[0]:
                 write_arrays(part, _predict(model, chunk, output, k))
-            bar.update(chunk.X.shape[0])
+            count(chunk.X.shape[0])
     return target
 
 

@@ -3,56 +3,23 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import TextIO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hyperlabel.outofcore._sources import Source
 
 
-class Progress:
-    """Counts rows and says how it goes; silent unless `shown` (default: when the stream is a terminal)."""
+@contextmanager
+def counting(title: str, source: Source, done: int, shown: bool | None) -> Iterator[Callable[[int], None]]:
+    """Give a function that counts rows and says how it goes; silent unless `shown` (None: on a terminal)."""
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield lambda rows: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeRemainingColumn
 
-    def __init__(
-        self,
-        title: str,
-        *,
-        total: int | None = None,
-        exact: bool = True,
-        done: int = 0,
-        shown: bool | None = None,
-        stream: TextIO | None = None,
-        every: float = 0.5,
-    ) -> None:
-        self.title, self.total, self.done, self.every = title, total, done, every
-        self.about = "" if exact else "about "
-        self.stream = sys.stderr if stream is None else stream
-        self.shown = self.stream.isatty() if shown is None else shown
-        self._first, self._started, self._said = done, time.monotonic(), 0.0
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.shown and self._said:
-            self._say()
-            self.stream.write("\n")
-
-    def update(self, rows: int) -> None:
-        """Count rows that are done."""
-        self.done += rows
-        if self.shown and time.monotonic() - self._said >= self.every:
-            self._said = time.monotonic()
-            self._say()
-
-    def _say(self) -> None:
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        rate = (self.done - self._first) / seconds
-        of = f" of {self.about}{self.total:,}" if self.total else ""
-        left = f", {_clock((self.total - self.done) / rate)} left" if self.total and rate else ""
-        line = f"{self.title}: {self.done:,}{of} rows, {rate:,.0f} rows/s{left}"
-        self.stream.write(f"\r{line:<78}")
-        self.stream.flush()
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(max(seconds, 0.0)), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    of = f" of {'' if source.exact else 'about '}{source.n_rows:,}" if source.n_rows else ""
+    said = TextColumn(f"{title}: {{task.completed:,.0f}}{of} rows, {{task.fields[rate]:,.0f}} rows/s")
+    with Progress(said, TimeRemainingColumn(), TextColumn("left"), console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=source.n_rows, completed=done, rate=0.0)
+        yield lambda rows: bar.update(task, advance=rows, rate=bar.tasks[0].speed or 0.0)

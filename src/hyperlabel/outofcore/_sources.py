@@ -4,8 +4,6 @@ A source yields ``(place, chunk)``; the place, two whole numbers, is where to go
 that a fit that was killed can resume without reading again what it has already summed.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -91,14 +89,8 @@ class RowChunks(Source):
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         for first in range(start[0], self.n_rows or 0, self.rows):
             part = slice(first, min(first + self.rows, self.n_rows or 0))
-            yield (
-                (part.stop, 0),
-                Chunk(
-                    self.X[part],
-                    None if self.y is None else self.y[part],
-                    None if self.sample_weight is None else self.sample_weight[part],
-                ),
-            )
+            parts = (self.X, self.y, self.sample_weight)
+            yield (part.stop, 0), Chunk(*(None if rows is None else rows[part] for rows in parts))
 
     def identity(self) -> list[Any]:
         paths = [part.path for part in (self.X, self.y) if isinstance(part, _NpyRows)]
@@ -206,12 +198,8 @@ def file_identity(path: Path) -> list[Any]:
 
 def digest(chunk: Chunk) -> str:
     """Return a number for the rows, labels, weights and names of a chunk: other data have another."""
-    parts = (
-        chunk.X,
-        chunk.y,
-        chunk.sample_weight,
-        None if chunk.label_names is None else list(chunk.label_names),
-    )
+    names = None if chunk.label_names is None else list(chunk.label_names)
+    parts = (chunk.X, chunk.y, chunk.sample_weight, names)
     return str(joblib.hash([_plain(part) for part in parts], hash_name="sha1"))
 
 

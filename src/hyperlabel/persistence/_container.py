@@ -1,7 +1,5 @@
 """The zip around a model: uncompressed members, each with its SHA-256."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

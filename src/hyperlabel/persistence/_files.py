@@ -1,7 +1,5 @@
 """Save and load: the doors of the room."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -4,8 +4,6 @@ Compiled code trusts its arrays (numba's, scipy's sparse products, scikit-learn'
 file must not be able to make one part say "column 7" to another that has five.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

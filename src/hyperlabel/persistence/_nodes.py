@@ -4,8 +4,6 @@ A node is a JSON value. None, true/false, integers, finite floats, strings and l
 themselves; everything else is an object with a ``kind`` (the table is in docs/model-files.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

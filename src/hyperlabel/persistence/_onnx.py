@@ -4,8 +4,6 @@ The graph is one or two matrix products, the places of constant labels, and one 
 plain operators of the standard domain, so that any runtime takes it.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator

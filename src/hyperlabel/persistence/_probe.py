@@ -1,7 +1,5 @@
 """A few rows and what the model said about them: stored when saving, repeated when loading."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import suppress
 from typing import Any

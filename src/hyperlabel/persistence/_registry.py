@@ -6,8 +6,6 @@ machines and k-d trees are left out on purpose: they hand stored arrays to compi
 trusts them, which an untrusted file must not reach.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pkgutil

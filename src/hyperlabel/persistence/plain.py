@@ -4,8 +4,6 @@ Read so is what ``hyperlabel fit`` writes for one column of text and the shared 
 the probabilities stored in the file; every other model is loaded whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

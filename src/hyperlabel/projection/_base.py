@@ -6,8 +6,6 @@ another reading of the solved problem (`_read`), another constraint (`_ridge`), 
 applied to the n×c result, so that sparse rows stay sparse.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar

@@ -2,18 +2,13 @@
 
 Notation
 --------
-===========  ==============  ============================================  =====
 code         paper           meaning                                       shape
-===========  ==============  ============================================  =====
 X            Xᵀ              rows, centred implicitly                      n×d
 base·right   H₀ (16)         factor of the similarity S = H₀H₀ᵀ            n×k
 alpha        λ (14)(28)      ridge                                         —
 path         —               R = (XcᵀXc + λI)⁻¹XcᵀH₀ for every λ           d×k
 components_  Wᵀ              projection                                    c×d
-===========  ==============  ============================================  =====
 """
-
-from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar

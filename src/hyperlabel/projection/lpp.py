@@ -2,13 +2,10 @@
 
 Notation
 --------
-=======  =====================================================================  =====
 code     meaning                                                                shape
-=======  =====================================================================  =====
 A        affinity exp(−‖x − x'‖²/width) between neighbours, symmetrised by OR   n×n, sparse
 degrees  D = A1                                                                 n
 Xc       X − 1μᵀ with μ the D-weighted mean                                     n×d
-=======  =====================================================================  =====
 
 A is indefinite and of rank about n: LPP does not fit the low-rank table of the other methods and
 costs an eigenproblem of the size of the smaller side of X.

@@ -4,8 +4,6 @@ Notation: Xc, Yc centred rows and labels, B = XcᵀYc (d×k). With the linear la
 Hilbert–Schmidt dependence of a projected row on the labels is tr(WᵀBBᵀW).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 

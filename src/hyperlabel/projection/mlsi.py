@@ -2,15 +2,12 @@
 
 Notation
 --------
-======  ==========================================================  =====
 code    meaning                                                     shape
-======  ==========================================================  =====
 s       S², non-zero eigenvalues of XcᵀXc (Xc = U S Pᵀ)             r
 t       UᵀYc, the labels seen from the span of the features         r×k
 E       Yc − U t, what of the labels lies outside that span         n×k
 beta    β, weight of the labels                                     —
 alpha   γ, ridge                                                    —
-======  ==========================================================  =====
 
 Everything happens in the r×r coordinates of P, so sparse X is not densified; r ≤ min(n, d), and
 the r×r eigenproblem is what MLSI costs: its factor has as many columns as X and no low-rank
@@ -25,8 +22,6 @@ so the labels count only through combinations that are *exactly* linear in the f
 there are more rows than features and labels together, generically none is, and the result is
 principal component analysis whatever β.
 """
-
-from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar

@@ -2,17 +2,12 @@
 
 Notation
 --------
-===========  =============  =====================================================  =====
 code         paper          meaning                                                shape
-===========  =============  =====================================================  =====
 Y            Y              labels; 0/1 here, −1/1 in the paper: centred, twice    n×k
 base·right   [Yᵀ, √α H₀]    factor F of YᵀY + αS                                   n×2k
 tradeoff     α (11)         weight of the hypergraph term                          —
 alpha        λ (13)         ridge                                                  —
-===========  =============  =====================================================  =====
 """
-
-from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar

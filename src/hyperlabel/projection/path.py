@@ -45,9 +45,16 @@ class ProjectionPath:
     X, ``path.residual(alpha)`` is the certificate.
     """
 
-    def __init__(self, shared: _SharedPath, methods: dict[Any, tuple[LabelProjection, Posed]]) -> None:
-        self.path, self.alphas, self.names = shared.path, shared.alphas, tuple(methods)
-        self._shared, self._methods = shared, methods
+    def __init__(self, path: Path, alphas: Sequence[float]) -> None:
+        self.path, self.alphas = path, tuple(alphas)
+        self._methods: dict[Any, tuple[LabelProjection, Posed]] = {}
+        self._reduced: tuple[float, np.ndarray] | None = None
+        self._solution: tuple[float, np.ndarray] | None = None
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """Names of the methods."""
+        return tuple(self._methods)
 
     def __len__(self) -> int:
         return len(self.alphas) * len(self.names)
@@ -62,29 +69,18 @@ class ProjectionPath:
 
     def __iter__(self) -> Iterator[ProjectionModel]:
         for alpha in self.alphas:
-            self._shared.form(alpha)
+            # all models of this λ will be asked for: R is formed once for them
+            self._solution = alpha, self.path.combine(alpha, np.eye(len(self.path.f_mean)))
             for name in self.names:
                 yield self.model(name, alpha)
 
-
-class _SharedPath:
-    """The ridge path of several bases side by side; what one λ needs is formed once for all of them."""
-
-    def __init__(self, path: Path, alphas: Sequence[float]) -> None:
-        self.path, self.alphas = path, tuple(alphas)
-        self._reduced: tuple[float, np.ndarray] | None = None
-        self._solution: tuple[float, np.ndarray] | None = None
-
-    def form(self, alpha: float) -> None:
-        """Form R at one λ, since all models of it will be asked for."""
-        self._solution = alpha, self.path.combine(alpha, np.eye(len(self.path.f_mean)))
-
-    def reduced(self, alpha: float) -> np.ndarray:
+    def _small(self, alpha: float) -> np.ndarray:
+        """Return BᵀW of all bases side by side, kept for the λ last asked for."""
         if self._reduced is None or self._reduced[0] != alpha:
             self._reduced = alpha, self.path.reduced(alpha)
         return self._reduced[1]
 
-    def combine(self, alpha: float, columns: slice, right: np.ndarray) -> np.ndarray:
+    def _combined(self, alpha: float, columns: slice, right: np.ndarray) -> np.ndarray:
         if self._solution is not None and self._solution[0] == alpha:
             return self._solution[1][:, columns] @ right
         whole = np.zeros((len(self.path.f_mean), right.shape[1]))
@@ -95,7 +91,7 @@ class _SharedPath:
 class _Columns(Path):
     """The part of a shared path that belongs to one base, as a path of its own."""
 
-    def __init__(self, shared: _SharedPath, columns: slice) -> None:
+    def __init__(self, shared: ProjectionPath, columns: slice) -> None:
         self._shared, self._columns = shared, columns
         self.solver = shared.path.solver
         self.x_mean, self.f_mean = shared.path.x_mean, shared.path.f_mean[columns]
@@ -105,10 +101,10 @@ class _Columns(Path):
         return self._shared.path.n_iter
 
     def reduced(self, alpha: float) -> np.ndarray:
-        return self._shared.reduced(alpha)[self._columns, self._columns]
+        return self._shared._small(alpha)[self._columns, self._columns]
 
     def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        return self._shared.combine(alpha, self._columns, right)
+        return self._shared._combined(alpha, self._columns, right)
 
     def residual(self, alpha: float) -> float:
         return self._shared.path.residual(alpha)
@@ -189,14 +185,10 @@ def projection_path(
         columns, gram = bases.add(rule.base(Y, edges))
         found[name] = method, columns, rule.right(edges, gram), gram
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
-    shared = _SharedPath(path, alphas)
-    return ProjectionPath(
-        shared,
-        {
-            name: (method, Posed(_Columns(shared, columns), right, gram))
-            for name, (method, columns, right, gram) in found.items()
-        },
-    )
+    shared = ProjectionPath(path, alphas)
+    for name, (method, columns, right, gram) in found.items():
+        shared._methods[name] = method, Posed(_Columns(shared, columns), right, gram)
+    return shared
 
 
 def _check_method(method: Any) -> None:

@@ -2,13 +2,10 @@
 
 Notation
 --------
-=============  ==========================================================  =======
 code           meaning                                                     shape
-=============  ==========================================================  =======
 W              the projection, `projection_.components_` transposed        d×c
 readout_       V = (WᵀXcᵀXcW + ρI)⁻¹WᵀXcᵀYc                                c×k
 coef_          2(WV)ᵀ, on targets ±1                                       k×d
-=============  ==========================================================  =======
 
 XcᵀXc and XcᵀYc are all the read-out needs, so cross-validating it costs no pass over the rows.
 """

@@ -1,7 +1,5 @@
 """One fit of a ranking estimator: data prepared once, solved for any C and λ, read back as a model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

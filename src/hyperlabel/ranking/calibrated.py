@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from hyperlabel.solvers.pairwise import GRAM_FEATURES, differing_rows, label_pai
 from hyperlabel.solvers.ridge import solve_ridge
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedLabelRanking(MultiLabelClassifier):
     r"""Let every pair of labels vote, with a virtual label between relevant and irrelevant.
 
@@ -84,35 +86,14 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         "virtual_coef_": "k d",
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        alpha: float = 1.0,
-        n_jobs: int | None = None,
-        memory_limit: float = 4 * 2**30,
-    ) -> None:
-        self.estimator = estimator
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
+    estimator: Any = None
+    _: KW_ONLY
+    alpha: float = 1.0
+    n_jobs: int | None = None
+    memory_limit: float = 4 * 2**30
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedLabelRanking:
-        """Fit a model for every pair of labels and for every label.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; passed on to `estimator`, if given.
-
-        Returns
-        -------
-        self : CalibratedLabelRanking
-        """
+        """Fit a model for every pair of labels and for every label; all of them get the `sample_weight`."""
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
         if weights is not None:

@@ -1,7 +1,5 @@
 """Every C and λ of the ranking machines, each started from its neighbour's duals."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

@@ -2,15 +2,12 @@
 
 Notation
 --------
-=====================  ==========================================================  ======
 code                   paper                                                       shape
-=====================  ==========================================================  ======
 coef_, intercept_      w_p, b_p of f_p(x) = ⟨w_p, x⟩ + b_p                         k×d, k
 dual_coef_             (I + λLK)⁻¹β, f(x) = k(x, X)·dual_coef_ᵀ + b                k×n
 threshold_coef_        weights of h(x) (§3.4), on features or training rows        d or n
 hypergraph_weight      λ of eq. (10)                                               scalar
 C                      C of eq. (9), (10)                                          scalar
-=====================  ==========================================================  ======
 
 The features are scaled inside (`hyperlabel.solvers.scaling`) and the scaling is folded back, so
 the coefficients apply to X as the user gave it.
@@ -19,6 +16,7 @@ the coefficients apply to X as the user gave it.
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -36,6 +34,7 @@ from hyperlabel.solvers.arrays import row_blocks
 DEFAULT_MEMORY = 4 * 2**30
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(MultiLabelClassifier):
     r"""Rank every relevant label above every irrelevant one by a margin; certified.
 
@@ -151,54 +150,26 @@ class RankSVM(MultiLabelClassifier):
         "scale": one_of("trace", "literal"),
     }
 
-    def __init__(
-        self,
-        C: float | Literal["auto"] = "auto",
-        *,
-        solver: str = "dcd",
-        kernel: Any = "linear",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        scaling: str = "auto",
-        label_cost: Any = None,
-        warm_start: bool = False,
-        solver_options: dict[str, Any] | None = None,
-        memory_limit: float = DEFAULT_MEMORY,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.solver = solver
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.scaling = scaling
-        self.label_cost = label_cost
-        self.warm_start = warm_start
-        self.solver_options = solver_options
-        self.memory_limit = memory_limit
-        self.random_state = random_state
+    C: float | Literal["auto"] = "auto"
+    _: KW_ONLY
+    solver: str = "dcd"
+    kernel: Any = "linear"
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    tol: float = 1e-3
+    max_iter: int | None = None
+    scaling: str = "auto"
+    label_cost: Any = None
+    warm_start: bool = False
+    solver_options: dict[str, Any] | None = None
+    memory_limit: float = DEFAULT_MEMORY
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankSVM:
-        """Fit the ranking, then the label-set size.
+        """Fit the ranking, then the label-set size; a row of `sample_weight` 2 is one written twice.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows; the kernel matrix with ``kernel="precomputed"``.
-        y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; a weight of 2 is the row written twice.
-
-        Returns
-        -------
-        self : RankSVM
+        With ``kernel="precomputed"`` X is the kernel matrix of the training rows.
         """
         prepared = self._prepare(X, y, sample_weight)
         self.C_ = choose_C(prepared)[0] if self.C == "auto" else float(self.C)
@@ -212,34 +183,14 @@ class RankSVM(MultiLabelClassifier):
         return self
 
     def rank_scores(self, X: Any) -> np.ndarray:
-        """Return f(x), the ranking scores before the threshold h is taken off.
+        """Return f(x), the ranking scores before the threshold h is taken off, n×k.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to rank.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_labels)
-            Comparable across rows too (for ROC curves per label), which f − h is not.
+        They are comparable across rows too (for ROC curves per label), which f − h is not.
         """
         return self._linear(self._check_predict(X), with_threshold=False)
 
     def estimate_memory(self, X: Any, y: Any) -> int:
-        """Return the bytes a fit will need beyond X and y themselves.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like or sparse matrix
-            Their labels.
-
-        Returns
-        -------
-        bytes : int
-        """
+        """Return the bytes a fit will need beyond X and y themselves."""
         Y, _ = check_targets(y, name=type(self).__name__)
         return estimate(self, X if sparse.issparse(X) else np.asarray(X), Y, self._laplacian_weight())
 
@@ -306,6 +257,7 @@ class RankSVM(MultiLabelClassifier):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class HypergraphRankSVM(RankSVM):
     r"""Rank-SVM whose scores vary little inside the hyperedges of the labels (Rank-HLapSVM).
 
@@ -367,37 +319,11 @@ class HypergraphRankSVM(RankSVM):
     (5, 20)
     """
 
-    def __init__(
-        self,
-        C: float | Literal["auto"] = "auto",
-        *,
-        hypergraph_weight: float = 1.0,
-        edge_weights: Any = "compactness",
-        nu: float = 1.0,
-        scale: str = "trace",
-        solver: str = "dcd",
-        kernel: Any = "linear",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        scaling: str = "auto",
-        label_cost: Any = None,
-        warm_start: bool = False,
-        solver_options: dict[str, Any] | None = None,
-        memory_limit: float = DEFAULT_MEMORY,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            C, solver=solver, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, tol=tol,
-            max_iter=max_iter, scaling=scaling, label_cost=label_cost, warm_start=warm_start,
-            solver_options=solver_options, memory_limit=memory_limit, random_state=random_state,
-        )  # fmt: skip
-        self.hypergraph_weight = hypergraph_weight
-        self.edge_weights = edge_weights
-        self.nu = nu
-        self.scale = scale
+    _: KW_ONLY
+    hypergraph_weight: float = 1.0
+    edge_weights: Any = "compactness"
+    nu: float = 1.0
+    scale: str = "trace"
 
     def _laplacian_weight(self) -> float:
         return float(self.hypergraph_weight)

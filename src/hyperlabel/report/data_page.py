@@ -1,7 +1,5 @@
 """The page of a data file: its columns and missing cells, its labels, and which of them come together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,18 +25,16 @@ from hyperlabel.report.page import (
 _RARE = 10  # rows
 
 
-def column_use(name: str, options: Mapping[str, str | None]) -> str:
+def column_use(name: str, options: Mapping[str, Any]) -> str:
     """Say what a column is taken for under the options of a reader."""
-    for key, use in (("label_column", "labels"), ("labels", "label"), ("text", "text")):
-        if name in [part.strip() for part in (options.get(key) or "").split(",")]:
-            return use
-    for key in ("group", "time"):
+    for key, use in (("label_column", "labels"), ("group", "group"), ("time", "time")):
         if options.get(key) == name:
-            return key
+            return use
+    for key, use in (("labels", "label"), ("text", "text")):
+        if name in (options.get(key) or ()):
+            return use
     features = options.get("features")
-    if features is None or name in [part.strip() for part in features.split(",")]:
-        return "numbers, if it holds numbers"
-    return "left out"
+    return "numbers, if it holds numbers" if features is None or name in features else "left out"
 
 
 def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] = ()) -> str:

@@ -1,7 +1,5 @@
 """The sections of a comparison about its data and its run: labels, curves, portraits, problems, repeating."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hyperlabel.experiments.comparison import Comparison, LabelScore

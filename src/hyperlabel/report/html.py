@@ -1,7 +1,5 @@
 """Whole reports: a comparison, or reproduced papers, as one HTML file."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Honest scores for a fitted model's page: out of fold on the rows of its fit, as they are on others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The numbers of a model's page: exact counts at every cut, what they are worth, and a map of the labels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of one model: the numbers behind its cuts, its labels on a map, its rows, and itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

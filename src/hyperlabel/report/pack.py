@@ -3,8 +3,6 @@
 Base64 holds no character that HTML could take for a tag, so texts and labels cannot break out of it.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The parts of a report's page, and the template that turns them into one HTML file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The sections of a comparison about its methods: scores, differences, ranks, costs."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The summary of a comparison: five questions a reader has, answered in sentences."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -5,8 +5,6 @@ figure reads well in light, dark and printed pages. Text stays text: small files
 screen readers and by search.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import re

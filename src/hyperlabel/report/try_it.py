@@ -1,7 +1,5 @@
 """The part of a text model that runs in the page: its words, how they are counted, and their weights."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

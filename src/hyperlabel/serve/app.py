@@ -4,8 +4,6 @@ Work runs in threads with a time limit; a project changes once what it has learn
 Errors are problem documents (RFC 9457) that name neither paths nor traces.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hmac

@@ -1,7 +1,5 @@
 """Compiled code: its one decorator (kept on disk where there is a place) and the check at its door."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Collection
 from functools import update_wrapper

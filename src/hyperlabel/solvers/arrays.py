@@ -1,7 +1,5 @@
 """Small helpers for arrays that may be dense or sparse, and for walking over rows in bounded blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,16 +5,13 @@ labels of a block share each product with the rows.
 
 Notation
 --------
-=========  =====================================================  =======
 code       meaning                                                shape
-=========  =====================================================  =======
 X          rows times √weight, columns by falling frequency       n×d
 mean       μ, the mean row                                        d
 inverse    D⁻¹, D = diag(XcᵀXc) + λ: the preconditioner           d
 B          XcᵀYc                                                  d×m
 W, R, P    solution, residual B − (XcᵀXc + λI)W, direction        d×m
 energy     RᵀD⁻¹R of each label                                   m
-=========  =====================================================  =======
 
 Why so
 ------
@@ -35,8 +32,6 @@ leaves as many of the best labels in place. A label that has reached the toleran
 and residual are then computed anew from W; labels above the tolerance (the recurrence drifts by rounding)
 go on from there, and the residual stated is the true one.
 """
-
-from __future__ import annotations
 
 import warnings
 from typing import Any

@@ -6,23 +6,18 @@ the M rows of P again, so one iteration costs s·K instead of M·K.
 
 Notation
 --------
-=========  ================================  ======
 code       meaning                           shape
-=========  ================================  ======
 P          sensing matrix, unit columns      M×K
 codes      one r per row                     n×M
 C          correlations, r P                 n×K
 G          PᵀP                               K×K
 s          sparsity                          scalar
-=========  ================================  ======
 
 References
 ----------
 Needell & Tropp (2009), CoSaMP: iterative signal recovery from incomplete and inaccurate
 samples. Rubinstein, Zibulevsky & Elad (2008), Batch-OMP.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal

@@ -2,18 +2,13 @@
 
 Each route is a sum of steps; how long one takes follows from a product of matrices, timed on the machine:
 
-=======  ==========================================================  ========================
 route    steps (d³ and n³ in thirds: Cholesky)                       bytes beyond X and Y
-=======  ==========================================================  ========================
 gram     n·d² (sparse rows: Σ nnz of a row squared), XᵀY, d³, d²k    three d×d, three d×k
 samples  n²·d (sparse rows: the same along columns), n³, n²k, nnz·k  three n×n, three d×k
 krylov   products with the rows for blocks of labels, nnz·k each     X again, blocks, d×k
-=======  ==========================================================  ========================
 
 The weights of the steps were fitted to eleven shapes, and are within 1.4× of their CPU seconds.
 """
-
-from __future__ import annotations
 
 import time
 from dataclasses import dataclass

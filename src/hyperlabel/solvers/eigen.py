@@ -5,8 +5,6 @@ With R = (XcᵀXc + λI)⁻¹B and K = BᵀR = VΓVᵀ (m×m), the eigenvectors 
 functions here return the m×c matrix `right` with W = R·right.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

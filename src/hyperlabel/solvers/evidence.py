@@ -1,4 +1,4 @@
-"""λ of a ridge without held-out rows: the one that maximises the evidence of the targets.
+"""λ of a ridge without held-out rows: the smallest whose evidence of the targets is the largest, or nearly.
 
 Targets are a linear function of the rows plus noise, one prior and one noise for all labels, the intercept
 free. With the noise profiled out, −2 log evidence is, up to constants,
@@ -7,8 +7,11 @@ free. With the noise profiled out, −2 log evidence is, up to constants,
 
 ν = Σw − 1 (with Σw in its place λ would run to 0 where Xc has rank n − 1). All of it follows from sums over
 rows, whichever way these are added up. λ comes from a grid of fixed numbers, four to a decade, so that
-sums which differ by rounding choose the same number, not almost the same: the best whole decade, then the
-best step around it.
+sums which differ by rounding choose the same number, not almost the same.
+
+Around its minimum E is flat, and there less shrinkage ranks better: one λ serves labels of very different
+strength, and the weak ones, which are most of the noise, ask for more of it than the ranking of the strong
+ones can bear. So of all λ with E(λ) ≤ min E + ν·`SLACK` the smallest is taken (docs/defaults.md measures it).
 
 What is defined here rather than left to rounding:
 
@@ -17,11 +20,8 @@ What is defined here rather than left to rounding:
 - columns of zeros change nothing: the grid is placed by the trace of XcᵀXc;
 - exact fits take the smallest λ of the grid, 1e-8 of the trace (rounding is kept out of q by `RESOLVED`);
 - weights that sum to more than 2 count rows (a row of weight 2 is two rows); smaller sums are shares of
-  the rows, whose number then counts;
-- of two λ whose E differ by less than `TIE` relative to ν, the larger.
+  the rows, whose number then counts.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 STEPS = 4  # λ to a decade
 DECADES = (-8, 2)  # of the trace of XcᵀXc
 RESOLVED = 1e-9
-TIE = 1e-9
+SLACK = 0.005  # of E per row
 PROBES = 10  # random ±1 columns whose quadrature estimates the log determinant
 SKETCH = 64  # random combinations that stand for more labels than this
 FIRST_LOOK = 6  # block products before E is looked at; then at every third more
@@ -74,9 +74,9 @@ def degrees(weight: float, n_rows: int) -> float:
 
 
 def best_alpha(alphas: np.ndarray, left: np.ndarray, log_det: np.ndarray, total: float, nu: float) -> float:
-    """Return the λ (of ascending `alphas`) of the largest evidence, from q(λ), log det, ‖Fc‖² and ν."""
+    """Choose from ascending `alphas` by q(λ), log det, ‖Fc‖² and ν."""
     E = nu * np.log(np.maximum(left, RESOLVED * total)) + log_det
-    return float(alphas[np.flatnonzero(E - E.min() <= TIE * max(nu, 1.0))[-1]])
+    return float(alphas[np.flatnonzero(E.min() + SLACK * nu >= E)[0]])
 
 
 def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> float:
@@ -97,7 +97,7 @@ def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> flo
         return fallback_alpha(trace, d)
     on_rows = n <= d
     probes = _probes(rows, rng) if on_rows else rng.choice([-1.0, 1.0], size=(d, PROBES))
-    look = _Look(alpha_grid(trace), total, degrees(rows.weight, n), Fc.shape[1], on_rows)
+    look = _Look(alpha_grid(trace), total, degrees(rows.weight, n), Fc.shape[1], on_rows, min(n - 1, d))
     operator: Callable[[np.ndarray], np.ndarray]
     if on_rows:
         operator, start = lambda Q: rows.matmat(rows.rmatmat(Q)), Fc
@@ -110,11 +110,18 @@ def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> flo
 class _Look:
     """E over the grid, read off a growing Krylov space; says when the choice has settled."""
 
-    def __init__(self, alphas: np.ndarray, total: float, nu: float, n_targets: int, on_rows: bool) -> None:
+    def __init__(
+        self, alphas: np.ndarray, total: float, nu: float, n_targets: int, on_rows: bool, rank: int
+    ) -> None:
         self.alphas, self.total, self.nu, self.m, self.on_rows = alphas, total, nu, n_targets, on_rows
+        self.rank = rank  # of the rows at most: a space of this size is complete, a larger one holds rounding
         self.alpha = np.nan
 
     def __call__(self, space: KrylovSpace, final: bool) -> bool:
+        size = sum(map(len, space.diagonal))
+        if size >= self.rank:
+            self.alpha = self._choose(space, size == self.rank)
+            return True
         if not final and (space.n_iter < FIRST_LOOK or (space.n_iter - FIRST_LOOK) % 3):
             return False
         before, self.alpha = self.alpha, self._choose(space, final)
@@ -132,9 +139,7 @@ class _Look:
         shrunk = (1.0 / (values + self.alphas[:, None])) @ on_targets
         left = self.alphas * shrunk if self.on_rows else self.total - shrunk
         log_det = np.log1p(values / self.alphas[:, None]) @ on_probes
-        first = best_alpha(self.alphas[::STEPS], left[::STEPS], log_det[::STEPS], self.total, self.nu)
-        near = np.abs(np.log10(self.alphas / first)) < 0.9
-        return best_alpha(self.alphas[near], left[near], log_det[near], self.total, self.nu)
+        return best_alpha(self.alphas, left, log_det, self.total, self.nu)
 
 
 def _probes(rows: CenteredRows, rng: np.random.Generator) -> np.ndarray:

@@ -7,8 +7,6 @@ as folds. Splits whose training sets overlap at random (repeated or shuffled spl
 beyond `memory_limit` their moments are summed from the rows, fold by fold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -13,8 +13,6 @@ P is a Cholesky factor of the sums at one moment and the rows since then as pair
 to the sums (`RowSums.followed`) and goes when they change in any other way.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

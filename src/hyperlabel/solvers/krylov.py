@@ -4,16 +4,13 @@ The space spanned by B, AB, A²B, … does not depend on λ, so one run serves a
 
 Notation
 --------
-========  ==========================================  =======================
 code      meaning                                     shape
-========  ==========================================  =======================
 A         symmetric positive semi-definite operator   N×N
 B         right-hand sides                            N×m
 basis     Q₁, Q₂, …: blocks of the Krylov basis       N×mᵢ
 diagonal  Aᵢ = QᵢᵀAQᵢ                                 mᵢ×mᵢ
 lower     Cᵢ: A Qᵢ = Qᵢ₋₁Cᵢ₋₁ᵀ + QᵢAᵢ + Qᵢ₊₁Cᵢ        mᵢ₊₁×mᵢ
 start     S: B = Q₁S                                  m₁×m
-========  ==========================================  =======================
 
 Numerics
 --------
@@ -23,8 +20,6 @@ the block-tridiagonal T that was built; hence B − (A + λI)Qy = −Q_{j+1}C_j 
 reported from the small factors is the true one. Lost orthogonality costs steps, not truth. In
 single precision the products themselves round by ε√N‖A‖‖y‖, which is added to what is reported.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

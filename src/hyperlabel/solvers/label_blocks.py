@@ -7,8 +7,6 @@ solution, of which only the largest weights of each label may be kept (`keep_lar
 do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple

@@ -5,17 +5,12 @@ rows, and ARPACK on the implicit operator v ↦ (Y − 1oᵀ)ᵀ((Y − 1oᵀ)v)
 
 Notation
 --------
-===============  =====================================  =======
 code             Tai & Lin (2012)                       shape
-===============  =====================================  =======
 Y                label-set vertices, one per row        n×K
 offset           reference point o                      K
 components       P = U_Mᵀ, eq. (7)                      M×K
 singular_values  σ₁ ≥ … ≥ σ_M of Z = Y − 1oᵀ            M
-===============  =====================================  =======
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ own sum of squares. Rows that break this were not among those summed. The conver
 a row well inside a cloud of many others leaves no trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,9 +5,7 @@ the data serves cross-validation, streaming, merging and forgetting.
 
 Notation
 --------
-=========  ==============================  ===========
 code       meaning                         shape
-=========  ==============================  ===========
 X          samples                         n×d
 F          label factor (Y, H₀, …)         n×m
 shift      s, a fixed point near the data  d
@@ -17,7 +15,6 @@ f_sum      Σ w f                           m
 xx         Σ w (x − s)(x − s)ᵀ             d×d
 xf         Σ w (x − s) fᵀ                  d×m
 ff         Σ w f fᵀ (only if asked)        m×m
-=========  ==============================  ===========
 
 Numerics
 --------
@@ -33,6 +30,7 @@ largest entry (measured), as if the rows themselves had been rounded a little mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -41,6 +39,7 @@ from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, dense, first_mean, row_blocks
+from hyperlabel.solvers.products import ColumnsInTurn
 
 SINGLE_ROWS = 2048  # longest sum ever taken in float32
 DIGITS = 15.6  # of a float64
@@ -148,7 +147,7 @@ class RowSums:
         for name in ("x_sum", "f_sum", "xx", "xf", "ff"):
             mine = getattr(self, name)
             if mine is not None:
-                mine += sign * getattr(other, name)
+                (np.add if sign > 0 else np.subtract)(mine, getattr(other, name), out=mine)
         self.peak = max(self.peak, other.peak, float(np.trace(self.xx)))
         self.digits = min(self.digits, other.digits)
         return self
@@ -232,11 +231,16 @@ def _scale_rows(A: Any, weights: np.ndarray | None) -> Any:
     return sparse.diags_array(weights) @ A if sparse.issparse(A) else weights[:, None] * A
 
 
-def _gathered(part: Any) -> Any:
-    """Return a block of the factor dense where a dense product is faster (25 flops cost one gather)."""
-    if sparse.issparse(part) and 25 * part.nnz > part.shape[0] * part.shape[1]:
-        return part.toarray()
-    return part
+def _label_products(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.ndarray], None]:
+    """Return what adds F[rows]ᵀ @ Z to a sum, for blocks of rows in turn."""
+    few = sparse.issparse(F) and 25 * F.nnz <= F.shape[0] * F.shape[1]  # so many flops cost one gather
+    if few and single:
+        return ColumnsInTurn(F).add_product
+
+    def add(rows: slice, Z: np.ndarray, out: np.ndarray) -> None:
+        out += dense((F[rows] if few else dense(F[rows])).T @ Z)
+
+    return add
 
 
 def _sparse_sums(X: Any, F: Any, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
@@ -254,9 +258,14 @@ def _dense_sums(
 ) -> tuple[np.ndarray, ...]:
     d, m = X.shape[1], F.shape[1]
     x_sum, f_sum = np.zeros(d), np.asarray(F.sum(axis=0) if weights is None else weights @ F, float).ravel()
-    lower, xf = np.zeros((d, d), order="C" if single else "F"), np.zeros((d, m))
+    lower, fx = np.zeros((d, d), order="C" if single else "F"), np.zeros((m, d))
     kind = np.dtype(np.float32 if single else np.float64)
-    origin, F = shift.astype(kind), F.astype(kind, copy=False)
+    origin, root = shift.astype(kind), np.ones(len(X), dtype=kind)
+    F = F.astype(kind, copy=False)
+    if weights is not None:
+        root = np.sqrt(weights).astype(kind)
+        F = _scale_rows(F, root)
+    add_labels = _label_products(F, single)
     product = np.empty((d, d), dtype=kind) if single else None
     buffer: np.ndarray | None = None
     row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
@@ -264,20 +273,15 @@ def _dense_sums(
         if buffer is None:  # one buffer for all blocks: fresh pages cost more than the subtraction
             buffer = np.empty((rows.stop - rows.start, d), dtype=kind)
         Z = np.subtract(X[rows], origin, out=buffer[: rows.stop - rows.start], casting="same_kind")
-        part = F[rows]
         if weights is not None:
-            root = np.sqrt(weights[rows]).astype(kind)
-            part = _scale_rows(part, root)
-            Z *= root[:, None]
-        else:
-            root = np.ones(len(Z), dtype=kind)
-        x_sum += root @ Z
+            Z *= root[rows, None]
+        x_sum += root[rows] @ Z
+        add_labels(rows, Z, fx)
         if single:  # numpy's product with a transpose is one syrk, too
             lower += np.matmul(Z.T, Z, out=product)
         else:  # BLAS reads columns: rows in C order go in transposed, F-ordered ones (DataFrames) as they are
             by_columns = int(Z.flags.f_contiguous)
             side = Z if by_columns else Z.T
             lower = dsyrk(1.0, side, beta=1.0, c=lower, trans=by_columns, lower=1, overwrite_c=1)
-        xf += dense(_gathered(part).T @ Z).T
     xx = lower if single else lower + np.tril(lower, -1).T
-    return x_sum, f_sum, xx, xf
+    return x_sum, f_sum, xx, np.ascontiguousarray(fx.T)

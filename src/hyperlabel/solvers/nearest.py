@@ -2,15 +2,12 @@
 
 Notation
 --------
-==========  ==========================================================  ==========
 code        meaning                                                     shape
-==========  ==========================================================  ==========
 X           query rows, dense or ``csr_array``                          m×d
 T           rows to search, same kind                                   n×d
 skip        index in T a query must not find (−1: none)                 m
 distance    the k smallest distances of each query, ascending           m×k
 index       the rows of T they belong to                                m×k
-==========  ==========================================================  ==========
 
 Dense Euclidean distances come from a matrix product, ‖x‖² + ‖t‖² − 2xᵀt, whose rounding
 would break ties between equal rows at random. So the product only excludes rows that cannot

@@ -2,21 +2,16 @@
 
 Notation
 --------
-=============  =========================================================  ==========
 code           meaning (Zhang & Zhou 2007)                                shape
-=============  =========================================================  ==========
 neighbors      the k neighbours of each row                               m×k
 Y              labels of the rows searched, CSR of ones                   n×K
 with_label     c[l][j]: rows with label l, j of whose neighbours have it  K×(k+1)
 without_label  c′[l][j]: the same for rows without label l                K×(k+1)
 table          log-odds of label l given j neighbours with it             K×(k+1)
-=============  =========================================================  ==========
 
 Only labels met among the neighbours are touched, so the cost is O(Σ labels of neighbours),
 not O(m·K), except for writing dense scores.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from scipy import sparse

@@ -4,8 +4,6 @@ Notation: X n×d rows, w row weights (1 without), μ the weighted mean row, F n�
 Fc = diag(√w)(F − 1f̄ᵀ). With these, weighted problems look like unweighted ones.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -15,8 +15,6 @@ One Gram for all pairs would be cheaper still, but then the model of (p, q) is t
 two binary-relevance models and the votes only repeat their ranking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

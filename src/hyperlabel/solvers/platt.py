@@ -1,20 +1,15 @@
 """Sigmoid calibration of many labels: p = σ(a·s + b) by Newton's method, label by label.
 
 The scores of a label are first gathered into bins, where Newton's method costs next to nothing; from
-its solution one or two steps on the scores themselves reach the optimum of the exact problem.
+its solution at most a step or two on the scores themselves reach the optimum of the exact problem.
 
 Notation
 --------
-=========  =======================================  ========
 code       meaning                                  shape
-=========  =======================================  ========
 scores     s, one row for each label                k×n
 slope      a ≥ 0                                    (k,)
 intercept  b                                        (k,)
-=========  =======================================  ========
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -22,10 +17,11 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers._compile import compiled
-from hyperlabel.solvers.arrays import row_blocks
+from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
 
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
 REACH = 8.0
+TILE = 256  # rows turned into columns at a time
 BINS_TOL = 1e-7  # binning errs by more than this
 
 
@@ -65,7 +61,9 @@ def solve_platt(
     n_iter = np.zeros(k, dtype=np.int64)
     columns = Y.tocsc()
     for block in row_blocks(k, 8 * n):
-        s = np.ascontiguousarray(scores[:, block].T, dtype=np.float64)
+        s = np.empty((block.stop - block.start, n))
+        for rows in row_blocks(n, BLOCK_BYTES // TILE):  # a tile that stays in the cache while it is turned
+            s[:, rows] = scores[rows, block].T
         found = slope[block], intercept[block], n_iter[block], gradient[block]
         labels = columns.indptr[block.start : block.stop + 1], columns.indices
         _fit_rows(s, *labels, weights, tol, max_iter, *found)
@@ -115,7 +113,8 @@ def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept,
     n_all = weights.sum()
     z, w = np.empty(n), weights / n_all
     where = np.empty(n, np.int32)
-    bins = np.empty((BINS, 2))  # weight, mean z
+    bins = np.empty((BINS, 3))  # weight, Σwz, Σwz²
+    nodes = np.empty((2 * BINS, 2))  # z and weight: two for each bin, with its mean and variance
     for j in range(k):
         on = indices[indptr[j] : indptr[j + 1]]
         mean, std = 0.0, 0.0
@@ -131,6 +130,7 @@ def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept,
         for i in range(n):
             bins[where[i], 0] += w[i]
             bins[where[i], 1] += w[i] * z[i]
+            bins[where[i], 2] += w[i] * z[i] * z[i]
         n_on = weights[on].sum()
         high, low = (n_on + 1.0) / (n_on + 2.0), 1.0 / (n_all - n_on + 2.0)
         # Σwt and Σwtz: t is `low` but for the positives (and Σwz = 0)
@@ -139,10 +139,13 @@ def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept,
             t1 += (high - low) * w[i]
             tz += (high - low) * w[i] * z[i]
         for c in range(BINS):
-            if bins[c, 0] > 0.0:
-                bins[c, 1] /= bins[c, 0]
+            weight = max(bins[c, 0], 1e-300)
+            middle = bins[c, 1] / weight
+            away = np.sqrt(max(bins[c, 2] / weight - middle * middle, 0.0))
+            nodes[2 * c] = middle - away, weight / 2
+            nodes[2 * c + 1] = middle + away, weight / 2
         start = np.log(t1 / (1.0 - t1))
-        a, b, steps, _ = _damped_newton(bins[:, 1], bins[:, 0], tz, t1, 0.0, start, BINS_TOL, max_iter)
+        a, b, steps, _ = _damped_newton(nodes[:, 0], nodes[:, 1], tz, t1, 0.0, start, BINS_TOL, max_iter)
         a, b, more, worst = _plain_newton(z, w, tz, t1, a, b, tol, max_iter - steps)
         steps += more
         if worst > tol and steps < max_iter:

@@ -7,21 +7,16 @@ nor change sign there, and only the few that can are followed component by compo
 
 Notation
 --------
-========  ==================================  =====
 code      meaning                             shape
-========  ==================================  =====
 R         predicted codes r(x)                n×M
 P         components                          M×K
 base      o − ½: positive means predicted     K
 Y         true labels                         n×K
 grid      the M to score, ascending           G
 reach     ‖p_j‖ over the leg's components     K
-========  ==================================  =====
 
 Scores are kept in single precision here: they only choose M.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

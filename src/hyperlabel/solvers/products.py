@@ -4,11 +4,10 @@ scipy's loop is compiled for any type and not along SIMD lanes: from about 16 co
 up to four times as fast. Sums run in the same order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from hyperlabel.solvers._compile import compiled
 
@@ -32,3 +31,27 @@ def _multiply(indptr, indices, data, B, out):
             value, line = data[t], B[indices[t]]
             for j in range(len(row)):
                 row[j] += value * line[j]
+
+
+class ColumnsInTurn:
+    """The columns of a sparse matrix A, of which blocks of rows are asked for from the first to the last."""
+
+    def __init__(self, A: Any) -> None:
+        self.A = sparse.csc_array(A)
+        self.at = self.A.indptr[:-1].copy()
+
+    def add_product(self, rows: slice, B: np.ndarray, out: np.ndarray) -> None:
+        """Add A[rows]ᵀ @ B to `out`, line by line: nothing of its size is made."""
+        _add_columns(self.at, self.A.indptr, self.A.indices, self.A.data, rows.start, B, out)
+
+
+@compiled
+def _add_columns(at, indptr, indices, data, first, rows, out):
+    for j in range(len(at)):
+        t, line = at[j], out[j]
+        while t < indptr[j + 1] and indices[t] < first + len(rows):
+            value, row = data[t], rows[indices[t] - first]
+            for c in range(len(row)):
+                line[c] += value * row[c]
+            t += 1
+        at[j] = t

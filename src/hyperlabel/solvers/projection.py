@@ -5,16 +5,11 @@ follows from the ridge path of the base, R = (XcᵀXc + λI)⁻¹Xcᵀbase for e
 
 Notation
 --------
-======  ================================================================  ==========
 code    meaning                                                           shape
-======  ================================================================  ==========
 base    sparse part of the factor                                         n×q
 right   small mix with F = base·right, or the diagonal of one             q×m or q
 gram    that of the centred base                                          q×q
-======  ================================================================  ==========
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,14 +23,7 @@ from hyperlabel.solvers.arrays import dense, mix_both
 from hyperlabel.solvers.eigen import Gram, fix_signs
 from hyperlabel.solvers.evidence import degrees, krylov_alpha
 from hyperlabel.solvers.moments import CenteredMoments, RowSums
-from hyperlabel.solvers.ridge import (
-    CrossPath,
-    Path,
-    RidgePath,
-    SamplePath,
-    choose_route,
-    solve_ridge,
-)
+from hyperlabel.solvers.ridge import CrossPath, Path, RidgePath, SamplePath, choose_route, solve_ridge
 
 # Sums of all rows are kept, for rows that come and go later, up to this many features (32 MB).
 KEEP_SUMS = 2000

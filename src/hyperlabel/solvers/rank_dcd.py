@@ -30,13 +30,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers._compile import compiled
-from hyperlabel.solvers.rank_problem import (
-    FLOAT32_ROOM,
-    RankProblem,
-    RankResult,
-    relative_gap,
-    split_labels,
-)
+from hyperlabel.solvers.rank_problem import FLOAT32_ROOM, RankProblem, RankResult, relative_gap, split_labels
 
 
 def solve_rank_dcd(

@@ -14,8 +14,6 @@ References
 .. [1] A. Elisseeff, J. Weston. A kernel method for multi-labelled classification. NIPS 2001.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hyperlabel.solvers._compile import compiled

@@ -11,9 +11,7 @@ certified by the same `certify`, with W(α) rebuilt from α and every pair count
 
 Notation
 --------
-=======  ============================================================  ==========
 code     meaning                                                       shape
-=======  ============================================================  ==========
 X        rows as the solver sees them (scaled), dense or CSR           n×d
 shift    m, subtracted from sparse rows without densifying them        d
 W, b     weights and bias; the bias is the weight of a constant 1 (8)  d×k, k
@@ -22,7 +20,6 @@ beta     β (15): row and (negated) column sums of a row's α block      n×k
 unit     sᵢ/(|yᵢ||ȳᵢ|), sᵢ the sample weight                           n
 cost     per-label cost c; the box is u_ip = C · unit_i · c_p          k
 norms    Aᵢᵢ = ‖xᵢ − m‖² + 1                                           n
-=======  ============================================================  ==========
 """
 
 from __future__ import annotations

@@ -3,23 +3,18 @@
 Minimise ‖Xc W − Fc‖² + λ‖W‖² with an unpenalised intercept, that is
 (XcᵀXc + λI) W = B with B = XcᵀFc. Five routes, one answer (``solve_ridge`` chooses):
 
-=========  ===============================================  ==========================
 route      what is factored                                 suits
-=========  ===============================================  ==========================
 gram       XcᵀXc, d×d                                       d ≤ n, moments, streaming
 samples    XcXcᵀ, n×n: W = Xcᵀ(XcXcᵀ + λI)⁻¹Fc              n < d, kernels
 rows       Xc itself, orthogonally                          λ = 0 on ill-conditioned rows
 krylov     nothing: block Lanczos over all right-hand sides  sparse, wide and tall
 lsqr       nothing: one right-hand side after the other     what a paper did
-=========  ===============================================  ==========================
 
 One λ is a Cholesky solve; a path is one tridiagonal form or eigendecomposition (or one Krylov
 space); λ = 0 is the pseudo-inverse, eigenvalues below ``rank_tolerance`` counting as 0. Every path
 also gives the small matrix BᵀW = FcᵀXc(XcᵀXc + λI)⁻¹XcᵀFc, from which the spectral methods read
 their answers.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal

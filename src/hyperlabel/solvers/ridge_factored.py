@@ -1,12 +1,9 @@
 """Ridge paths by factoring a dense symmetric matrix A, XcᵀXc or XcXcᵀ (see `solvers.ridge`).
 
-==================  ==================================================  =================================
 factorisation       price, A of size q, m right-hand sides, L λ         when
-==================  ==================================================  =================================
 Cholesky            q³/3                                                one λ announced
 tridiagonal form    4q³/3, then 4q²mL to turn the solutions back        several, mL at most q
 eigenvectors        about 9q³, then 2q²m for each λ                     any λ later, and λ = 0
-==================  ==================================================  =================================
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import numpy as np
 from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, rank_floor
-from hyperlabel.solvers.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
+from hyperlabel.solvers.evidence import alpha_grid, best_alpha, fallback_alpha
 from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import Tridiagonal, solve_shifted
@@ -175,12 +172,9 @@ class FactoredPath(Path):
             targets = targets @ right if right.ndim == 2 else targets * right
         form, grid = Tridiagonal(self.A, targets), alpha_grid(trace)
         spectrum = np.maximum(form.eigenvalues(), 0.0)
-        alpha, near = 0.0, grid[::STEPS]
-        for _ in range(2):  # the best decade, then the best step around it
-            left = self._left(np.array([form.quadratic(alpha) for alpha in near]), near, total)
-            log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in near])
-            alpha = best_alpha(near, left, log_det, total, nu)
-            near = grid[np.abs(np.log10(grid / alpha)) < 0.9]
+        left = self._left(np.array([form.quadratic(alpha) for alpha in grid]), grid, total)
+        log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in grid])
+        alpha = best_alpha(grid, left, log_det, total, nu)
         if right is not None:  # of the targets themselves nothing is solved yet
             self.alphas = self.alphas or (alpha,)
             return alpha
@@ -246,7 +240,6 @@ class RidgePath(FactoredPath):
         return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         return self._solution(alpha)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -354,7 +347,6 @@ class SamplePath(FactoredPath):
         return solution if right is None else solution @ right
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         if self.rows is None:
             raise ValueError("A path over a kernel has no coefficients over features: use dual().")
         return self.rows.rmatmat(self.dual(alpha))

@@ -1,7 +1,5 @@
 """The matrix-free ridge path: every λ and every label from one Krylov space (see `solvers.ridge`)."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -99,7 +97,6 @@ class KrylovPath(Path):
         return self._solved[1]
 
     def fitted(self, alpha: float) -> np.ndarray:
-        """Return XcW."""
         return self.rows.matmat(self.coef(alpha))
 
     def reduced(self, alpha: float) -> np.ndarray:

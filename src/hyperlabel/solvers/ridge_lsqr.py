@@ -5,8 +5,6 @@ sparse rows sparse, where centring would not, and is not penalised. It is the pa
 comparison; block Lanczos (`ridge_krylov`) shares every product between all right-hand sides and all λ.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -55,7 +53,6 @@ class LsqrPath(Path):
         return LinearOperator((n + d, d + 1), matvec=forward, rmatvec=backward, dtype=np.float64)
 
     def solve(self, alpha: float) -> RidgeResult:
-        """Solve for one λ."""
         if self._last[0] != alpha:
             operator, d = self._operator(alpha), self.X.shape[1]
             found, self.n_iter, cut = np.zeros((d + 1, self.F.shape[1])), 0, False
@@ -83,18 +80,14 @@ class LsqrPath(Path):
         return float(np.max(np.linalg.norm(left, axis=0) / np.where(size > 0, size, 1.0), initial=0.0))
 
     def reduced(self, alpha: float) -> np.ndarray:
-        """Return BᵀW (m×m)."""
         small = self.rows.targets(self.F).T @ self.rows.matmat(self.solve(alpha).coef)
         return (small + small.T) / 2
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         return self.solve(alpha).coef
 
     def fitted(self, alpha: float) -> np.ndarray:
-        """Return XcW."""
         return self.rows.matmat(self.coef(alpha))
 
     def residual(self, alpha: float) -> float:
-        """Return the largest relative residual over the columns."""
         return self.solve(alpha).residual

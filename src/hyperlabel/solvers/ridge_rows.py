@@ -7,8 +7,6 @@ rows and R = U diag(s) Vᵀ, which loses κ·ε instead of κ²·ε.
 Notation: s singular values of Xc above rounding (r), V d×r, target = UᵀQᵀFc (r×m).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -49,7 +47,6 @@ class RowsPath(Path):
         return R, target
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Return W (d×m)."""
         return self.V @ ((self.s / (self.s**2 + alpha))[:, None] * self.target)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -57,7 +54,6 @@ class RowsPath(Path):
         return self.s**2, self.target, lambda M: self.V @ M
 
     def reduced(self, alpha: float) -> np.ndarray:
-        """Return BᵀW (m×m)."""
         return self.target.T @ ((self.s**2 / (self.s**2 + alpha))[:, None] * self.target)
 
     def fitted(self, alpha: float) -> np.ndarray:

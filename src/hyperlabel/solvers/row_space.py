@@ -12,8 +12,6 @@ Everything is plain Rank-SVM on suitable rows:
 The bias is the weight of a constant 1 beside Φ. L1 = 0, so it is not touched by the Laplacian.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

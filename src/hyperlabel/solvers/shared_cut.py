@@ -8,8 +8,6 @@ follow from XᵀX and XᵀY. Taken as normal, it exceeds a cut t in a share Φ((
 Moving every intercept by the same number leaves each row's ranking of the labels as it is.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import ndtr
 

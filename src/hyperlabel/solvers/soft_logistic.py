@@ -4,8 +4,6 @@ Minimise −Σᵢ Σₘ hᵢₘ log pᵢₘ + (λ/2)‖W‖² with p = softmax(Z
 their standard deviation (dense columns are centred as well), b unpenalised.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -12,22 +12,17 @@ per label falls by a factor of about 3.
 
 Notation
 --------
-==========  ======================================================  ===========
 code        meaning                                                 shape
-==========  ======================================================  ===========
 indptr …    label counts of each unit, CSR (a row: ones)            u×k
 size        rows in each unit (a row: 1)                            u
 shares      r, the wanted share of each fold (sums to 1)            f
 wanted      c, positives of a label a fold still wants              k×f
 room        rows a fold still wants                                 f
 left        positives of a label still to be dealt                  k
-==========  ======================================================  ===========
 
 The next label comes from a heap to which a label returns with each lower count, so dealing costs
 O(nnz·(log nnz + f)) time and O(nnz + k·f) memory; Y is never dense.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush

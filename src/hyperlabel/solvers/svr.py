@@ -11,8 +11,6 @@ features conjugate gradients go on from the last weights, a little further each 
 a repetition, and centring X changes nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

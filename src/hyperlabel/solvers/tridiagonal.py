@@ -3,8 +3,6 @@
 A = QTQᵀ with Q a product of reflectors that is never formed: a third of the price of the eigenvectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

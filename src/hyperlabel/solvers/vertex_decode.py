@@ -5,8 +5,6 @@ with the label against the best set without it: the difference is positive exact
 best set of all has the label.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

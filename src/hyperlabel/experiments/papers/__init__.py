@@ -5,8 +5,6 @@ values become a `Result` with the paper's figure beside ours. Items of one paper
 they show the same runs (a table and five figures of one sweep are computed once).
 """
 
-from __future__ import annotations
-
 from hyperlabel.experiments.papers import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
 from hyperlabel.experiments.papers.item import Item, Plan, Runs
 from hyperlabel.experiments.papers.result import Curve, Number, Result
@@ -23,20 +21,6 @@ PAPERS = {
 
 
 def items() -> list[Item]:
-    """Return everything that can be asked for, tables first within each paper.
-
-    Examples
-    --------
-    >>> from hyperlabel.experiments.papers import items
-    >>> [item.id for item in items()][:3]
-    ['kdd08-table1', 'kdd08-table2', 'kdd08-fig1']
-    """
-    return [
-        *kdd08.ITEMS,
-        *kdd08_forms.ITEMS,
-        *jcp14.ITEMS,
-        *cvpr09.ITEMS,
-        *neco12.ITEMS,
-        *contest.ITEMS,
-        *beyond.ITEMS,
-    ]
+    """Return everything that can be asked for, tables first within each paper."""
+    files = (kdd08, kdd08_forms, jcp14, cvpr09, neco12, contest, beyond)
+    return [item for file in files for item in file.ITEMS]

@@ -5,6 +5,7 @@ Each is an experiment that could fail; what is tuned is tuned inside the labelle
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hyperlabel.experiments.papers.item import Item, Plan, Runs, cells, random_p
 from hyperlabel.experiments.papers.kdd08 import rank_auc
 from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.protocol import tune
-from hyperlabel.experiments.runner import Cell, Outcome, Value
+from hyperlabel.experiments.runner import Outcome, Value
 
 SEMI = ("scene", "yeast", "mediamill-real4k")
 SHARES = (0.05, 0.1, 0.2, 0.5)
@@ -33,6 +34,7 @@ def frequent(data: Dataset) -> Dataset:
     return Dataset(X, data.Y[:, kept], name=data.name)
 
 
+@dataclass(eq=False, repr=False)
 class SmoothRows(TransformerMixin, BaseEstimator):
     """Rows in the metric (I + w·ZᵀLZ)^(−1/2), so that a ridge on them also asks f to be smooth.
 
@@ -40,10 +42,9 @@ class SmoothRows(TransformerMixin, BaseEstimator):
     hypergraph of the labelled ones; ZᵀLZ is scaled to trace d.
     """
 
-    def __init__(self, unlabelled: Any = None, weight: float = 0.0, n_neighbors: int = 10) -> None:
-        self.unlabelled = unlabelled
-        self.weight = weight
-        self.n_neighbors = n_neighbors
+    unlabelled: Any = None
+    weight: float = 0.0
+    n_neighbors: int = 10
 
     def fit(self, X: np.ndarray, Y: np.ndarray) -> SmoothRows:
         """Find the metric."""
@@ -111,14 +112,6 @@ def _semi(data: Dataset, split: int, labelled: float, folds: int) -> Outcome:
     return Outcome(values, details={"chosen": chosen, "grids": grids_shown})
 
 
-def _semi_cells(plan: Plan) -> list[Cell]:
-    found = []
-    for share in SHARES:
-        given = {"labelled": share, "folds": plan.pick(3, 2)}
-        found += cells(plan, SEMI, "beyond semi", _semi, plan.pick(3, 1), given, frequent)
-    return found
-
-
 def _semi_table(plan: Plan, runs: Runs) -> Result:
     kinds = ("labelled rows", "unlabelled rows", "self-training")
     series = [f"{method}, {kind}" for method in ("HG", "RankSVM") for kind in kinds]
@@ -128,7 +121,7 @@ def _semi_table(plan: Plan, runs: Runs) -> Result:
         for share in SHARES
         for s in series
     )
-    return Result("beyond-semi", "Unlabelled rows in the hypergraph", numbers)
+    return Result(numbers=numbers)
 
 
 def log_evidence(X: np.ndarray, U: np.ndarray, alphas: Any) -> list[float]:
@@ -187,11 +180,6 @@ def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) 
     return Outcome(values, details={"picked": choices, "chosen": chosen, "grids": grids})
 
 
-def _evidence_cells(plan: Plan) -> list[Cell]:
-    given = {"alphas": (10.0, 100.0, 1000.0, 10000.0), "folds": plan.pick(3, 2)}
-    return cells(plan, GEOMETRY, "beyond evidence", _evidence, plan.pick(3, 1), given, frequent)
-
-
 def _evidence_table(plan: Plan, runs: Runs) -> Result:
     columns = ("evidence", "cross-validation", "λ alone, uniform clique")
     numbers = runs.numbers(
@@ -203,10 +191,7 @@ def _evidence_table(plan: Plan, runs: Runs) -> Result:
                     for by, choice in c["details"]["picked"].items() if len(choice) > 1)
         for c in runs.cells if "picked" in c["details"]
     ]  # fmt: skip
-    notes = [
-        f"Chosen: {' | '.join(picked)}.",
-    ]
-    return Result("beyond-evidence", "Geometry by evidence", numbers, notes=notes)
+    return Result(numbers=numbers, notes=[f"Chosen: {' | '.join(picked)}."])
 
 
 def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> Outcome:
@@ -234,11 +219,6 @@ def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> O
     return Outcome(values, details={"chosen": {"RankSVM": best}, "grids": {"RankSVM": {"C": list(Cs)}}})
 
 
-def _set_size_cells(plan: Plan) -> list[Cell]:
-    given = {"Cs": plan.pick((1.0, 8.0, 64.0, 512.0), (8.0, 64.0)), "folds": plan.pick(3, 2)}
-    return cells(plan, SIZES, "beyond set size", _set_size, plan.pick(3, 1), given, frequent)
-
-
 def _set_size_table(plan: Plan, runs: Runs) -> Result:
     numbers = runs.numbers(
         (name, f"{rule}, F1 {average}", runs.scores(name, rule, f"f1_{average}"), None)
@@ -246,11 +226,21 @@ def _set_size_table(plan: Plan, runs: Runs) -> Result:
         for average in ("macro", "micro")
         for rule in ("§3.4", "out-of-fold")
     )
-    return Result("beyond-setsize", "Set sizes from held-out scores", numbers)
+    return Result(numbers=numbers)
 
 
 ITEMS = [
-    Item("beyond-semi", "Unlabelled rows in the hypergraph", SEMI, _semi_cells, _semi_table),
-    Item("beyond-evidence", "Geometry by evidence", GEOMETRY, _evidence_cells, _evidence_table),
-    Item("beyond-setsize", "Set sizes from held-out scores", SIZES, _set_size_cells, _set_size_table),
-]
+    Item("beyond-semi", "Unlabelled rows in the hypergraph", SEMI,
+         lambda plan: cells(plan, SEMI, "beyond semi", _semi, plan.pick(3, 1),
+                            [{"labelled": share, "folds": plan.pick(3, 2)} for share in SHARES], frequent),
+         _semi_table),
+    Item("beyond-evidence", "Geometry by evidence", GEOMETRY,
+         lambda plan: cells(plan, GEOMETRY, "beyond evidence", _evidence, plan.pick(3, 1),
+                            {"alphas": (10.0, 100.0, 1000.0, 10000.0), "folds": plan.pick(3, 2)}, frequent),
+         _evidence_table),
+    Item("beyond-setsize", "Set sizes from held-out scores", SIZES,
+         lambda plan: cells(plan, SIZES, "beyond set size", _set_size, plan.pick(3, 1),
+                            {"Cs": plan.pick((1.0, 8.0, 64.0, 512.0), (8.0, 64.0)),
+                             "folds": plan.pick(3, 2)}, frequent),
+         _set_size_table),
+]  # fmt: skip

@@ -1,7 +1,5 @@
 """Contests the papers do not print: methods with grids, tuned inside the training rows, on their data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -44,13 +42,12 @@ class Contest:
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell for each data set, method and partition."""
-        found = []
+        how = {"share": SHARE, "scoring": self.scoring, "folds": plan.pick(3, 2)}
+        given = []
         for method, (estimator, grid) in self.enter().items():
-            grid = {key: values[::2] for key, values in grid.items()} if plan.quick else grid
-            how = {"share": SHARE, "scoring": self.scoring, "folds": plan.pick(3, 2)}
-            given = {"method": method, "estimator": describe(estimator), "grid": grid, **how}
-            found += cells(plan, self.data, self.id, self._work, plan.pick(self.splits, 1), given)
-        return found
+            grid = {key: values[:: plan.pick(1, 2)] for key, values in grid.items()}
+            given.append({"method": method, "estimator": describe(estimator), "grid": grid, **how})
+        return cells(plan, self.data, self.id, self._work, plan.pick(self.splits, 1), given)
 
     def collect(self, plan: Plan, runs: Runs) -> Result:
         """Return the table: a row for each data set and method."""
@@ -62,7 +59,7 @@ class Contest:
         )
         how = f"{plan.pick(self.splits, 1)} random partitions, {SHARE:.0%} of the rows to train on; "
         notes = [f"{how}grids by {plan.pick(3, 2)}-fold cross-validation of {self.scoring}."]
-        return Result(self.id, self.title, numbers, notes=notes)
+        return Result(numbers=numbers, notes=notes)
 
     def item(self) -> Item:
         """Return what can be asked for."""

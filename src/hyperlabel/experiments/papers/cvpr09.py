@@ -4,8 +4,6 @@ Protocol (§4): linear models, parameters by grid search with 5-fold cross-valid
 rows; rankers decide by the learned label-set size (§3.4); macro and micro F1 on the test rows.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -120,8 +118,7 @@ def _table(name: str, number: int, plan: Plan, runs: Runs) -> Result:
     worst = max((g for c in runs.cells for g in c["details"].get("gaps", {}).values()), default=None)
     if worst is not None:
         notes.append(f"Largest relative duality gap of the final models: {worst:.1e}.")
-    title = f"F1 of three models on {name}"
-    return Result(f"cvpr09-table{number}", title, runs.numbers(entries()), notes=notes)
+    return Result(numbers=runs.numbers(entries()), notes=notes)
 
 
 def _micro_note(constant: list[float], printed: dict[str, list[float]]) -> list[str]:
@@ -163,11 +160,6 @@ def _solvers(data: Dataset, split: int, C: float, most: int) -> Outcome:
     return Outcome([], details={"seconds": seconds, "gaps": gaps, "C": C})
 
 
-def _solver_cells(plan: Plan) -> list[Cell]:
-    given = {"C": 8.0, "most": plan.pick(5000, 500)}
-    return cells(plan, TABLE3, "cvpr09 solvers", _solvers, plan.pick(3, 1), given)
-
-
 def _table3(plan: Plan, runs: Runs) -> Result:
     numbers, notes = [], []
     for name, (fw, dcd) in TABLE3.items():
@@ -183,8 +175,7 @@ def _table3(plan: Plan, runs: Runs) -> Result:
                 f"{reached['Frank-Wolfe']:.1e} (asked for 1e-2; where Frank–Wolfe stopped at its limit of "
                 "iterations the ratio is a lower bound)."
             )
-    title = "Time of Rank-SVM: Frank–Wolfe and DCD"
-    return Result("cvpr09-table3", title, numbers, notes=notes, digits=2, scores=False)
+    return Result(numbers=numbers, notes=notes, digits=2, scores=False)
 
 
 def linear_rate(left: np.ndarray) -> tuple[float, float]:
@@ -215,11 +206,6 @@ def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> Outcome:
     return Outcome([*values, Value("μ", "rate", rate), Value("R²", "rate", fit)])
 
 
-def _trace_cells(plan: Plan) -> list[Cell]:
-    n, epochs = plan.pick((300, 3000), (100, 1000))
-    return cells(plan, TABLE3, "cvpr09 trace", _trace, 1, {"n": n, "epochs": epochs, "C": 1.0})
-
-
 def _theorem(plan: Plan, runs: Runs) -> Result:
     curves = []
     numbers = runs.numbers(
@@ -232,8 +218,7 @@ def _theorem(plan: Plan, runs: Runs) -> Result:
         title = f"{name}: distance of the dual from its optimum"
         path = {"DCD": [[v["value"] for v in shown]] if shown else None}
         curves += curve(title, [v["x"] for v in shown], path, "epoch", "distance", log_y=True)
-    title = "Theorem 1: rate of dual coordinate descent"
-    return Result("cvpr09-theorem1", title, numbers, curves, scores=False)
+    return Result(numbers=numbers, curves=curves, scores=False)
 
 
 ITEMS = [
@@ -241,6 +226,12 @@ ITEMS = [
            partial(_table, name, i))
       for i, (name, shown) in enumerate((("imageclef07a", "ImageCLEF"),
                                          ("mediamill-real4k", "MediaMill")), 1)),
-    Item("cvpr09-table3", "Time of Frank–Wolfe and DCD", tuple(TABLE3), _solver_cells, _table3),
-    Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3), _trace_cells, _theorem),
+    Item("cvpr09-table3", "Time of Frank–Wolfe and DCD", tuple(TABLE3),
+         lambda plan: cells(plan, TABLE3, "cvpr09 solvers", _solvers, plan.pick(3, 1),
+                            {"C": 8.0, "most": plan.pick(5000, 500)}),
+         _table3),
+    Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3),
+         lambda plan: cells(plan, TABLE3, "cvpr09 trace", _trace, 1,
+                            {"n": plan.pick(300, 100), "epochs": plan.pick(3000, 1000), "C": 1.0}),
+         _theorem),
 ]  # fmt: skip

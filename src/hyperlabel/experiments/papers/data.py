@@ -1,7 +1,5 @@
 """The benchmark files by name: where they lie in the data folder."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tomllib

@@ -61,6 +61,7 @@ class Item:
     def result(self, plan: Plan, runs: Runs) -> Result:
         """Collect, and say what is to be said of the item whatever the run was."""
         found = self.collect(plan, runs)
+        found.id, found.title = self.id, self.title
         texts = [PRINTED["notes"].get(text, text) for text in PRINTED["about"].get(self.id, [])]
         found.notes = [*texts, *found.notes]
         return found
@@ -183,22 +184,22 @@ def cells(
     what: str,
     work: Callable[..., Outcome],
     splits: int | Callable[[str], int],
-    settings: Mapping[str, Any] | Callable[[str], Mapping[str, Any]] = MappingProxyType({}),
+    settings: Any = MappingProxyType({}),
     prepare: Callable[[Dataset], Dataset] = lambda data: data,
 ) -> list[Cell]:
     """Return the cells of ``work(data, split, **settings)`` for the data sets that are there.
 
     A cell's specification names the data by content and holds every setting that the work is given;
-    settings and the number of splits may depend on the name of the data.
+    settings (a list: one after the other) and the number of splits may depend on the name of the data.
     """
     found = []
-    for name in names:
-        if plan.has(name):
-            data = prepare(plan.load(name))
-            given = settings(name) if callable(settings) else settings
-            spec = {"data": name, "content": fingerprint(data.X, data.Y), "what": what, **given}
+    ready = {name: prepare(plan.load(name)) for name in names if plan.has(name)}
+    for one in settings if isinstance(settings, list) else [settings]:
+        for name, part in ready.items():
+            given = one(name) if callable(one) else one
+            spec = {"data": name, "content": fingerprint(part.X, part.Y), "what": what, **given}
             for split in range(splits(name) if callable(splits) else splits):
-                found.append(Cell({**spec, "split": split}, partial(work, data, split, **given)))
+                found.append(Cell({**spec, "split": split}, partial(work, part, split, **given)))
     return found
 
 
@@ -223,7 +224,7 @@ def statistics(data: Dataset, split: int) -> Outcome:
 
 def statistics_item(id: str, columns: Sequence[str]) -> Item:
     """Return the item of a table of data statistics."""
-    title, printed = "Statistics of the data", PRINTED["tables"][id]
+    printed = PRINTED["tables"][id]
 
     def collect(plan: Plan, runs: Runs) -> Result:
         numbers = runs.numbers(
@@ -232,10 +233,10 @@ def statistics_item(id: str, columns: Sequence[str]) -> Item:
             for column, paper in zip(columns, row, strict=True)
         )
         said = ["hypercube: distinct label sets over 2^labels."] if "hypercube" in columns else []
-        return Result(id, title, numbers, notes=said, digits=3, scores=False)
+        return Result(numbers=numbers, notes=said, digits=3, scores=False)
 
     work = partial(cells, names=tuple(printed), what="statistics", work=statistics, splits=1)
-    return Item(id, title, tuple(printed), work, collect)
+    return Item(id, "Statistics of the data", tuple(printed), work, collect)
 
 
 def random_part(n: int, n_train: int, *seed: int) -> tuple[np.ndarray, np.ndarray]:

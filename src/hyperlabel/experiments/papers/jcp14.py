@@ -4,8 +4,6 @@ Protocol (§IV): 70 % of the rows to train on, ten repetitions; ML-kNN with k = 
 as many components as labels; λ from 10^(−3…3) and the tradeoff from 0.1 … 1 by cross-validation.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -85,16 +83,8 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
 
 
 def _cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan: Plan) -> list[Cell]:
-    found = []
-    for method in methods:
-        for share in shares:
-            given = {"method": method, "share": share, "quick": plan.quick}
-            found += cells(plan, names, "jcp14", _project, splits, given)
-    return found
-
-
-def _table_cells(plan: Plan) -> list[Cell]:
-    return _cells(DATA, ROWS, (0.7,), plan.pick(10, 2), plan)
+    given = [{"method": m, "share": share, "quick": plan.quick} for m in methods for share in shares]
+    return cells(plan, names, "jcp14", _project, splits, given)
 
 
 def _harmonic_note(runs: Runs) -> str:
@@ -132,16 +122,11 @@ def _table(number: int, measure: str, plan: Plan, runs: Runs) -> Result:
         f"{plan.pick('10', '2')} random 70/30 partitions; λ (and the tradeoff) by "
         f"{plan.pick('3', '2')}-fold cross-validation of micro F1 on the training rows.",
     ]
-    title = f"{measure.capitalize()} of projections under ML-kNN"
-    return Result(f"jcp14-table{number}", title, numbers, notes=notes)
+    return Result(numbers=numbers, notes=notes)
 
 
 def _shares(plan: Plan) -> tuple[float, ...]:
     return plan.pick((0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.5, 0.9))
-
-
-def _share_cells(plan: Plan) -> list[Cell]:
-    return _cells(("emotions",), METHODS, _shares(plan), plan.pick(5, 1), plan)
 
 
 def _share_figure(plan: Plan, runs: Runs) -> Result:
@@ -151,13 +136,14 @@ def _share_figure(plan: Plan, runs: Runs) -> Result:
         shown = metric.replace("_", " ")
         title = f"emotions: {shown} against the share of training rows"
         curves += curve(title, shares, paths, "share of training rows", shown)
-    return Result("jcp14-fig1", "Share of training rows on emotions", curves=curves)
+    return Result(curves=curves)
 
 
 ITEMS = [
     statistics_item("jcp14-table1", ("rows", "features", "labels", "cardinality", "density", "distinct")),
-    *(Item(f"jcp14-table{i}", f"{measure.capitalize()} of projections under ML-kNN", DATA, _table_cells,
-           partial(_table, i, measure))
+    *(Item(f"jcp14-table{i}", f"{measure.capitalize()} of projections under ML-kNN", DATA,
+           lambda plan: _cells(DATA, ROWS, (0.7,), plan.pick(10, 2), plan), partial(_table, i, measure))
       for i, measure in enumerate(("f1", "precision", "recall"), 2)),
-    Item("jcp14-fig1", "Share of training rows on emotions", ("emotions",), _share_cells, _share_figure),
+    Item("jcp14-fig1", "Share of training rows on emotions", ("emotions",),
+         lambda plan: _cells(("emotions",), METHODS, _shares(plan), plan.pick(5, 1), plan), _share_figure),
 ]  # fmt: skip

@@ -5,8 +5,6 @@ per label on the projection; mean ROC AUC over labels; ten random partitions; λ
 cross-validation on the training rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -268,22 +266,19 @@ def _table2(plan: Plan, runs: Runs) -> Result:
         f"^λ: λ chosen by {plan.pick(3, 2)}-fold cross-validation on the training rows.",
         f"Splits: {plan.pick('10', '2 (text: 1)')}; the spread is over overlapping random partitions.",
     ]
-    return Result("kdd08-table2", "Mean ROC AUC over labels", numbers, notes=notes)
+    return Result(numbers=numbers, notes=notes)
 
 
 def _size_cells(name: str, plan: Plan) -> list[Cell]:
-    found = []
-    for n in _sizes(plan):
-        given = {"n_train": n, "lambdas": (), "zero": True, "folds": 0}
-        found += cells(plan, [name], "kdd08 spectral", _spectral, plan.pick(10, 2), given, prepare)
-    return found
+    given = [{"n_train": n, "lambdas": (), "zero": True, "folds": 0} for n in _sizes(plan)]
+    return cells(plan, [name], "kdd08 spectral", _spectral, plan.pick(10, 2), given, prepare)
 
 
 def _sizes(plan: Plan) -> list[int]:
     return plan.pick(list(range(100, 901, 100)), [100, 300, 600, 900])
 
 
-def _sizes_figure(name: str, number: int, plan: Plan, runs: Runs) -> Result:
+def _sizes_figure(name: str, plan: Plan, runs: Runs) -> Result:
     curves, sizes = [], _sizes(plan)
     ratio = [n / {"scene": 294, "yeast": 103}[name] for n in sizes]
     for expansion in EXPANSIONS:
@@ -291,11 +286,10 @@ def _sizes_figure(name: str, number: int, plan: Plan, runs: Runs) -> Result:
         paths = {s: runs.along("n_train", sizes, s, "roc_auc") for s in series}
         title = f"{name}, {expansion}: mean ROC AUC against training rows / dimensions, λ = 0"
         curves += curve(title, ratio, paths, "training rows / dimensions", "mean ROC AUC")
-    title = f"HG against lsHG on {name}, no regularisation"
-    return Result(f"kdd08-fig{number}", title, curves=curves)
+    return Result(curves=curves)
 
 
-def _lambda_figure(name: str, number: int, plan: Plan, runs: Runs) -> Result:
+def _lambda_figure(name: str, plan: Plan, runs: Runs) -> Result:
     at, curves = lambdas(name, plan.quick), []
     for expansion in EXPANSIONS:
         paths: dict[str, Any] = {}
@@ -305,16 +299,16 @@ def _lambda_figure(name: str, number: int, plan: Plan, runs: Runs) -> Result:
             paths[series] = [[value] * len(at) for value in runs.scores(name, series, "roc_auc", 0.0)]
         title = f"{name}, {expansion}: mean ROC AUC against λ ({DATA[name]} training rows)"
         curves += curve(title, at, paths, "λ", "mean ROC AUC", log=True)
-    return Result(f"kdd08-fig{number}", f"Regularisation path on {name}", curves=curves)
+    return Result(curves=curves)
 
 
 ITEMS = [
     statistics_item("kdd08-table1", ("rows", "features", "labels")),
     Item("kdd08-table2", "Mean ROC AUC of HG, lsHG and RankSVM", tuple(DATA), _table2_cells, _table2),
     *(Item(f"kdd08-fig{i}", f"HG against lsHG, training size, {name}", (name,),
-           partial(_size_cells, name), partial(_sizes_figure, name, i))
+           partial(_size_cells, name), partial(_sizes_figure, name))
       for i, name in ((1, "scene"), (2, "yeast"))),
     *(Item(f"kdd08-fig{i}", f"Regularisation path, {COLUMNS[name]}", (name,),
-           partial(_spectral_cells, (name,)), partial(_lambda_figure, name, i))
+           partial(_spectral_cells, (name,)), partial(_lambda_figure, name))
       for i, name in ((3, "scene"), (4, "yahoo-arts"))),
 ]  # fmt: skip

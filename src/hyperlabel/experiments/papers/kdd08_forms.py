@@ -1,7 +1,5 @@
 """KDD 2008, the two forms themselves: what they cost (Figures 5–7) and how far they lie apart."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import Any
@@ -69,11 +67,8 @@ def _timing(data: Dataset, split: int, axis: str, x: int) -> Outcome:
 
 
 def _timing_cells(axis: str, plan: Plan) -> list[Cell]:
-    found = []
-    for x in _timing_points(axis, plan):
-        given = {"axis": axis, "x": x}
-        found += cells(plan, [ARTS], "kdd08 timing, all expansions", _timing, plan.pick(3, 1), given)
-    return found
+    given = [{"axis": axis, "x": x} for x in _timing_points(axis, plan)]
+    return cells(plan, [ARTS], "kdd08 timing, all expansions", _timing, plan.pick(3, 1), given)
 
 
 def _timing_points(axis: str, plan: Plan) -> list[int]:
@@ -82,7 +77,7 @@ def _timing_points(axis: str, plan: Plan) -> list[int]:
     return plan.pick([500, 1000, 1500, 2000, 2500, 3000], [500, 1500, 3000])
 
 
-def _timing_figure(axis: str, number: int, plan: Plan, runs: Runs) -> Result:
+def _timing_figure(axis: str, plan: Plan, runs: Runs) -> Result:
     points, curves = _timing_points(axis, plan), []
     xlabel = "training rows" if axis == "n" else "terms"
     for expansion in EXPANSIONS:
@@ -92,7 +87,7 @@ def _timing_figure(axis: str, number: int, plan: Plan, runs: Runs) -> Result:
             title = f"{expansion}: {unit} of a fit against {xlabel}"
             curves += curve(title, [float(p) for p in points], found, xlabel, unit, log_y=True)
     missing = ["Computers with 34 096 terms: the file could not be had"] if axis == "wide" else []
-    return Result(f"kdd08-fig{number}", AXES[axis], curves=curves, missing=missing, digits=3)
+    return Result(curves=curves, missing=missing, digits=3)
 
 
 def distance_bound(W: np.ndarray, Z: np.ndarray, alpha: float) -> float:
@@ -147,12 +142,11 @@ def _distance_table(plan: Plan, runs: Runs) -> Result:
             f"The bound holds in {sum(r >= 1 for r in ratios)} of {len(ratios)} and lies within three times "
             f"the truth in {near} (median ratio {np.median(ratios):.2f})."
         )
-    title = "Distance of the least-squares form from the exact one"
-    return Result("kdd08-distance", title, numbers, notes=notes, scores=False)
+    return Result(numbers=numbers, notes=notes, scores=False)
 
 
 ITEMS = [
-    *(Item(f"kdd08-fig{i}", title, (ARTS,), partial(_timing_cells, axis), partial(_timing_figure, axis, i))
+    *(Item(f"kdd08-fig{i}", title, (ARTS,), partial(_timing_cells, axis), partial(_timing_figure, axis))
       for i, (axis, title) in enumerate(AXES.items(), 5)),
     Item("kdd08-distance", "Bound on exact against least squares", tuple(DATA),
          _distance_cells, _distance_table),

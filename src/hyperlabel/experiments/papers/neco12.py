@@ -4,8 +4,6 @@ Protocol (Â§4): 90 % of the rows to train on, 20 random partitions, ridge with Î
 standard error over partitions, the M of the reduced label space swept.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -138,11 +136,8 @@ def _cells(names: tuple[str, ...], methods: tuple[str, ...], plan: Plan) -> list
     def settings(method: str, name: str) -> dict[str, Any]:
         return {"methods": (method,), "dimensions": _dimensions(plan, name)}
 
-    found = []
-    for method in methods:
-        given = partial(settings, method)
-        found += cells(plan, names, "neco12 sweep, CS 0/1", _sweep, partial(splits, plan), given)
-    return found
+    given = [partial(settings, method) for method in methods]
+    return cells(plan, names, "neco12 sweep, CS 0/1", _sweep, partial(splits, plan), given)
 
 
 def _splits_note(plan: Plan) -> str:
@@ -177,7 +172,7 @@ def _table3(plan: Plan, runs: Runs) -> Result:
         f"M* of the paper: {', '.join(f'{SHOWN[n]} {m}' for n, m in BEST_M.items())}.",
         _splits_note(plan),
     ]
-    return Result("neco12-table3", "Test Hamming loss of BR, PLST and CS", numbers, notes=notes, digits=5)
+    return Result(numbers=numbers, notes=notes, digits=5)
 
 
 def _own_best(plan: Plan, runs: Runs, name: str) -> float | None:
@@ -199,8 +194,7 @@ def _table4(plan: Plan, runs: Runs) -> Result:
                 key = column if method == "BR" else f"{method} {BEST_M[name]} {step}"
                 yield SHOWN[name], column, runs.timings(name, key), paper
 
-    title = "Time of BR, PLST and CS at M*"
-    return Result("neco12-table4", title, runs.numbers(entries()), digits=3, scores=False)
+    return Result(numbers=runs.numbers(entries()), digits=3, scores=False)
 
 
 def _curves(
@@ -221,8 +215,6 @@ def _curves(
 
 
 def _curve_figure(
-    number: int,
-    title: str,
     metrics: tuple[str, ...],
     names: tuple[str, ...],
     methods: tuple[str, ...],
@@ -235,7 +227,7 @@ def _curve_figure(
         for name in names:
             curves += _curves(runs, name, metric, methods, _dimensions(plan, name), flat)
     notes = [_splits_note(plan), *(_unseen_note(runs, names) if "ideal_hamming" in metrics else [])]
-    return Result(f"neco12-fig{number}", title, curves=curves, notes=notes, digits=5)
+    return Result(curves=curves, notes=notes, digits=5)
 
 
 def _unseen_note(runs: Runs, names: tuple[str, ...]) -> list[str]:
@@ -305,8 +297,7 @@ def _tree_figure(plan: Plan, runs: Runs) -> Result:
     curves = []
     for name, dims in TREES.items():
         curves += _curves(runs, name, "hamming_loss", _THREE, dims)
-    title = "Hamming loss with model trees"
-    return Result("neco12-fig3", title, curves=curves)
+    return Result(curves=curves)
 
 
 _STOPPING: dict[str, dict[str, Any]] = {
@@ -333,16 +324,12 @@ def _stopping(data: Dataset, split: int) -> Outcome:
     return Outcome(values)
 
 
-def _stopping_cells(plan: Plan) -> list[Cell]:
-    return cells(plan, DATA, "neco12 stopping", _stopping, partial(splits, plan))
-
-
 def _stopping_table(plan: Plan, runs: Runs) -> Result:
     numbers = standard_errors(runs, (
         (SHOWN[name], rule, runs.scores(name, rule, "hamming_loss"), TABLE3[name][2])
         for name in DATA for rule in _STOPPING
     ))  # fmt: skip
-    return Result("neco12-stopping", "Hamming loss of CS by stopping rule", numbers, digits=5)
+    return Result(numbers=numbers, digits=5)
 
 
 def _ranking_sweep(data: Dataset, split: int) -> Outcome:
@@ -352,11 +339,6 @@ def _ranking_sweep(data: Dataset, split: int) -> Outcome:
     train, test = random_part(data.n_rows, round(0.9 * data.n_rows), 12, split)
     model = hl.CalibratedLabelRanking(alpha=0.01).fit(data.X[train], data.Y[train])
     return Outcome(_measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
-
-
-def _ranking_cells(plan: Plan) -> list[Cell]:
-    clr = cells(plan, _RANKED, "neco12 clr", _ranking_sweep, partial(splits, plan))
-    return [*_cells(_RANKED, _THREE, plan), *clr]
 
 
 def _item(
@@ -370,7 +352,7 @@ def _item(
     work: Callable[[Plan], list[Cell]] | None = None,
 ) -> Item:
     metrics = (metrics,) if isinstance(metrics, str) else metrics
-    show = partial(_curve_figure, number, title, metrics, names, (*methods, *also), flat)
+    show = partial(_curve_figure, metrics, names, (*methods, *also), flat)
     return Item(f"neco12-fig{number}", title, names, work or partial(_cells, names, methods), show)
 
 
@@ -382,11 +364,14 @@ ITEMS = [
     Item("neco12-table4", "Time at M*", DATA, partial(_cells, DATA, _THREE), _table4),
     _item(2, "Hamming loss against M, ridge", "hamming_loss", DATA, _THREE),
     Item("neco12-stopping", "Hamming loss of CS by CoSaMP's stopping rule", DATA,
-         _stopping_cells, _stopping_table),
+         lambda plan: cells(plan, DATA, "neco12 stopping", _stopping, partial(splits, plan)),
+         _stopping_table),
     Item("neco12-fig3", "Hamming loss against M, model trees", tuple(TREES), _tree_cells, _tree_figure),
     _item(4, "Ranking loss against M", "ranking_loss", DATA, _THREE, ("CS (soft)",)),
     _item(5, "Calibrated label ranking beside PLST", ("ranking_loss", "hamming_loss"), _RANKED, _THREE,
-          flat=("BR", "CLR"), work=_ranking_cells),
+          flat=("BR", "CLR"),
+          work=lambda plan: [*_cells(_RANKED, _THREE, plan),
+                             *cells(plan, _RANKED, "neco12 clr", _ranking_sweep, partial(splits, plan))]),
     _item(6, "Macro AUC against M", "roc_auc_macro", DATA, _THREE, ("CS (soft)",)),
     _item(7, "Macro F1 against M", "f1_macro", DATA, _THREE),
     _item(8, "Macro precision and recall on delicious", ("precision_macro", "recall_macro"), ("delicious",),

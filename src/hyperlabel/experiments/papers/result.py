@@ -1,7 +1,5 @@
 """What a reproduction yields: our numbers beside the paper's, curves, and footnotes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -53,8 +51,8 @@ class Result:
     not).
     """
 
-    id: str
-    title: str
+    id: str = ""  # the item's, as its title is
+    title: str = ""
     numbers: list[Number] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -79,17 +77,9 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "quick": self.quick,
-            "digits": self.digits,
-            "scores": self.scores,
-            "numbers": [n.as_dict() for n in self.numbers],
-            "notes": self.notes,
-            "missing": self.missing,
-            "failures": self.failures,
-        }
+        keys = ("id", "title", "quick", "digits", "scores", "numbers", "notes", "missing", "failures")
+        found = {key: getattr(self, key) for key in keys}
+        return found | {"numbers": [n.as_dict() for n in self.numbers]}
 
     def markdown(self) -> str:
         """Return the table as Markdown: per column the paper's figure, ours, the difference."""
