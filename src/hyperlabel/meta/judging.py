@@ -121,8 +121,11 @@ class Judge:
 
     def needs(self, tried: list[Tried], members: list[int]) -> float:
         """Seconds to judge blends of these candidates, and to fit all of them and their cuts."""
-        refits = sum(tried[i].refit_seconds for i in members)
-        return ((8 + 3 * len(members)) if len(members) > 1 else 1) * self.seconds + 1.3 * refits
+        refits = 1.3 * sum(tried[i].refit_seconds for i in members)
+        if len(members) < 2:
+            return self.seconds + refits
+        # calibration takes several times as long as a measure that needs no cuts
+        return (4 if self.ranks else 1) * (8 + 3 * len(members)) * self.seconds + refits
 
     def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
         """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
