@@ -98,8 +98,7 @@ def test_lambda_and_dimension_are_chosen_together():
     model = PLST("auto", candidates="all", cv=folds, **BOTH).fit(X, Y)
     scores = []
     for train, test in folds:
-        alpha = BinaryRelevance(alpha="auto").fit(X[train], Y[train]).alpha_
-        fixed = PLST("auto", candidates="all", alpha=alpha, cv=[(train, test)]).fit(X, Y)
+        fixed = PLST("auto", candidates="all", alpha=model.alpha_, cv=[(train, test)]).fit(X, Y)
         scores.append(fixed.dimension_path_["fold_scores"][0])
     assert_allclose(model.dimension_path_["fold_scores"], scores, atol=1e-12)
     assert model.alpha_ == BinaryRelevance(alpha="auto").fit(X, Y).alpha_

@@ -95,7 +95,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
         `groups` keep rows together in the folds of ``n_components="auto"``.
         """
-        encoder, sums = self._encoder(), None
+        encoder, sums, alpha = self._encoder(), None, self.alpha
         chooses = _chooses(encoder)
         if chooses:
             encoder.set_params(n_components=None)
@@ -104,27 +104,27 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         X, Y = self._check_fit(X, y)
         # classes of a 1-D y exclude each other: there is nothing to compress
         if chooses and self._layout.kind == "multilabel":
-            self.dimension_path_, sums = choose_dimension(self, encoder, X, Y, groups)
+            self.dimension_path_, sums, alpha = choose_dimension(self, encoder, X, Y, groups)
             encoder.set_params(n_components=self.dimension_path_["chosen"])
         per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
         if sums is not None:
-            self._fit_sums(encoder, sums, per_row)
+            self._fit_sums(encoder, sums, alpha, per_row)
         else:
-            self._fit_rows(encoder, X, Y, per_row)
+            self._fit_rows(encoder, X, Y, alpha, per_row)
         return self
 
-    def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, per_row: float) -> None:
+    def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, alpha: Any, per_row: float) -> None:
         if self.regressor is None:
-            found = codes_from_rows(encoder, self._told, self.alpha, X, Y)
+            found = codes_from_rows(encoder, self._told, alpha, X, Y)
             self._keep(encoder, found, np.asarray(Y.sum(axis=0)), Y.shape[0], per_row)
             return
         H = dense(encoder.fit(Y, X).transform(Y))
         self.encoder_, self.cut_ = encoder, self._plain_cut()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
-    def _fit_sums(self, encoder: FlatEncoder, moments: RowSums, per_row: float) -> None:
+    def _fit_sums(self, encoder: FlatEncoder, moments: RowSums, alpha: Any, per_row: float) -> None:
         """Fit encoder and ridge from sums over the rows alone."""
-        found = codes_from_sums(encoder, self._told, self.alpha, moments)
+        found = codes_from_sums(encoder, self._told, alpha, moments)
         self._keep(encoder, found, moments.f_sum, moments.weight, per_row)
 
     def _told(self, encoder: Any, alpha: float) -> Any:
@@ -177,7 +177,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         self._constant = constant_labels(moments.f_sum, moments.weight)
         encoder = self._encoder()
         check_params(encoder)
-        self._fit_sums(encoder, moments, moments.n_features)
+        self._fit_sums(encoder, moments, self.alpha, moments.n_features)
 
     def _blocks_done(self) -> None:
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
@@ -197,7 +197,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             if M is not None:
                 encoder.set_params(n_components=None)  # components are nested: one fit holds every M
             if model.alpha not in decided:
-                decided[model.alpha] = decide_alpha(path, moments, model.alpha)
+                decided[model.alpha] = decide_alpha(moments, model.alpha, path)
             encoder = model._told(encoder, decided[model.alpha])
             key = repr(sorted(encoder.get_params().items()))
             if key not in fitted:

@@ -3,7 +3,8 @@
 Components are nested, so a fold's model with the most components holds all smaller ones. With
 the default ridge the folds cost no further pass over the training rows: moments of all rows
 minus moments of the fold are the moments of the rest, and XᵀX, XᵀY and YᵀY are all that
-encoder and regressor need. Both are refitted per fold, so nothing of the held-out rows leaks.
+encoder and regressor need. Both are refitted per fold, so nothing of the held-out rows leaks; only λ = "auto"
+is decided once, on all rows: every M has the same, so that it favours none.
 """
 
 from itertools import repeat
@@ -22,6 +23,7 @@ from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.label_svd import GRAM_MAX
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.prefix_scores import score_prefixes
+from hyperlabel.solvers.ridge import alpha_of_labels, choose_alpha
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
 WALKED = {f"{name}_at_{k}": (name, k) for name in ("ndcg", "precision") for k in (1, 3, 5)}
@@ -33,13 +35,14 @@ FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (fi
 
 def choose_dimension(
     model: Any, encoder: Any, X: Any, Y: sparse.csr_array, groups: Any
-) -> tuple[dict[str, Any], RowSums | None]:
+) -> tuple[dict[str, Any], RowSums | None, Any]:
     """Held-out score of every candidate M of a label-space classifier: its `dimension_path_` (see `PLST`).
 
-    Also return the sums over all rows, where the folds were summed.
+    Also return the sums over all rows, where the folds were summed, and λ.
     """
     grid, scorer = check_candidates(model.candidates, Y.shape), check_scoring(model.scoring)
     scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare
+    alpha = model.alpha
     if Y.shape[0] > 1 and len(grid) > 1:
         cv = min(model.cv, Y.shape[0]) if isinstance(model.cv, int) else model.cv
         largest = clone(encoder).set_params(n_components=int(grid[-1]))
@@ -48,11 +51,16 @@ def choose_dimension(
             X, Y, cv, groups=groups, with_ff=with_ff, summed=None if model.regressor is None else False
         )
         total, sums = folds.total, folds.sums or repeat(None)
-        found = []
-        for (train, test), moments in zip(folds.splits, sums, strict=False):
-            fold = Fold(train, test, moments)
-            found.append(_score_fold(model, largest, fold, X, Y, grid, scorer))
-        scores = np.stack(found)
+        if isinstance(alpha, str) and model.regressor is None:
+            alpha = choose_alpha(X, Y) if total is None else alpha_of_labels(total)
+        splits = [Fold(train, test, part) for (train, test), part in zip(folds.splits, sums, strict=False)]
+        constant = [constant_labels(Y[fold.train].sum(axis=0), len(fold.train)) for fold in splits]
+        scores = np.stack(
+            [
+                _score_fold(model, largest, alpha, fold, X, Y, grid, scorer, FAR * labels)
+                for fold, labels in zip(splits, constant, strict=True)
+            ]
+        )
     mean = scores.mean(axis=0)
     path = {
         "n_components": grid,
@@ -61,7 +69,7 @@ def choose_dimension(
         "fold_scores": scores,
         "chosen": int(grid[mean.argmax()]),  # the smallest of equals
     }
-    return path, total
+    return path, total, alpha
 
 
 def check_candidates(candidates: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -87,17 +95,24 @@ def check_scoring(scoring: Any) -> Any:
 
 
 def _score_fold(
-    model: Any, encoder: Any, fold: Fold, X: Any, Y: sparse.csr_array, grid: np.ndarray, scorer: Any
+    model: Any,
+    encoder: Any,
+    alpha: Any,
+    fold: Fold,
+    X: Any,
+    Y: sparse.csr_array,
+    grid: np.ndarray,
+    scorer: Any,
+    constant: np.ndarray,
 ) -> np.ndarray:
     """Score of each M on the test rows of a fold, by encoder and regressor fitted on its training rows."""
     test = X[fold.test]
     if fold.moments is None:
-        R, counts, n_rows = _predict_rows(model, encoder, X[fold.train], Y[fold.train], test)
+        R = _predict_rows(model, encoder, alpha, X[fold.train], Y[fold.train], test)
     else:
-        ridge = codes_from_sums(encoder, model._told, model.alpha, fold.moments).codes
+        ridge = codes_from_sums(encoder, model._told, alpha, fold.moments).codes
         R = dense(test @ ridge.coef) + ridge.intercept
-        counts, n_rows = fold.moments.f_sum, fold.moments.weight
-    base = encoder.offset_ - 0.5 + FAR * constant_labels(counts, n_rows)
+    base = encoder.offset_ - 0.5 + constant
     P, truth = dense(encoder.components_), Y[fold.test]
     # a fold of lower rank has fewer components: larger M change nothing there
     steps, place = np.unique(np.minimum(grid, len(P)), return_inverse=True)
@@ -105,17 +120,14 @@ def _score_fold(
     return score_prefixes(R, P, base, truth, steps, metric=metric, k=k)[place]
 
 
-def _predict_rows(
-    model: Any, encoder: Any, X: Any, Y: sparse.csr_array, test: Any
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Codes predicted for the test rows and how often each label came, where sums do not tell or fit."""
-    counts = Y.sum(axis=0)
+def _predict_rows(model: Any, encoder: Any, alpha: Any, X: Any, Y: sparse.csr_array, test: Any) -> np.ndarray:
+    """Codes predicted for the test rows, where sums do not tell or fit."""
     if model.regressor is None:
-        ridge = codes_from_rows(encoder, model._told, model.alpha, X, Y).codes
-        return dense(test @ ridge.coef) + ridge.intercept, counts, Y.shape[0]
+        ridge = codes_from_rows(encoder, model._told, alpha, X, Y).codes
+        return dense(test @ ridge.coef) + ridge.intercept
     H = dense(encoder.fit(Y, X).transform(Y))
     fitted = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
-    return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1), counts, Y.shape[0]
+    return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1)
 
 
 def _judge(scorer: Any, X: Any, layout: TargetLayout) -> Any:

@@ -7,6 +7,7 @@ off the path of the labels.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class RidgeOfCodes:
     def cut(self, cut: Any, kind: str, P: Any, offset: np.ndarray, counts: Any, weight: float) -> float:
         """Return the cut of the points o + Pᵀr(x): as given, or decided on their means and variances."""
         means = offset + np.asarray((P @ (counts / weight - offset)) @ P)
-        squares = self.path.fitted_squares(self.alpha, *self.rights) if isinstance(cut, str) else None
+        squares = partial(self.path.fitted_squares, self.alpha, *self.rights)
         return decide_cut(cut, kind, means, squares, counts, weight)
 
 
@@ -50,7 +51,7 @@ def codes_from_rows(encoder: Any, told: Told, alpha: Any, X: Any, Y: sparse.csr_
     if on_sums and auto:
         sums = RowSums.from_rows(X, Y)
         path: Any = RidgePath(sums)
-        chosen = decide_alpha(path, sums, alpha)
+        chosen = decide_alpha(sums, alpha, path)
         told(encoder, chosen).fit(Y, X)
         return through_labels(path, encoder.components_, encoder.offset_, chosen)
     chosen = choose_alpha(X, Y) if auto else float(alpha)
@@ -69,7 +70,7 @@ def codes_from_sums(encoder: FlatEncoder, told: Told, alpha: Any, moments: RowSu
     """Fit the encoder and the ridge of its codes to sums over rows."""
     if isinstance(alpha, str):
         path = RidgePath(moments)
-        chosen = decide_alpha(path, moments, alpha)
+        chosen = decide_alpha(moments, alpha, path)
         told(encoder, chosen).fit_sums(moments)
         return through_labels(path, encoder.components_, encoder.offset_, chosen)
     chosen = float(alpha)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -307,7 +308,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             self.alpha_ = self._alphas()[0]
         self._constant = constant_labels(sums.f_sum, sums.weight)
         path: Any = RidgePath(sums, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
-        alpha = decide_alpha(path, sums, self.alpha_)
+        alpha = decide_alpha(sums, self.alpha_, path)
         if rows is not None and alpha == 0 and needs_rows(path, rows[0].shape):
             path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
         squares = path.fitted_squares(alpha) if is_auto(cut_beside(self.cut, self.alpha)) else None
@@ -332,8 +333,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
         cut = cut_beside(self.cut, self.alpha)
         means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
-        found_squares = np.concatenate(squares) if is_auto(cut) else None
-        self.cut_ = decide_cut(cut, self._layout.kind, means, found_squares, counts, weight)
+        together = partial(np.concatenate, squares)
+        self.cut_ = decide_cut(cut, self._layout.kind, means, together, counts, weight)
         self.intercept_ = np.concatenate(intercept) - self.cut_
         self.solver_ = solver
 
@@ -378,8 +379,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
             asked = setting.get("alpha", self.alpha)
-            alpha, cut = decide_alpha(path, moments, asked), cut_beside(self.cut, asked)
-            squares = path.fitted_squares(alpha) if is_auto(cut) else None
+            alpha, cut = decide_alpha(moments, asked, path), cut_beside(self.cut, asked)
+            squares = partial(path.fitted_squares, alpha)
             placed = decide_cut(cut, self._layout.kind, counts / weight, squares, counts, weight)
             return self._map_of(path.solve(alpha), path.x_mean).lowered(placed)
 

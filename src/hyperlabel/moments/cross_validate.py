@@ -7,6 +7,7 @@ not another pass over the data; and a factorisation serves every λ (and every d
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -162,7 +163,7 @@ def cross_validate_ridge(
             announced = () if cv == "loo" or is_auto(alphas[0]) else alphas
             path: Any = RidgePath(fold.moments, alphas=announced)
             counts, weight = fold.moments.f_sum, fold.moments.weight
-            chosen = decide_alpha(path, fold.moments, alphas[0])
+            chosen = decide_alpha(fold.moments, alphas[0], path)
         else:
             part = None if sample_weight is None else sample_weight[fold.train]
             rows, labels = X[fold.train], Y[fold.train]
@@ -175,7 +176,7 @@ def cross_validate_ridge(
 
         def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
             alpha = chosen if is_auto(setting["alpha"]) else setting["alpha"]
-            squares = path.fitted_squares(alpha) if is_auto(cut) else None
+            squares = partial(path.fitted_squares, alpha)
             placed = decide_cut(cut, layout.kind, counts / weight, squares, counts, weight)
             if isinstance(cv, str):
                 return leave_one_out(path, rows, Y, alpha, sample_weight) - placed

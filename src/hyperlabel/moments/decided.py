@@ -4,13 +4,14 @@ Both are functions of the moments (`solvers.evidence`, `solvers.shared_cut`), so
 decides the same. The cut is kept in the intercepts, all of which it moves by one number.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from hyperlabel._params import NONE, Rule, number, one_of
-from hyperlabel.solvers.evidence import degrees, spread_of_labels
 from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.ridge import RidgePath, alpha_of_labels
 from hyperlabel.solvers.shared_cut import shared_cut
 
 Auto = Literal["auto"]
@@ -30,27 +31,32 @@ def cut_beside(cut: Any, alpha: Any) -> Any:
     return "auto" if is_auto(alpha) else 0.0
 
 
-def decide_alpha(path: Any, moments: RowSums, alpha: Any) -> float:
-    """Return λ of a path over these sums of 0/1 labels: as given, or that of the largest evidence."""
+def decide_alpha(moments: RowSums, alpha: Any, path: RidgePath | None = None) -> float:
+    """Return λ for these sums of 0/1 labels: as given, or by its evidence (along a path over them)."""
     if not is_auto(alpha):
         return float(alpha)
-    return path.choose(spread_of_labels(moments.f_sum, moments.weight), degrees(moments.weight, moments.n))
+    return alpha_of_labels(moments, path)
 
 
 def decide_cut(
-    cut: Any, kind: str, means: np.ndarray, squares: np.ndarray | None, counts: np.ndarray, weight: Any
+    cut: Any,
+    kind: str,
+    means: np.ndarray,
+    squares: Callable[[], np.ndarray],
+    counts: np.ndarray,
+    weight: Any,
 ) -> float:
     """Return the cut on the scale ±1: as given, or to predict as many labels as rows carry.
 
-    `means` are the labels' mean scores on the scale 0/1, `squares` the summed squared distances from them.
-    Classes of a 1-D y exclude each other or are two: their cut stays at 0.
+    `means` are the labels' mean scores on the scale 0/1, `squares` tells the summed squared distances from
+    them. Classes of a 1-D y exclude each other or are two: their cut stays at 0.
     """
     if not is_auto(cut):
         return float(cut)
-    if kind != "multilabel" or squares is None:
+    if kind != "multilabel":
         return 0.0
     shares = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
-    variance = np.divide(squares, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+    variance = np.divide(squares(), weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
     slack = 1e-12  # weighted counts are sums of floats
     shares = np.where(shares <= slack, 0.0, np.where(shares >= 1 - slack, 1.0, shares))
     found = shared_cut(means, np.sqrt(variance), shares)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread
+from hyperlabel.solvers.evidence import degrees, krylov_alpha, spread, spread_of_labels
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge_factored import CrossPath as CrossPath
 from hyperlabel.solvers.ridge_factored import Path as Path
@@ -100,6 +100,12 @@ def choose_alpha(
     if (choose_route(X) if solver == "auto" else solver) not in ("gram", "samples"):
         return krylov_alpha(X, F, sample_weight)
     return solve_auto(X, F, solver=solver, sample_weight=sample_weight)[1]
+
+
+def alpha_of_labels(sums: RowSums, path: RidgePath | None = None) -> float:
+    """Return the λ that the evidence of 0/1 labels chooses, from their sums (along a path over them)."""
+    path = RidgePath(sums) if path is None else path
+    return path.choose(spread_of_labels(sums.f_sum, sums.weight), degrees(sums.weight, sums.n))
 
 
 def needs_rows(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:
