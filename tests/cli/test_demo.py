@@ -69,7 +69,7 @@ def test_groups_stay_together_where_the_setting_is_chosen():
     X, y = rng.normal(size=(30, 20))[groups], (rng.random((30, 3)) < 0.4).astype(int)[groups]
     chosen = Chosen(BinaryRelevance(), {"alpha": [1.0]}, random_state=0).fit(X, y, groups=groups)
     for train, test in IterativeStratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, groups):
-        fresh = BinaryRelevance().fit(X[train], y[train])
+        fresh = BinaryRelevance(alpha=1.0).fit(X[train], y[train])
         np.testing.assert_allclose(chosen.oof_scores_[test], fresh.decision_function(X[test]))
 
 

@@ -100,7 +100,7 @@ def test_labels_that_never_varied_keep_their_places(model, data, tmp_path):
 
 def test_calibrated_scores_end_where_those_of_the_model_do(data, tmp_path):
     X, Y = data
-    model = MultiLabelCalibrator(BinaryRelevance(), method="sigmoid", cv=3).fit(X, Y)
+    model = MultiLabelCalibrator(BinaryRelevance(alpha=1.0), method="sigmoid", cv=3).fit(X, Y)
     export_onnx(model, tmp_path / "model.onnx")
     far = 100 * X.astype(np.float32)
     scores, _ = run(tmp_path / "model.onnx", far)

@@ -73,10 +73,12 @@ def degrees(weight: float, n_rows: int) -> float:
     return (weight if weight > 2 else float(n_rows)) - 1.0
 
 
-def best_alpha(alphas: np.ndarray, left: np.ndarray, log_det: np.ndarray, total: float, nu: float) -> float:
-    """Choose from ascending `alphas` by q(λ), log det, ‖Fc‖² and ν."""
+def best_alpha(
+    alphas: np.ndarray, left: np.ndarray, log_det: np.ndarray, total: float, nu: float
+) -> tuple[float, float]:
+    """Choose from ascending `alphas` by q(λ), log det, ‖Fc‖² and ν; return λ, and that of the smallest E."""
     E = nu * np.log(np.maximum(left, RESOLVED * total)) + log_det
-    return float(alphas[np.flatnonzero(E.min() + SLACK * nu >= E)[0]])
+    return float(alphas[np.flatnonzero(E.min() + SLACK * nu >= E)[0]]), float(alphas[E.argmin()])
 
 
 def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> float:
@@ -139,7 +141,7 @@ class _Look:
         shrunk = (1.0 / (values + self.alphas[:, None])) @ on_targets
         left = self.alphas * shrunk if self.on_rows else self.total - shrunk
         log_det = np.log1p(values / self.alphas[:, None]) @ on_probes
-        return best_alpha(self.alphas, left, log_det, self.total, self.nu)
+        return best_alpha(self.alphas, left, log_det, self.total, self.nu)[0]
 
 
 def _probes(rows: CenteredRows, rng: np.random.Generator) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg
 
 from hyperlabel.solvers.arrays import dense, rank_floor
-from hyperlabel.solvers.evidence import alpha_grid, best_alpha, fallback_alpha
+from hyperlabel.solvers.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
 from hyperlabel.solvers.moments import CenteredMoments, RowSums
 from hyperlabel.solvers.operators import CenteredRows, weighted_mean
 from hyperlabel.solvers.tridiagonal import Tridiagonal, solve_shifted
@@ -172,9 +172,12 @@ class FactoredPath(Path):
             targets = targets @ right if right.ndim == 2 else targets * right
         form, grid = Tridiagonal(self.A, targets), alpha_grid(trace)
         spectrum = np.maximum(form.eigenvalues(), 0.0)
-        left = self._left(np.array([form.quadratic(alpha) for alpha in grid]), grid, total)
-        log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in grid])
-        alpha = best_alpha(grid, left, log_det, total, nu)
+        alpha, near = 0.0, grid[::STEPS]
+        for _ in range(2):  # whole decades, then every step from the decade below the first good one on
+            left = self._left(np.array([form.quadratic(alpha) for alpha in near]), near, total)
+            log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in near])
+            alpha, best = best_alpha(near, left, log_det, total, nu)
+            near = grid[(grid > 0.11 * alpha) & (grid < 9.0 * best)]
         if right is not None:  # of the targets themselves nothing is solved yet
             self.alphas = self.alphas or (alpha,)
             return alpha

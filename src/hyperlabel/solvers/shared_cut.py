@@ -11,14 +11,21 @@ Moving every intercept by the same number leaves each row's ranking of the label
 import numpy as np
 from scipy.special import ndtr
 
+STILL = 1e-12  # standard deviation of a score between 0 and 1
 HALVINGS = 60  # of the bracket: down to the rounding of a float64
 
 
 def shared_cut(means: np.ndarray, spreads: np.ndarray, shares: np.ndarray) -> float | None:
-    """Return t, or None where no label varies; labels whose share is 0 or 1 are left out."""
+    """Return t, or None where no label varies.
+
+    Labels whose share is 0 or 1 do not count; nor do those whose score stands still (a label space
+    without them) beside others that move.
+    """
     varies = (shares > 0) & (shares < 1)
     if not varies.any():
         return None
+    moves = varies & (spreads > STILL)
+    varies = moves if moves.any() else varies
     means, spreads, wanted = means[varies], spreads[varies], float(shares[varies].sum())
     reach = 9.0 * spreads  # Φ is 0 or 1 to rounding beyond
     low, high = float(np.min(means - reach)) - 1.0, float(np.max(means + reach)) + 1.0
