@@ -67,9 +67,7 @@ def same(a: Dataset, b: Dataset) -> bool:
         return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fcmM"))
 
     parts = ("X", "Y", "groups", "time", "text")
-    return all(equal(getattr(a, part), getattr(b, part)) for part in parts) and list(a.label_names) == list(
-        b.label_names
-    )
+    return all(equal(getattr(a, part), getattr(b, part)) for part in parts) and a.label_names == b.label_names
 
 
 def answer(read: Callable[[], Dataset]) -> Dataset | DataError:

@@ -138,7 +138,7 @@ def test_data_report_counts_missing_cells_and_says_what_columns_are_for(tmp_path
 def test_evaluate_writes_the_page_of_rows_the_model_has_not_seen(browser, made, tmp_path):
     run("evaluate", made["model"], made["data"], "--report", tmp_path / "page.html")
     browser.open((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert browser.run("hyperlabelPage.data.kind") == "held out"
+    assert browser.run("hyperlabelPage.data.kind") == "as new rows"
     assert "not fitted on" in browser.run("document.getElementById('worth').textContent")
     assert browser.run(AUDIT) == []
     assert browser.console == []

@@ -297,7 +297,7 @@ def test_the_map_is_readable_at_a_hundred_and_at_a_thousand_labels(browser, k):
     )
     from hyperlabel.report.model_numbers import Judged
 
-    judged = Judged(Y + rng.normal(size=Y.shape), sparse.csr_array(Y), np.full(k, 0.5), "held out")
+    judged = Judged(Y + rng.normal(size=Y.shape), sparse.csr_array(Y), np.full(k, 0.5), "as new rows")
     html = model_report(
         model, judged, [f"facet{j % 7}::LABEL {j}" for j in range(k)], PageRows(), title="map"
     )

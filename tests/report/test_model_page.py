@@ -36,7 +36,7 @@ def test_the_page_says_where_its_scores_come_from(made, tmp_path):
     other.write_text("".join(json.dumps(row) + "\n" for row in rows(80, seed=1)), encoding="utf-8")
     page = tmp_path / "page.html"
     run("report", made["model"], other, "-o", page)
-    assert content(page.read_text(encoding="utf-8"))[0]["kind"] == "held out"
+    assert content(page.read_text(encoding="utf-8"))[0]["kind"] == "as new rows"
     run("report", made["model"], other, "-o", page, "--scores", "out-of-fold", "--no-texts")
     found = content(page.read_text(encoding="utf-8"))[0]
     assert (found["kind"], found["texts"], found["export"]) == ("out of fold", None, None)

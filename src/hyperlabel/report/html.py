@@ -107,7 +107,7 @@ def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[An
     missing = [f"{r.id}: {part}" for r in results for part in r.missing]
     failures = [f"{r.id}: {text}" for r in results for text in r.failures]
     spent = duration(sum(r.seconds for r in results))
-    cost = f"{spent} of computing in this run for {len(results)} items; "
+    cost = f"{spent} of computing in this run for {len(results)} {'item' if len(results) == 1 else 'items'}; "
     command = without_folders(record["command"]) or "…"
     return [
         *_match_of_the_papers(results),

@@ -34,7 +34,7 @@ def judge(
         found,
         Y,
         cuts,
-        "out of fold" if own else "held out",
+        "out of fold" if own else "as new rows",
         tune=_tuning(inside) if own or rule else None,
         promise=float(inside.precision) if promised else None,
         rule=rule,

@@ -22,7 +22,7 @@ _NEAR_POSITIVES = 170  # of the edges; the rest follow the scores of all rows
 class Judged:
     """Honest scores of labelled rows, and the cuts they are judged by.
 
-    `kind` says where the scores come from: "out of fold" or "held out". `tune` is how the cuts
+    `kind` says where the scores come from: "out of fold" or "as new rows". `tune` is how the cuts
     were chosen on these very scores, None if on others; `rule` says so where the model decides otherwise than
     by a cut for each label.
     """

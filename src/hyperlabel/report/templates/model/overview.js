@@ -11,7 +11,7 @@ export function overview(data) {
   const spread = `${share(low)} to ${share(high)}`;
   const source = data.kind === "out of fold"
     ? "from models that had not seen the row"
-    : "on rows the model was not fitted on";
+    : "on these rows, taken as new: if the model was fitted on them, it flatters";
   show("worth",
     h("p", { class: "big" }, share(value), h("span", { class: "unit" }, "macro-F1")),
     intervalBar(m.f1_macro, `macro-F1 ${share(value, 3)}, 95 % interval ${spread}`),
