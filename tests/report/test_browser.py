@@ -139,6 +139,6 @@ def test_evaluate_writes_the_page_of_rows_the_model_has_not_seen(browser, made, 
     run("evaluate", made["model"], made["data"], "--report", tmp_path / "page.html")
     browser.open((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert browser.run("hyperlabelPage.data.kind") == "as new rows"
-    assert "not fitted on" in browser.run("document.getElementById('worth').textContent")
+    assert "taken as new" in browser.run("document.getElementById('worth').textContent")
     assert browser.run(AUDIT) == []
     assert browser.console == []
