@@ -49,7 +49,7 @@ PUBLISHED = {
         "FastXML": (69.6, 64.1, 59.3),
     }
 }
-TUNED_C = (1.0, 0.1, 10.0, 0.01)
+TUNED_C = (0.1, 1.0, 0.01, 10.0)
 CUTS: dict[str, Callable[..., Any]] = {"micro": global_cut, "macro": per_label_cuts}
 
 

@@ -7,7 +7,8 @@ label, and by one line for all labels, which keeps the order across labels that 
 
 Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
 from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
-again, and one more step for every member chosen draws the weights towards equal.
+again, and one more step for every member chosen draws the weights towards equal. They are offered where they
+gain more than one standard error over the folds. Members are chosen likewise, for what they add to the best.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from hyperlabel.meta.portfolio import Task, Tried
 
 RULES = ("per-label", "global")
 STEPS = 8
-WEIGHT_ROWS = 3000  # at most, that weights are learned on
+WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # fewer teach nothing
 BLENDED = 4  # candidates at most
 
@@ -136,15 +137,18 @@ class Judge:
         members = [members[i] for i in self._complements(parts)]
         wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]
         wanted.append(("weighted blend of", tuple(members), True))
-        return self._judge(wanted, [tried[i] for i in members], sum(tried[i].seconds for i in members))
+        parts = [tried[i] for i in members]
+        found = self._judge(wanted, parts, sum(part.seconds for part in parts))
+        best = max(found[: len(wanted) - 1], key=lambda j: j.values.mean())
+        # what learned weights gain must exceed its noise over the folds: equal ones do not bend to them
+        return [j for j in found if len(set(j.weights)) == 1 or _exceeds_noise(j.values - best.values)]
 
     def _complements(self, parts: list[Tried]) -> list[int]:
         """Begin with the first and add, one by one, what lifts the equal blend most: twins add nothing."""
         rows, linear = self._some(self.known), all(part.linear for part in parts)
-        scores = [p.scores[rows] for p in parts]
-        fitted = [Calibration.fit(s, self.task.Y[rows]) for s in scores]
-        scores = [Blend([c], np.ones(1), linear)([s]) for c, s in zip(fitted, scores, strict=True)]
-        order, total = [0], scores[0]
+        fitted = zip(self._calibrated(parts, rows), parts, strict=True)
+        scores = [Blend([c], np.ones(1), linear)([p.scores[rows]]) for c, p in fitted]
+        order, total = list(range(BLENDED if len(rows) < LEAST_ROWS else 1))[: len(parts)], scores[0]
         while len(order) < min(BLENDED, len(parts)):
             left = [i for i in range(len(parts)) if i not in order]
             values = [self._crossed((total + scores[i]) / (len(order) + 1), rows) for i in left]
@@ -154,17 +158,19 @@ class Judge:
 
     def blend(self, judged: Judged, parts: list[Tried]) -> Blend:
         """Return the blend that was judged, calibrated on all rows with out-of-fold scores."""
-        if len(parts) == 1:
-            return Blend([], np.ones(1))
-        Y = self.task.Y[self.known]
-        found = [Calibration.fit(p.scores[self.known], Y) for p in parts]
+        found = self._calibrated(parts, self.known)
         return Blend(found, np.array(judged.weights), all(p.linear for p in parts))
+
+    def _calibrated(self, parts: list[Tried], rows: np.ndarray) -> list[Calibration]:
+        """Calibrations of what is blended; one part alone passes as it is."""
+        return [Calibration.fit(p.scores[rows], self.task.Y[rows]) for p in parts] if len(parts) > 1 else []
 
     def _judge(self, wanted: list[Any], parts: list[Tried], seconds: float) -> list[Judged]:
         """Judge blends of the first few parts, (name, members, learned) each; one part passes as it is."""
         table = np.stack([self._judge_fold(wanted, parts, *fold) for fold in self.folds], axis=-1)
+        fitted = self._calibrated(parts, self.known)
         found = (
-            self._settle(name, members, parts[: len(members)], learned, values, seconds)
+            self._settle(name, members, parts[: len(members)], fitted, learned, values, seconds)
             for (name, members, learned), values in zip(wanted, table, strict=True)
         )
         return [judged for judged in found if judged is not None]
@@ -174,15 +180,15 @@ class Judge:
     ) -> np.ndarray:
         """Value of each blend under each rule of cuts on the rows `test`, taught by the others."""
         rules, Y = RULES[:1] if self.ranks else RULES, self.task.Y[others]
-        fitted = [Calibration.fit(p.scores[others], Y) for p in parts] if len(parts) > 1 else []
+        fitted = self._calibrated(parts, others)
         table = np.empty((len(wanted), len(rules)))
         for b, (_, members, learned) in enumerate(wanted):
             some = parts[: len(members)]
             blend = Blend(fitted[: len(members)], *self._mix(some, fitted, others, learned))
-            fitted_on = blend([p.scores[others] for p in some])
+            fitted_on = None if self.ranks else blend([p.scores[others] for p in some])
             judged_on = blend([p.scores[test] for p in some])
             for row, rule in enumerate(rules):
-                cuts = np.zeros(Y.shape[1]) if self.ranks else self.cuts(rule, fitted_on, Y)
+                cuts = np.zeros(Y.shape[1]) if fitted_on is None else self.cuts(rule, fitted_on, Y)
                 table[b, row] = self._value(judged_on, cuts, test)
         return table
 
@@ -191,6 +197,7 @@ class Judge:
         name: str,
         members: tuple[int, ...],
         parts: list[Tried],
+        fitted: list[Calibration],
         learned: bool,
         values: np.ndarray,
         seconds: float,
@@ -199,7 +206,6 @@ class Judge:
         best = int(values.mean(axis=1).argmax())
         if len(parts) == 1:
             return Judged(name, members, RULES[best], values[best], seconds)
-        fitted = [Calibration.fit(p.scores[self.known], self.task.Y[self.known]) for p in parts]
         weights, _ = self._mix(parts, fitted, self.known, learned)
         kept = np.flatnonzero(weights)
         name += " " + ", ".join(parts[i].name for i in kept)
@@ -240,6 +246,10 @@ class Judge:
     def _truth(self, rows: np.ndarray) -> Any:
         Y = self.task.Y[rows]
         return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
+
+
+def _exceeds_noise(gain: np.ndarray) -> bool:
+    return bool(gain.mean() > gain.std() / np.sqrt(max(len(gain) - 1, 1)))
 
 
 def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
