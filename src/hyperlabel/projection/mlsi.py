@@ -59,7 +59,7 @@ class MLSI(LabelProjection):
     beta : float, default=0.5
         β, weight of the labels, from 0 to 1.
     alpha : float or "auto", default=1.0
-        The ridge γ; "auto" takes that of the largest evidence of the labels (`alpha_` says it).
+        The ridge γ; "auto" lets the evidence choose it, that of the labels (`alpha_` says it).
     reading : {"latent", "projection"}, default="latent"
         Which of the two.
     solver : {"auto", "gram", "samples"}, default="auto"

@@ -41,7 +41,7 @@ class Posed:
 
     @cached_property
     def alpha(self) -> float:
-        """λ of the largest evidence of the factor (see `solvers.evidence`)."""
+        """The λ that the evidence of the factor chooses (see `solvers.evidence`)."""
         path: Any = self.path
         return path.choose(float(np.trace(mix_both(self.gram, self.right))), self.nu, self.right)
 
@@ -80,7 +80,7 @@ def pose(
     """Pose the problem on rows (with ``solver="kernel"`` on their kernel matrix).
 
     `alphas` are the λ that will be asked for; None means the constraint WᵀW = I, which needs no solve, an
-    empty sequence for the λ of the largest evidence. `solver` is a route of `solve_ridge`, "factored" for any
+    empty sequence lets the evidence choose λ. `solver` is a route of `solve_ridge`, "factored" for any
     that does not iterate, or "kernel". Sums `known` over any factor spare forming XᵀX again; `keep`, the base
     with other columns behind it, asks for its sums where the problem is solved from them.
     """
@@ -115,7 +115,7 @@ def _kept(X: Any, keep: Any) -> RowSums | None:
 def _evident(
     X: Any, base: Any, right: np.ndarray, gram: np.ndarray, solver: str, options: dict[str, Any]
 ) -> Posed:
-    """Pose the problem at the λ of the largest evidence, found without a factorisation."""
+    """Pose the problem at the λ that the evidence chooses, found without a factorisation."""
     alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
     posed = pose(X, base, right, gram, (alpha,), solver=solver, **options)
     posed.alpha = alpha

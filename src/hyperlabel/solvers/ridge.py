@@ -83,7 +83,7 @@ def solve_ridge(
 def solve_auto(
     X: Any, F: Any, *, solver: Solver = "auto", sample_weight: np.ndarray | None = None, **options: Any
 ) -> tuple[Any, float]:
-    """Solve the ridge of F on the rows X at the λ of the largest evidence; return its path and λ."""
+    """Solve the ridge of F on the rows X at the λ that the evidence chooses; return its path and λ."""
     route: Any = choose_route(X) if solver == "auto" else solver
     if route not in ("gram", "samples"):
         alpha = krylov_alpha(X, F, sample_weight)
@@ -96,7 +96,7 @@ def solve_auto(
 def choose_alpha(
     X: Any, F: Any, *, solver: Solver = "auto", sample_weight: np.ndarray | None = None
 ) -> float:
-    """Return the λ of the largest evidence of F on the rows X, alone."""
+    """Return the λ that the evidence chooses of F on the rows X, alone."""
     if (choose_route(X) if solver == "auto" else solver) not in ("gram", "samples"):
         return krylov_alpha(X, F, sample_weight)
     return solve_auto(X, F, solver=solver, sample_weight=sample_weight)[1]

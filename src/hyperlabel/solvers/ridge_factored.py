@@ -157,7 +157,7 @@ class FactoredPath(Path):
         return {} if solutions is None else dict(zip(self.alphas, solutions, strict=True))
 
     def choose(self, total: float, nu: float, right: np.ndarray | None = None) -> float:
-        """Return λ of the largest evidence (see `solvers.evidence`); its solution is then at hand.
+        """Return the λ that the evidence chooses (see `solvers.evidence`); its solution is then at hand.
 
         `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `right` the targets are F·right, a diagonal
         or a matrix, and `total` is theirs.
