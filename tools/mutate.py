@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import compileall
 import contextlib
 import copy
+import importlib
 import json
 import os
 import random
@@ -26,6 +28,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +36,8 @@ ROOMS = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", 
 SECONDS = 60.0  # of processor time after which no further test of a mutant is started
 HANG = 180  # more: when a mutant counts as caught because a test does not end
 MEMORY = 6 << 30
+# The plugins of pytest are imported before the forks.
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 BATTERY = "tests/test_multilabel_battery.py"
 # Tests of the edges of the house and of the repository itself: they come to everything and look at little.
 SLOW = (
@@ -253,10 +258,11 @@ def in_fork(
         import pytest
 
         numba.config.reload_config()
+        sys.dont_write_bytecode = False  # what pytest makes of a test is good for all mutants
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1), os.dup2(silent, 2)
         code = 3
-        options = ["-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        options = ["-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET]
         options += ["--hypothesis-seed", "0", "--rootdir", str(root), *([] if plugin else ["-x"])]
         try:
             for tests in batches:  # collected only when the ones before passed
@@ -324,19 +330,36 @@ def own_cache(root: Path, cache: Path, file: str) -> Path:
     return own
 
 
-def run(root: Path, out: Path, count: int, seed: int, seconds: float, again: bool) -> None:
-    import numba  # noqa: F401  # before the forks, which then start at once
-    import pandas  # noqa: F401
-    import pytest  # noqa: F401
-    import sklearn.utils.estimator_checks  # noqa: F401
+def load_what_others_wrote() -> None:
+    """Import before the forks all that does not change, so that a fork only imports hyperlabel."""
+    for name in (
+        "hypothesis.extra.numpy",
+        "pandas",
+        "pytest",
+        "sklearn.utils.estimator_checks",
+        "hyperlabel",
+    ):
+        importlib.import_module(name)
+    for room in ROOMS:
+        importlib.import_module(f"hyperlabel.{room}")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "hyperlabel"]:
+        del sys.modules[name]
 
+
+def run(root: Path, out: Path, count: int, seed: int, seconds: float, again: bool) -> None:
     done = {(one["file"], one["number"]) for one in _last(out) if not (again and one["survived"])}
     copied, cache, told = (out.with_suffix(end) for end in (".repo", ".numba", ".trace"))
     shutil.rmtree(copied, ignore_errors=True)
     shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
+    # By their hash: a change within a second keeps the time of a file.
+    compileall.compile_dir(copied / "src", quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     drawn = draw(root, count, seed)
+    load_what_others_wrote()
     if not told.exists():
         trace(root, copied, cache, drawn, told)
+    whole, by = in_fork(copied, [["tests/geometry/test_hypercube.py"]], cache, seconds, None)
+    if not whole:
+        raise SystemExit(f"The tests fail on the source as it is: {by}.")
     for file, number in drawn:
         if (file, number) in done:
             continue
@@ -395,7 +418,7 @@ def main() -> None:
     options = parser.parse_args()
     root, out = options.root.resolve(), options.out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
-    sys.dont_write_bytecode = True  # a change within a second keeps the time of a file
+    sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     if options.command in ("run", "again"):
         again = options.command == "again"
