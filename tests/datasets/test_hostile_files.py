@@ -123,6 +123,19 @@ def test_npz_with_an_impossible_shape_is_refused(tmp_path, shape):
         load_npz(tmp_path / "d.npz")
 
 
+@pytest.mark.parametrize("ends", [[0, 1, 2, -1], [0, 10**6, 10**6, 0], [0, 2**63 - 1, -(2**63), 2]])
+@pytest.mark.parametrize("which", ["X", "Y"])
+def test_npz_whose_rows_end_before_they_start_is_refused(tmp_path, which, ends):
+    """The attack found it as an overrun heap: scipy looks at such rows only if the last ends above 0."""
+    places = np.array([0, 1, 0])
+    members = {"X": np.eye(3), "Y": np.eye(3)}
+    del members[which]
+    members |= {f"{which}_indices": places, f"{which}_indptr": np.array(ends), f"{which}_shape": [3, 2]}
+    np.savez(tmp_path / "d.npz", **members, **({"X_data": np.ones(3)} if which == "X" else {}))
+    with pytest.raises(DataError, match=r"d\.npz: "):
+        load_npz(tmp_path / "d.npz")
+
+
 # -- text ---------------------------------------------------------------------------------------------
 
 
