@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
 
 from hyperlabel import AutoMultiLabel, BinaryRelevance, FreeSearchCV, MultiLabelCalibrator, metrics, update
 from hyperlabel.decision import Sigmoid
-from hyperlabel.decision.curves import Curves
+from hyperlabel.decision.curves import Curves, _gain, _Histogram
 
 
 def draw(n, truth, seed=0):
@@ -117,3 +118,27 @@ def test_steps_stay_as_far_from_certainty_as_their_rows_can_tell():
     from hyperlabel.decision.curves import _steps
 
     np.testing.assert_allclose(_steps(np.array([3.0, 5.0]), np.array([0.0, 5.0])), [0.1, 0.9])
+
+
+def test_the_gain_of_steps_is_that_of_the_other_folds_on_held_out_rows():
+    """Bins of one row count like others; those that no row of the other folds is in are interpolated."""
+    x = np.array([[-2.0, -0.5, 0.5, 2.0]])
+    rows = np.array([[[3.0, 1.0, 0.0, 4.0]], [[2.0, 2.0, 1.0, 1.0]]])
+    on = np.array([[[0.0, 1.0, 0.0, 3.0]], [[1.0, 0.0, 1.0, 1.0]]])
+    total = square = 0.0
+    for held, other in ((0, 1), (1, 0)):
+        kept = rows[other, 0] > 0
+        steps = IsotonicRegression().fit_transform(
+            x[0, kept], on[other, 0, kept] / rows[other, 0, kept], sample_weight=rows[other, 0, kept]
+        )
+        edge = 1 / (rows[other].sum() + 2)
+        p = np.interp(x[0], x[0, kept], np.clip(steps, edge, 1 - edge))
+        for share, base, count in (
+            (p, expit(x[0]), on[held, 0]),
+            (1 - p, expit(-x[0]), rows[held, 0] - on[held, 0]),
+        ):
+            total += count @ np.log(share / base)
+            square += count @ np.log(share / base) ** 2
+    found, error = _gain("isotonic", _Histogram(x, np.ones(1), rows, on), x, np.array([0]))
+    assert found == pytest.approx(total)
+    assert error == pytest.approx(np.sqrt(square))

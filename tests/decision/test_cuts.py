@@ -183,3 +183,9 @@ def test_refusals():
     scores, Y = problem(0)
     with pytest.raises(ValueError, match="'per_label' can maximise f1_macro"):
         per_label_cuts(scores, Y, scoring="f1_samples")
+
+
+def test_a_label_that_no_row_has_is_cut_one_step_above_its_best_score():
+    scores = np.array([[0.1], [0.9], [0.5], [0.3]])
+    assert proportional_cuts(scores, sparse.csr_array((4, 1))) == pytest.approx(0.9 + 0.8 / 4)
+    assert proportional_cuts(scores, sparse.csr_array(np.ones((4, 1)))) == pytest.approx(0.1 - 0.8 / 4 / 2)

@@ -15,7 +15,7 @@ from hyperlabel import PLST, KernelDependencyEstimation, LabelPowerset, LabelTop
 from hyperlabel.geometry.hypercube import distinct_vertices
 from hyperlabel.labelspace import HadamardEncoder
 from hyperlabel.labelspace.powerset import prune_vertices
-from hyperlabel.solvers.soft_logistic import solve_soft_logistic
+from hyperlabel.solvers.soft_logistic import _column_scale, solve_soft_logistic
 from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
 
 X, Y = make_multilabel_classification(n_samples=150, n_features=8, n_classes=6, n_labels=2, random_state=0)
@@ -213,3 +213,20 @@ def test_topics_may_come_from_any_clustering_of_the_label_sets():
         LabelTopicModel(3, clustering=DBSCAN()).fit(X, Y)
     with pytest.raises(ValueError, match="must not be negative"):
         LabelTopicModel(2, clustering=PCA()).fit(X, Y)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_soft_logistic_does_not_see_the_units_of_the_columns(container):
+    """Weights are penalised in units of each column's spread, so the probabilities stay."""
+    H = np.random.default_rng(0).dirichlet(np.ones(3), size=len(X))
+    units = np.geomspace(0.01, 100.0, X.shape[1])
+    plain, scaled = (solve_soft_logistic(container(A), H, alpha=2.0) for A in (X, X * units))
+    np.testing.assert_allclose(scaled.coef * units[:, None], plain.coef, atol=1e-5)
+    np.testing.assert_allclose(scaled.intercept, plain.intercept, atol=1e-5)
+
+
+def test_columns_have_the_same_spread_dense_and_sparse():
+    A = np.abs(X) + 3.0 * np.eye(1, X.shape[1])
+    mean, spread = _column_scale(sparse.csr_array(A))
+    np.testing.assert_allclose(mean, A.mean(axis=0))
+    np.testing.assert_allclose(spread, A.std(axis=0))

@@ -174,3 +174,8 @@ def test_unknown_scorer_names_the_choices():
     with pytest.raises(ValueError, match="There is no scorer 'f1'.*f1_macro"):
         hm.get_scorer("f1")
     assert hm.get_scorer(max) is max
+
+
+def test_evaluate_says_how_many_rows_and_labels_it_saw():
+    values = hm.evaluate(np.eye(3, 2, dtype=int), y_pred=np.eye(3, 2, dtype=int))
+    assert (values["n_rows"], values["n_labels"]) == (3, 2)

@@ -58,3 +58,8 @@ def test_too_large_a_fit_comes_with_advice():
     assert found.advice(1e12) is None
     assert "fewer columns" in estimate(10**6, 7000, 10).advice(1e8)
     assert "krylov" in estimate(7000, 10**5, 10).advice(1e8)
+
+
+def test_memory_of_dense_block_lanczos_is_its_basis_the_rows_and_the_weights():
+    n, d, k = 50_000, 30_000, 300
+    assert estimate(n, d, k, memory_limit=7).bytes == 7 + 4 * n * d + 8 * d * k

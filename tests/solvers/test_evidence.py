@@ -154,3 +154,9 @@ def test_labels_whose_scores_do_not_vary_still_have_a_cut():
     shares = np.array([0.2, 0.4])
     t = shared_cut(shares, np.zeros(2), shares)  # every row scores .2 and .4: one of two labels at most
     assert t >= 0.2
+
+
+def test_the_choice_of_krylov_follows_the_unit_of_the_features():
+    X, Y = rows(30, 40)
+    assert spread(2.0**-20 * X, None) < 1e-3
+    assert krylov_alpha(2.0**-20 * X, Y) == pytest.approx(2.0**-40 * krylov_alpha(X, Y), rel=1e-9)

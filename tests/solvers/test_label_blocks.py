@@ -63,3 +63,12 @@ def test_a_tolerance_of_nothing_is_refused(data):
 def test_no_weights_is_refused():
     with pytest.raises(ValueError, match="At least one weight"):
         keep_largest(np.eye(2), 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 6, 7])
+def test_the_largest_weights_of_each_row_are_kept(count):
+    coef = np.random.default_rng(0).normal(size=(9, 6))
+    kept = keep_largest(coef, count).toarray()
+    for row, found in zip(coef, kept, strict=True):
+        smallest = np.sort(np.abs(row))[::-1][:count].min()
+        assert np.array_equal(found, np.where(np.abs(row) >= smallest, row, 0.0))

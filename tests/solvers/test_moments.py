@@ -130,3 +130,7 @@ def test_lambda_zero_is_the_pseudo_inverse():
     Xc, Fc = X - X.mean(axis=0), F - F.mean(axis=0)
     assert_allclose(result.coef, np.linalg.pinv(Xc) @ Fc, atol=1e-9)
     assert result.residual < 1e-10
+
+
+def test_rows_all_alike_keep_no_digits():
+    assert RowSums.from_rows(np.full((4, 2), 0.0), np.ones((4, 1))).digits_kept() == 0.0

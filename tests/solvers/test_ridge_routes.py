@@ -188,3 +188,11 @@ def test_lsqr_says_when_it_stopped_too_early():
     path = solve_ridge(rng.normal(size=(40, 60)), rng.normal(size=(40, 2)), solver="lsqr", max_iter=3)
     with pytest.warns(RuntimeWarning, match="LSQR stopped with relative residual"):
         path.solve(1e-3)
+
+
+def test_a_penalty_that_rounding_swallows_is_solved_without_cholesky():
+    """Two equal columns: A + λI is singular in floating point, and half of the weight belongs to each."""
+    X, F = np.repeat([[1.0], [2.0], [4.0]], 2, axis=1), np.array([[0.0], [1.0], [1.0]])
+    found = solve_ridge(X, F, alphas=(1e-25,), solver="gram").solve(1e-25)
+    W, _ = _textbook(X, sparse.csr_array(F), 0.0, None)
+    assert_allclose(X @ found.coef + found.intercept, X @ W + (F - X @ W).mean(axis=0), atol=1e-6)
