@@ -158,5 +158,5 @@ def test_labels_whose_scores_do_not_vary_still_have_a_cut():
 
 def test_the_choice_of_krylov_follows_the_unit_of_the_features():
     X, Y = rows(30, 40)
-    assert spread(2.0**-20 * X, None) < 1e-3
-    assert krylov_alpha(2.0**-20 * X, Y) == pytest.approx(2.0**-40 * krylov_alpha(X, Y), rel=1e-9)
+    assert spread(1e-5 * X, None) < 1e-3
+    assert krylov_alpha(1e-5 * X, Y) == pytest.approx(1e-10 * krylov_alpha(X, Y), rel=1e-9)
