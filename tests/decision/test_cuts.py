@@ -189,3 +189,8 @@ def test_a_label_that_no_row_has_is_cut_one_step_above_its_best_score():
     scores = np.array([[0.1], [0.9], [0.5], [0.3]])
     assert proportional_cuts(scores, sparse.csr_array((4, 1))) == pytest.approx(0.9 + 0.8 / 4)
     assert proportional_cuts(scores, sparse.csr_array(np.ones((4, 1)))) == pytest.approx(0.1 - 0.8 / 4 / 2)
+
+
+def test_no_shared_cuts_are_counted_unless_asked_for():
+    assert find_candidates(*problem(0)).grid.size == 0
+    assert find_candidates(*problem(0, ties=False), n_grid=3).grid.size == 3

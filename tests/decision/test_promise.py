@@ -11,7 +11,7 @@ from hyperlabel.decision import (
     promise_recall,
 )
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
-from hyperlabel.decision.promise import divide_units, rows_needed
+from hyperlabel.decision.promise import choosing_and_testing, divide_units, rows_needed
 
 RATE, SHIFT = 0.1, 2.5
 
@@ -178,3 +178,13 @@ def test_the_shared_level_is_that_of_the_most_labels_that_pass_it():
 
     assert _shared_level(np.array([0.9, 0.01, 0.03]), 0.05) == pytest.approx(0.05 * 2 / 3)
     assert _shared_level(np.array([0.9, 0.8]), 0.05) == 0.0
+
+
+def test_the_line_of_an_overall_precision_counts_what_is_predicted_on_the_rows_that_tested_it():
+    scores, Y = draw(2000, 12, 1)
+    found = promise_overall_precision(scores, Y, 0.8)
+    testing = choosing_and_testing(2000, None, 0.8, 0.9, one_each=False)[1]
+    sets = found.decide(scores[testing])
+    assert (sets.sum(axis=1) == found.most).any()
+    assert found.found[0] == sets.sum()
+    assert found.right[0] == Y[testing].multiply(sets).sum()

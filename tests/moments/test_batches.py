@@ -10,6 +10,7 @@ from tests.optional import optional
 
 from hyperlabel import HOPLS, BinaryRelevance, HypergraphSpectral, Moments
 from hyperlabel.moments import batches as batches_module
+from hyperlabel.moments.blocks import open_fit
 
 pd = optional("pandas")
 pa = optional("pyarrow")
@@ -208,3 +209,10 @@ def test_arrow_without_pyarrow_gets_one_sentence(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match=r"pip install 'hyperlabel\[tables\]'"):
         Moments.from_batches(table, labels=LABELS)
+
+
+def test_a_model_that_was_fitted_before_forgets_how_many_features_it_had():
+    model = BinaryRelevance()
+    for X in (np.eye(4, 3), np.eye(4, 2)):
+        open_fit(model, X, np.array([0, 1, 0, 1]), classes=[0, 1])
+        assert model.n_features_in_ == X.shape[1]

@@ -28,3 +28,9 @@ def test_coefficients_lead_back_to_rows_as_they_were():
     scaling, W, b = FeatureScaling.fit(X), RNG.normal(size=(4, 2)), RNG.normal(size=2)
     coef, intercept = scaling.unscale(W, b)
     assert_allclose(X @ coef.T + intercept, scaling.rows(X) @ W + b)
+
+
+def test_scaling_by_the_norm_makes_the_variances_sum_to_one():
+    X = np.random.default_rng(0).normal(size=(30, 4)) * [1.0, 2.0, 3.0, 4.0]
+    assert_allclose(FeatureScaling.fit(X, "norm").rows(X).var(axis=0).sum(), 1.0)
+    assert_array_equal(FeatureScaling.fit(np.ones((3, 2)), "norm").scale, [1.0, 1.0])
