@@ -11,7 +11,7 @@ from hyperlabel.decision import (
     promise_recall,
 )
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
-from hyperlabel.decision.promise import choosing_and_testing, divide_units, rows_needed
+from hyperlabel.decision.promise import _walk, choosing_and_testing, divide_units, rows_needed
 
 RATE, SHIFT = 0.1, 2.5
 
@@ -188,3 +188,10 @@ def test_the_line_of_an_overall_precision_counts_what_is_predicted_on_the_rows_t
     assert (sets.sum(axis=1) == found.most).any()
     assert found.found[0] == sets.sum()
     assert found.right[0] == Y[testing].multiply(sets).sum()
+
+
+def test_the_loosest_cut_of_a_walk_lies_below_every_row_that_chose_it():
+    values = np.tile(np.arange(20.0), 2)
+    walk = _walk(values, np.ones(40, dtype=bool), np.arange(20), np.arange(20, 40), 0.5, 0.1)
+    assert walk.cut[-1] < 0.0
+    assert walk.found[-1] == walk.right[-1] == 20

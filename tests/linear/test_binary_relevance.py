@@ -5,10 +5,12 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.preprocessing import StandardScaler
 
 from hyperlabel import BinaryRelevance
+from hyperlabel.linear.per_label import score_labels
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +91,11 @@ def test_bad_parameters_get_a_sentence(data):
         BinaryRelevance(StandardScaler()).fit(X, Y)
     with pytest.raises(ValueError, match="between 1 and the number of labels"):
         BinaryRelevance().fit(X, Y).predict_topk(X, 7)
+
+
+def test_models_that_only_predict_score_a_half_to_either_side():
+    class Above(ClassifierMixin, BaseEstimator):
+        def predict(self, X):
+            return (X[:, 0] > 0).astype(int)
+
+    assert score_labels([Above(), None], np.array([[-1.0], [2.0]])).tolist() == [[-0.5, 0.0], [0.5, 0.0]]
