@@ -131,3 +131,11 @@ def test_the_cut_counts_the_labels_that_the_model_can_move():
     predicted, carried = model.predict(X).sum(axis=0), Y.sum(axis=0)
     assert 0.8 < predicted[frequent].sum() / carried[frequent].sum() < 1.25
     assert predicted.sum() == predicted[frequent].sum()
+
+
+def test_a_label_that_no_row_has_does_not_change_what_each_dimension_is_worth():
+    X, Y = table()
+    with_empty = np.column_stack([Y, np.zeros(len(Y), dtype=int)])
+    first, second = (PLST("auto", alpha=1.0).fit(X, targets) for targets in (Y, with_empty))
+    scores = second.dimension_path_["fold_scores"]
+    assert_allclose(scores[:, : Y.shape[1]], first.dimension_path_["fold_scores"], atol=1e-12)

@@ -8,6 +8,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from hyperlabel import BinaryRelevance, load, save
+from hyperlabel.solvers.followed import TOLERANCE, can_follow, learn_rows
+from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.ridge import RidgePath
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +114,18 @@ def test_rows_whose_short_way_lost_its_digits_are_solved_anew_and_counted_once(r
     model.partial_fit(X[[600]], Y[[600]])
     assert model.moments_.n == 601
     assert_allclose(model.coef_, BinaryRelevance(alpha=2.0).fit(X[:601], Y[:601]).coef_, atol=1e-9)
+
+
+def test_rows_taken_in_one_by_one_leave_no_residual(rows):
+    X, Y, w = rows
+    sums = RowSums.from_rows(X[:600], Y[:600])
+    coef = RidgePath(sums.copy()).solve(2.0).coef.T.copy()
+    for i in range(600, 605):
+        assert learn_rows(sums, coef, 2.0, X[[i]], Y[[i]], w[[i]], scale=1.0) < TOLERANCE
+
+
+def test_sums_of_no_rows_are_not_followed(rows):
+    X, Y, _ = rows
+    sums = RowSums.from_rows(X[:600], Y[:600])
+    assert can_follow(sums, X[[0]], 2.0)
+    assert not can_follow(sums - sums, X[[0]], 2.0)

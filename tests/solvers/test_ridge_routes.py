@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg, sparse
 
-from hyperlabel.solvers.eigen import fix_signs
+from hyperlabel.solvers.eigen import _kept, fix_signs
 from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
 from hyperlabel.solvers.operators import CenteredRows
 from hyperlabel.solvers.ridge import KrylovPath, choose_route, solve_ridge
@@ -196,3 +196,9 @@ def test_a_penalty_that_rounding_swallows_is_solved_without_cholesky():
     found = solve_ridge(X, F, alphas=(1e-25,), solver="gram").solve(1e-25)
     W, _ = _textbook(X, sparse.csr_array(F), 0.0, None)
     assert_allclose(X @ found.coef + found.intercept, X @ W + (F - X @ W).mean(axis=0), atol=1e-6)
+
+
+def test_what_counts_as_noise_among_eigenvalues_does_not_depend_on_their_unit():
+    for unit in (1.0, 1e-8, 1e8):
+        values, _ = _kept(unit * np.diag([1.0, 1e-2, 1e-4]), 1e-3)
+        assert_allclose(values, [unit, 1e-2 * unit])
