@@ -12,6 +12,8 @@ from tests.projection import oracles
 from tests.projection.test_hypergraph_spectral import make_data
 
 from hyperlabel import HOPLS, LPP, MDDM, MLSI, OPLS, HypergraphSpectral, outofcore, projection_path
+from hyperlabel.geometry.edges import Edges
+from hyperlabel.projection.opls import GuidedFactor
 
 SHAPES = [(60, 12), (25, 40)]
 ROUTES = ("gram", "samples", "krylov")
@@ -199,3 +201,9 @@ def test_methods_share_one_path():
         single = methods[model.name].set_params(alpha=model.alpha).fit(X, Y)
         assert_allclose(model.components, single.components_, atol=1e-9)
         assert_allclose(path.model(model.name, model.alpha).components, single.components_, atol=1e-9)
+
+
+def test_labels_and_their_hypergraph_weigh_the_same_at_tradeoff_1():
+    edges, gram = Edges(np.array([3.0, 2.0, 4.0]), np.array([1.0, 2.0, 5.0])), np.diag(np.arange(1.0, 7.0))
+    mix = GuidedFactor().right(edges, gram)
+    assert_allclose((mix[:3] ** 2 * np.diag(gram)[:3]).sum(), (mix[3:] ** 2 * np.diag(gram)[3:]).sum())

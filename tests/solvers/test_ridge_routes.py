@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 from hyperlabel.solvers.eigen import _kept, fix_signs
 from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
 from hyperlabel.solvers.operators import CenteredRows
-from hyperlabel.solvers.ridge import KrylovPath, choose_route, solve_ridge
+from hyperlabel.solvers.ridge import KrylovPath, SamplePath, choose_route, solve_ridge
 
 ROUTES = ("gram", "samples", "krylov")
 
@@ -202,3 +202,8 @@ def test_what_counts_as_noise_among_eigenvalues_does_not_depend_on_their_unit():
     for unit in (1.0, 1e-8, 1e8):
         values, _ = _kept(unit * np.diag([1.0, 1e-2, 1e-4]), 1e-3)
         assert_allclose(values, [unit, 1e-2 * unit])
+
+
+def test_a_kernel_that_is_not_square_is_refused():
+    with pytest.raises(ValueError, match="must be square"):
+        SamplePath.from_kernel(np.ones((3, 2)), np.ones((3, 1)))

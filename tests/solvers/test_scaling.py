@@ -34,3 +34,9 @@ def test_scaling_by_the_norm_makes_the_variances_sum_to_one():
     X = np.random.default_rng(0).normal(size=(30, 4)) * [1.0, 2.0, 3.0, 4.0]
     assert_allclose(FeatureScaling.fit(X, "norm").rows(X).var(axis=0).sum(), 1.0)
     assert_array_equal(FeatureScaling.fit(np.ones((3, 2)), "norm").scale, [1.0, 1.0])
+
+
+def test_rows_with_few_entries_are_scaled_by_their_norm_unless_told_otherwise():
+    thin = np.where(np.random.default_rng(0).random((30, 4)) < 0.2, 3.0, 0.0)
+    for rows, mode in ((sparse.csr_array(thin), "norm"), (thin, "norm"), (X, "standard")):
+        assert_allclose(FeatureScaling.fit(rows).scale, FeatureScaling.fit(rows, mode).scale)
