@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse, stats
 
 from hyperlabel.decision import (
+    Sigmoid,
     promise_precision,
     promise_recall,
 )
-from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
+from hyperlabel.decision.overall import _missed, promise_overall_precision, promise_overall_recall
 from hyperlabel.decision.promise import _walk, choosing_and_testing, divide_units, rows_needed
 
 RATE, SHIFT = 0.1, 2.5
@@ -195,3 +196,13 @@ def test_the_loosest_cut_of_a_walk_lies_below_every_row_that_chose_it():
     walk = _walk(values, np.ones(40, dtype=bool), np.arange(20), np.arange(20, 40), 0.5, 0.1)
     assert walk.cut[-1] < 0.0
     assert walk.found[-1] == walk.right[-1] == 20
+
+
+def test_what_a_group_loses_is_the_mean_over_its_rows():
+    """Every row has all three labels, so that all groups lose everything at the loosest cut: one each."""
+    groups = np.repeat(np.arange(5), [1, 2, 3, 1, 3])
+    scores = np.random.default_rng(0).normal(size=(10, 3))
+    flat = Sigmoid(np.ones(3), np.zeros(3))
+    _, lost, n = _missed(scores, sparse.csr_array(np.ones((10, 3))), np.arange(10), groups, flat)
+    assert n == 5
+    assert lost[-1] == pytest.approx(5.0)

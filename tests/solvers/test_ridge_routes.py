@@ -7,8 +7,10 @@ from scipy import linalg, sparse
 
 from hyperlabel.solvers.eigen import _kept, fix_signs
 from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
+from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.operators import CenteredRows
-from hyperlabel.solvers.ridge import KrylovPath, SamplePath, choose_route, solve_ridge
+from hyperlabel.solvers.ridge import KrylovPath, RidgePath, SamplePath, choose_route, solve_ridge
+from hyperlabel.solvers.ridge_factored import CONDITION_LIMIT
 
 ROUTES = ("gram", "samples", "krylov")
 
@@ -207,3 +209,10 @@ def test_what_counts_as_noise_among_eigenvalues_does_not_depend_on_their_unit():
 def test_a_kernel_that_is_not_square_is_refused():
     with pytest.raises(ValueError, match="must be square"):
         SamplePath.from_kernel(np.ones((3, 2)), np.ones((3, 1)))
+
+
+def test_whether_the_gram_resolves_zero_is_asked_of_its_largest_eigenvalue():
+    for least, resolved in ((2.0, True), (0.5, False)):
+        size = np.sqrt([1.0, 0.1, least / CONDITION_LIMIT**2])
+        sums = RowSums.from_rows(np.vstack([np.diag(size), -np.diag(size)]), np.ones((6, 1)))
+        assert RidgePath(sums).resolves_zero is resolved
