@@ -12,6 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from hyperlabel import BinaryRelevance
 from hyperlabel.decision import Isotonic, Sigmoid, label_quality
+from hyperlabel.decision.quality import _prior
 from hyperlabel.solvers.platt import solve_platt
 
 
@@ -176,3 +177,10 @@ def test_added_tags_are_counted_where_probabilities_fall_below_them():
     planted = {noise: int((truth != Y)[q.row, q.label].sum()) for noise, q in found.items()}
     assert planted["uniform"] >= 140
     assert planted["estimated"] >= planted["uniform"]
+
+
+def test_uniform_noise_says_nothing_about_set_and_unset_entries():
+    Y = sparse.csr_array(np.eye(4, 3))
+    assert _prior("uniform", Y, Y, np.full((4, 3), 0.5)).tolist() == [0.0, 0.0, 0.0]
+    assert _prior("estimated", Y[:0], Y[:0], np.empty((0, 3))).tolist() == [0.0, 0.0, 0.0]
+    assert (_prior("estimated", Y, Y, np.full((4, 3), 0.5)) != 0).all()
