@@ -180,7 +180,7 @@ def test_added_tags_are_counted_where_probabilities_fall_below_them():
 
 
 def test_uniform_noise_says_nothing_about_set_and_unset_entries():
-    Y = sparse.csr_array(np.eye(4, 3))
-    assert _prior("uniform", Y, Y, np.full((4, 3), 0.5)).tolist() == [0.0, 0.0, 0.0]
-    assert _prior("estimated", Y[:0], Y[:0], np.empty((0, 3))).tolist() == [0.0, 0.0, 0.0]
-    assert (_prior("estimated", Y, Y, np.full((4, 3), 0.5)) != 0).all()
+    Y, likely = sparse.csr_array(np.eye(4, 3)), np.where(np.eye(4, 3), 0.9, 0.1)
+    assert _prior("uniform", Y, Y, likely).tolist() == [0.0, 0.0, 0.0]
+    assert _prior("estimated", Y[:0], Y[:0], likely[:0]).tolist() == [0.0, 0.0, 0.0]
+    assert (_prior("estimated", Y, Y, likely) < -6).all()  # nobody set what is unlikely
