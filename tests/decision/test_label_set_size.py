@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, sparse
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVR
 
@@ -112,3 +113,9 @@ def test_scaling_says_what_is_wrong():
         FeatureScaling.fit(np.eye(3), "robust")
     with pytest.raises(ValueError, match="Every sample_weight is 0"):
         FeatureScaling.fit(np.eye(3), "norm", np.zeros(3))
+
+
+def test_a_score_at_the_threshold_is_not_in_the_set():
+    X, scores, Y = np.zeros((3, 1)), np.array([[0.4, 0.5], [0.5, 0.6], [0.5, 0.5]]), np.eye(3, 2)
+    size = LabelSetSize(DummyRegressor(strategy="constant", constant=0.5)).fit(X, scores, Y)
+    assert size.decide(X, scores).tolist() == [[False, False], [False, True], [False, False]]
