@@ -207,3 +207,8 @@ def test_labels_and_their_hypergraph_weigh_the_same_at_tradeoff_1():
     edges, gram = Edges(np.array([3.0, 2.0, 4.0]), np.array([1.0, 2.0, 5.0])), np.diag(np.arange(1.0, 7.0))
     mix = GuidedFactor().right(edges, gram)
     assert_allclose((mix[:3] ** 2 * np.diag(gram)[:3]).sum(), (mix[3:] ** 2 * np.diag(gram)[3:]).sum())
+
+
+def test_lpp_names_the_side_it_solved_on():
+    X = np.random.default_rng(0).normal(size=(12, 8))
+    assert [LPP(2, n_neighbors=3).fit(rows).solver_ for rows in (X, X.T)] == ["gram", "samples"]

@@ -9,7 +9,14 @@ from hyperlabel.solvers.eigen import _kept, fix_signs
 from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.operators import CenteredRows
-from hyperlabel.solvers.ridge import KrylovPath, RidgePath, SamplePath, choose_route, solve_ridge
+from hyperlabel.solvers.ridge import (
+    SPARSE_LIMIT,
+    KrylovPath,
+    RidgePath,
+    SamplePath,
+    choose_route,
+    solve_ridge,
+)
 from hyperlabel.solvers.ridge_factored import CONDITION_LIMIT
 
 ROUTES = ("gram", "samples", "krylov")
@@ -162,6 +169,8 @@ def test_route_follows_shape_and_density():
     assert choose_route(np.empty((5, 10))) == "samples"
     assert choose_route(sparse.csr_array((3000, 4000))) == "krylov"
     assert choose_route(sparse.csr_array((30000, 400))) == "gram"
+    between = sparse.csr_array((SPARSE_LIMIT // 2, SPARSE_LIMIT // 2))
+    assert [choose_route(between, n_alphas) for n_alphas in (1, 2)] == ["gram", "krylov"]
     assert choose_route(sparse.csr_array((2000, 3000))) == "samples"
     assert choose_route(sparse.csr_array((2000, 3000)), 12) == "krylov"
     with pytest.raises(ValueError, match="Unknown solver"):
