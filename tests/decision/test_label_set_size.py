@@ -119,3 +119,9 @@ def test_a_score_at_the_threshold_is_not_in_the_set():
     X, scores, Y = np.zeros((3, 1)), np.array([[0.4, 0.5], [0.5, 0.6], [0.5, 0.5]]), np.eye(3, 2)
     size = LabelSetSize(DummyRegressor(strategy="constant", constant=0.5)).fit(X, scores, Y)
     assert size.decide(X, scores).tolist() == [[False, False], [False, True], [False, False]]
+
+
+def test_the_default_loss_weighs_as_the_documentation_says():
+    X, scores, Y, _ = make()
+    found = LabelSetSize().fit(X, scores, Y)
+    assert_array_equal(found.coef_, LabelSetSize(C=1.0, epsilon=0.1, scaling="auto").fit(X, scores, Y).coef_)

@@ -99,3 +99,8 @@ def test_models_that_only_predict_score_a_half_to_either_side():
             return (X[:, 0] > 0).astype(int)
 
     assert score_labels([Above(), None], np.array([[-1.0], [2.0]])).tolist() == [[-0.5, 0.0], [0.5, 0.0]]
+
+
+def test_models_of_single_labels_offer_no_rows_one_block_after_the_other():
+    assert hasattr(BinaryRelevance(), "partial_fit")
+    assert not hasattr(BinaryRelevance(LogisticRegression()), "partial_fit")
