@@ -194,3 +194,10 @@ def test_a_label_that_no_row_has_is_cut_one_step_above_its_best_score():
 def test_no_shared_cuts_are_counted_unless_asked_for():
     assert find_candidates(*problem(0)).grid.size == 0
     assert find_candidates(*problem(0, ties=False), n_grid=3).grid.size == 3
+
+
+def test_scores_that_rank_every_positive_last_still_have_a_best_cut():
+    scores, Y = np.arange(6.0)[:, None], sparse.csr_array(np.eye(6, 1))
+    found = global_cut(scores, Y, scoring="f1_micro")
+    assert found.value == pytest.approx(2 / 7)  # all rows, for the one
+    assert found.cuts[0] < 0

@@ -10,6 +10,7 @@ from scipy import optimize, sparse
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
 from hyperlabel.solvers.rank_problem import RankProblem
+from hyperlabel.solvers.row_space import kernel_space
 
 
 def make(seed=0, n=30, d=4, k=5, weighted=False, costly=False):
@@ -198,3 +199,8 @@ def test_nothing_to_rank():
         assert not found.W.any()
     with pytest.raises(ValueError, match="at least 1"):
         solve_rank_dcd(RankProblem.build(X, Y), max_iter=0)
+
+
+def test_a_kernel_of_zeros_has_rows_without_columns():
+    space = kernel_space(np.zeros((3, 3)))
+    assert space.rows.shape == space.lift.shape == (3, 0)
