@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
 
 import hyperlabel
 from hyperlabel import BinaryRelevance
+
+pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "engines.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r"^## ([^\n]+)\n(?:(?!^## |^```).)*?^```python\n(.*?)^```", PAGE, re.S | re.M))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
@@ -104,6 +103,7 @@ def test_quality_list_by_hand_and_rows_without_scores():
 
 
 def test_quality_is_a_table_with_names():
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"red": [1, 0, 1], "blue": [0, 1, 1]})
     p = np.array([[0.9, 0.8], [0.2, 0.9], [0.8, 0.7]])
     first = label_quality(frame, p, proba=True, noise="uniform").table()[0]

@@ -17,11 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.report.made_model import run
 
-import hyperlabel.serve
+import hyperlabel
 from hyperlabel import BinaryRelevance, load
 from hyperlabel.cli._methods import METHODS
 from hyperlabel.cli.serve import ServedModel
-from hyperlabel.serve import Limits, make_app
+
+pytest.importorskip("starlette")
+from hyperlabel.serve import Limits, make_app  # asks for it
 
 ONE = "/v1/projects/notes"
 
