@@ -37,7 +37,8 @@ def rows_of(path):
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
 def test_a_table_splits_into_tables_with_every_column(tmp_path, ending):
     source = tmp_path / f"notes.{ending}"
-    assert run("data", "convert", notes(tmp_path / "first.csv"), source).exit_code == 0
+    done = run("data", "convert", notes(tmp_path / "first.csv"), source)
+    assert done.exit_code == 0, done.output
     done = run("data", "split", source, "--labels", "tags", "--out", tmp_path / "parts", "--json")
     assert done.exit_code == 0, done.output
     files = [tmp_path / "parts" / part["file"] for part in json.loads(done.stdout)["parts"]]
@@ -76,7 +77,8 @@ def test_arrays_become_a_table_that_reads_back(tmp_path, ending):
     data = make_multilabel(12, 3, 4, random_state=0)
     data = Dataset(data.X, data.Y, ["u", "v", "w"], ["a", "b;c", "d", "e|f"], text=["x y"] * 12)
     data.save(tmp_path / "a.npz")
-    assert run("data", "convert", tmp_path / "a.npz", tmp_path / f"b.{ending}").exit_code == 0
+    done = run("data", "convert", tmp_path / "a.npz", tmp_path / f"b.{ending}")
+    assert done.exit_code == 0, done.output
     again = read_table(
         tmp_path / f"b.{ending}", label_column="labels", label_names=data.label_names, text="text"
     )
@@ -110,7 +112,8 @@ def test_predict_appends_to_the_columns_of_the_input(folder, tmp_path):
     assert [(r["labels"], r["scores"]) for r in found] == [(r["labels"], r["scores"]) for r in plain]
     for ending in ("jsonl", "parquet"):
         out = tmp_path / f"o.{ending}"
-        assert run("predict", folder / "m.hyper", folder / "notes.csv", "--keep", "-o", out).exit_code == 0
+        done = run("predict", folder / "m.hyper", folder / "notes.csv", "--keep", "-o", out)
+        assert done.exit_code == 0, done.output
         columns = whole_table(out).columns
         assert columns["key"] == [row["key"] for row in found]
         assert ["|".join(labels) for labels in columns["labels"]] == [row["labels"] for row in found]

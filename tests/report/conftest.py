@@ -55,6 +55,6 @@ def many():
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_screen():
-    import matplotlib
-
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
     matplotlib.use("agg")

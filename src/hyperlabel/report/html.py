@@ -5,7 +5,19 @@ from typing import Any
 
 from hyperlabel.experiments.comparison import Comparison
 from hyperlabel.report import curve_displays, data_sections, sections
-from hyperlabel.report.page import Answer, Figures, Page, Section, Table, Text, draw, duration, number, render
+from hyperlabel.report.page import (
+    Answer,
+    Figures,
+    Page,
+    Section,
+    Table,
+    Text,
+    code,
+    draw,
+    duration,
+    number,
+    render,
+)
 from hyperlabel.report.summary import answers, direction, hero, join, splits_text, without_folders
 
 
@@ -102,8 +114,6 @@ def reproduction_report(results: list[Any], record: dict[str, Any]) -> str:
 
 
 def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[Answer]:
-    from markupsafe import Markup
-
     missing = [f"{r.id}: {part}" for r in results for part in r.missing]
     failures = [f"{r.id}: {text}" for r in results for text in r.failures]
     spent = duration(sum(r.seconds for r in results))
@@ -114,7 +124,7 @@ def _reproduction_answers(results: list[Any], record: dict[str, Any]) -> list[An
         Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."),
         Answer("What did it cost?", cost + "cells that an earlier run had finished are not counted."),
         Answer("What failed?", "; ".join(failures) or "Nothing failed."),
-        Answer("How do I repeat it?", Markup("Run <code>{}</code>.").format(command)),
+        Answer("How do I repeat it?", code("Run ", command, ".")),
     ]
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from hyperlabel import __version__
@@ -127,6 +128,18 @@ def number(
     return Entry(text or f"{value:.{digits}f}", repr(float(value)), numeric=True, mark=mark, spread=spread)
 
 
+class Html(str):
+    """HTML that pages do not escape again; what can be said without jinja2 must not ask for its parts."""
+
+    def __html__(self) -> str:
+        return self
+
+
+def code(before: str, command: str, after: str) -> Html:
+    """Return a command between two plain texts, as HTML."""
+    return Html(f"{before}<code>{escape(command)}</code>{after}")
+
+
 def entry(value: Any) -> Entry:
     """Return the cell of a plain value: text as it is, whole numbers, others with three digits."""
     if isinstance(value, Entry):
@@ -138,9 +151,7 @@ def entry(value: Any) -> Entry:
 
 def draw(plot: Callable[..., Any], caption: str, *, key: str) -> Figure:
     """Draw a figure whose caption is also its description."""
-    from markupsafe import Markup
-
-    return Figure(Markup(figure(plot, title=caption, key=key)), caption)
+    return Figure(Html(figure(plot, title=caption, key=key)), caption)
 
 
 def duration(seconds: float) -> str:

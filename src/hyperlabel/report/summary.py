@@ -6,7 +6,7 @@ from typing import Any
 
 from hyperlabel.experiments.comparison import Comparison, LabelScore, Versus
 from hyperlabel.meta.catalogue import CATALOGUE
-from hyperlabel.report.page import Answer, Bar, Hero, duration, megabytes
+from hyperlabel.report.page import Answer, Bar, Hero, code, duration, megabytes
 
 FAILING = 0.2  # a label whose F1 is below this counts as failing
 
@@ -228,10 +228,8 @@ def _which_fail(c: Comparison, best: str) -> str:
 
 
 def _how_repeat(c: Comparison) -> Any:
-    from markupsafe import Markup
-
-    run = Markup("Run <code>{}</code>. Versions, seeds and machine are in the last section.")
-    return run.format(without_folders(c.record["command"]) or "see the last section")
+    command = without_folders(c.record["command"]) or "see the last section"
+    return code("Run ", command, ". Versions, seeds and machine are in the last section.")
 
 
 def direction(c: Comparison) -> str:
