@@ -24,7 +24,7 @@ from hyperlabel.report import (
     comparison_report,
     reproduction_report,
 )
-from hyperlabel.report.summary import _how_sure
+from hyperlabel.report.summary import _how_sure, answers
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "rect"}
 
@@ -242,6 +242,7 @@ def test_without_matplotlib_there_is_one_sentence(monkeypatch, comparison):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ValueError, match="hyperlabel\\[report\\]"):
         comparison_report(comparison)
+    assert "<code>hyperlabel compare" in answers(comparison)[-1].text  # which the terminal shows without them
 
 
 def test_reliability_display_draws_calibrated_models():
