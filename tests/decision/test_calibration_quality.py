@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.datasets import make_multilabel_classification
 from sklearn.isotonic import IsotonicRegression
 
@@ -184,3 +185,12 @@ def test_uniform_noise_says_nothing_about_set_and_unset_entries():
     assert _prior("uniform", Y, Y, likely).tolist() == [0.0, 0.0, 0.0]
     assert _prior("estimated", Y[:0], Y[:0], likely[:0]).tolist() == [0.0, 0.0, 0.0]
     assert (_prior("estimated", Y, Y, likely) < -6).all()  # nobody set what is unlikely
+
+
+def test_scores_that_say_nothing_are_fitted_at_once():
+    """The rounding of their mean passed for a spread, and Newton's method went on to its last step."""
+    on = np.arange(50) < 5
+    found = solve_platt(np.full((50, 1), 3.0), sparse.csr_array(on[:, None] * 1.0))
+    assert found.converged
+    assert found.n_iter.max() < 12
+    assert expit(found.slope * 3.0 + found.intercept) == pytest.approx((5 * 6 / 7 + 45 / 47) / 50)

@@ -122,7 +122,7 @@ def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept,
             mean += w[i] * scores[j, i]
         for i in range(n):
             std += w[i] * (scores[j, i] - mean) ** 2
-        std = np.sqrt(std) if std > 0.0 else 1.0
+        std = np.sqrt(std) if std > 1e-28 * mean * mean else 1.0  # rounding of the mean is no spread
         bins[:] = 0.0
         for i in range(n):
             z[i] = (scores[j, i] - mean) / std
