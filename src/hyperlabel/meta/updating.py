@@ -186,8 +186,11 @@ def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | N
 
 
 def _rows(model: Any, X: Any) -> Any:
-    """Take rows through the transformers of a Pipeline, if there is one."""
-    return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
+    """Take rows through the transformers of every Pipeline on the way down."""
+    for part in walk(model):
+        if isinstance(part, Pipeline) and len(part) > 1:
+            X = part[:-1].transform(X)
+    return X
 
 
 def _refusal(model: Any) -> str | None:
