@@ -20,7 +20,15 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 # What --method takes, so that a wrong name is refused before the methods are loaded; a test compares them.
 METHODS = (
     *("auto", "ridge", "kernel-ridge", "forest", "plst", "cplst", "spectral", "hopls-mlknn", "mlknn"),
-    *("rank-svm", "hypergraph-rank-svm", "calibrated-ranking", "powerset", "logistic", "linear-svm"),
+    *(
+        "rank-svm",
+        "hypergraph-rank-svm",
+        "calibrated-ranking",
+        "powerset",
+        "logistic",
+        "squared-hinge",
+        "linear-svm",
+    ),
     *("chain-ensemble", "prior"),
 )
 
@@ -152,7 +160,7 @@ def partial_step(method: str, choices: Choices, rows: Any) -> Any:
     model = known(method, also=["auto"]).make(rows) if method != "auto" else None
     if not isinstance(model, BinaryRelevance):
         raise ValueError(f"{method} needs every label known: with --blank unknown choose ridge or logistic.")
-    if model.estimator is None:
+    if model._is_ridge():
         model.set_params(alpha=choices.alpha[0] if choices.alpha else rows.alphas[0])
     return model
 

@@ -44,8 +44,8 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
     promised, curves = (getattr(file.model[-1], name, None) for name in ("promises_", "curves_"))
     sure = sets if promised is not None and promised.kind == "precision" else None
     groups = None if group is None else np.asarray(table.groups)
-    seen = None if curves is None else curves.positives
-    order = review_order(review_gains(p, sets, sure, entries, seen), groups, entries)
+    gains = review_gains(p, sets, sure, entries, getattr(curves, "positives", None))
+    order = review_order(gains, groups, entries)
     wanted = [*columns.words, *(columns.numbers or columns.feature_names)]
     mark = columns.label_separator or ";"
     k = len(columns.label_names)

@@ -204,8 +204,8 @@ def _refusal(model: Any) -> str | None:
         return f"{name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."
     if not hasattr(core, "moments_"):
         return (
-            f"This {name} kept no sums over rows (too many columns, or fitted per label): fit it with fewer "
-            "columns or solver='gram' to update it."
+            f"This {name} kept no sums over rows (too many columns, fitted per label, or by another loss): "
+            "fit it with fewer columns or solver='gram' to update it."
         )
     for part in parts[:-1]:
         kept = isinstance(part, ThresholdTuner) and hasattr(part, "thresholds_")

@@ -36,7 +36,7 @@ def held_out_rows(n: int, groups: Any = None) -> tuple[np.ndarray, np.ndarray]:
 
 def brings_scores(estimator: Any) -> bool:
     """Say whether out-of-fold scores cost this estimator next to nothing."""
-    return isinstance(estimator, BinaryRelevance) and estimator.estimator is None
+    return isinstance(estimator, BinaryRelevance) and estimator._is_ridge()
 
 
 class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):

@@ -36,8 +36,8 @@ class Fold(NamedTuple):
 class Folds:
     """The one fold engine: what `cv=` means, and the moments of every training fold (`sums`) from one pass.
 
-    A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows, for
-    scores in closed form. `summed` = None sums where XᵀX is the route to a solution and the sums fit.
+    A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows, for whom
+    has scores in `closed_form`. `summed` = None sums where XᵀX is the route to a solution and the sums fit.
     """
 
     def __init__(
@@ -50,9 +50,12 @@ class Folds:
         sample_weight: np.ndarray | None = None,
         with_ff: bool = False,
         summed: bool | None = True,
+        closed_form: bool = False,
     ) -> None:
         every = np.arange(X.shape[0])
-        loo = isinstance(cv, str)  # in closed form, from the fit on all rows
+        loo = isinstance(cv, str)
+        if loo and not (closed_form and cv == "loo"):
+            raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
         splits = [(every, every)] if loo else list(resolve_cv(cv, Y, groups).split(every[:, None], Y, groups))
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
@@ -150,13 +153,8 @@ def cross_validate_ridge(
     On the Gram route the moments of each training fold come by subtraction; on the other routes
     each fold is solved anew (there are no moments, and None is returned for them).
     """
-    if isinstance(cv, str):
-        if cv != "loo" or route == "krylov":
-            raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
-        if groups is not None:
-            raise ValueError(
-                "cv='loo' leaves out single rows and would part the groups: give a number of folds."
-            )
+    if isinstance(cv, str) and groups is not None:
+        raise ValueError("cv='loo' leaves out single rows and would part the groups: give a number of folds.")
 
     def fold_model(fold: Fold) -> FoldModel:
         if fold.moments is not None:
@@ -185,7 +183,8 @@ def cross_validate_ridge(
         return scores
 
     summed = route == "gram" or isinstance(cv, str)
-    folds = Folds(X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed)
+    options: Any = {"sample_weight": sample_weight, "summed": summed, "closed_form": route != "krylov"}
+    folds = Folds(X, Y, cv, groups=groups, **options)
     settings = [{"alpha": alpha} for alpha in alphas]
     return free_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
 
