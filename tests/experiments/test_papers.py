@@ -404,6 +404,32 @@ def test_results_average_what_is_known():
     assert runs.path("d", "s", "m", [1.0]) is None
 
 
+def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_counted_once():
+    from hyperlabel.experiments import Cell, Outcome, Store, run
+    from hyperlabel.experiments.papers import Result
+    from hyperlabel.experiments.papers.claims import costs
+
+    def cell(work, split):
+        return Cell({"data": "d", "what": work, "split": split}, Outcome)
+
+    with Store(":memory:") as store:
+        run([cell("a", 0), cell("a", 1)], store, "s")
+        done = store.cells("s")
+        assert all(c["details"]["cpu_seconds"] >= 0 for c in done)
+    for c, seconds in zip(done, (60.0, 180.0), strict=True):
+        c["details"]["cpu_seconds"] = seconds
+    planned, counted = [cell("a", i) for i in range(3)] + [cell("b", 0)], set()
+    cost = Runs(done, []).cpu(planned, counted)
+    assert (cost.cells, cost.measured, cost.estimated, cost.unknown) == (4, 240.0, 120.0, 1)
+    assert Runs(done, []).cpu(planned, counted).cells == 0
+    text = "\n".join(costs([Result("t", cpu=cost)], [Result("t", cpu=cost)]))
+    assert "`hyperlabel reproduce`: 6 minutes of one core, 4 of them measured" in text
+    assert "`--quick`: 6 minutes" in text
+    assert "1 cells of work not run at all are not counted" in text
+    assert "| `t` | 4 | 6.0 |" in text
+    assert "minutes of one core" not in "\n".join(costs([Result("t")]))
+
+
 def test_items_share_their_cells():
     """A table and the figures of the same sweep are computed once."""
     folder = data_folder(None)
