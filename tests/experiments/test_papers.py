@@ -283,6 +283,36 @@ def test_a_grid_is_widened_until_the_choice_lies_inside():
     assert (kept.best, kept.grid) == ({"alpha": 10.0}, {"alpha": [1.0, 10.0]})
 
 
+def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
+    from hyperlabel import HypergraphRankSVM, RankSVM
+    from hyperlabel.datasets import make_multilabel
+    from hyperlabel.experiments.papers.cvpr09 import _paths
+    from hyperlabel.experiments.protocol import tune
+    from hyperlabel.metrics import f1_score
+
+    data = make_multilabel(120, 6, 4, random_state=0)
+    X, Y = data.X, data.Y.toarray()
+    grid = {"C": (1.0, 8.0), "weight": (0.5,), "nu": (1.0, 4.0)}
+    found = _paths(X, Y, grid, 2, 0, {"tol": 1e-6})
+    assert sorted(found) == [
+        (0.0, 1.0, 1.0),
+        (0.0, 1.0, 8.0),
+        *((0.5, n, C) for n in (1.0, 4.0) for C in (1.0, 8.0)),
+    ]
+    cold = {}
+
+    def score(model, X, Y):
+        at = (getattr(model, "hypergraph_weight", 0.0), getattr(model, "nu", 1.0), model.C)
+        cold.setdefault(at, []).append(f1_score(Y, model.predict(X), average="macro"))
+        return cold[at][-1]
+
+    tune(RankSVM(tol=1e-6, random_state=0), {"C": grid["C"]}, X, Y, score, 2, 0)
+    hyper = HypergraphRankSVM(tol=1e-6, random_state=0)
+    tune(hyper, {"C": grid["C"], "hypergraph_weight": grid["weight"], "nu": grid["nu"]}, X, Y, score, 2, 0)
+    assert found == pytest.approx({at: np.mean(scores) for at, scores in cold.items()})
+    assert len(set(found.values())) > 2
+
+
 def test_all_projections_search_the_same_ridge():
     from hyperlabel.experiments.papers import jcp14
 
