@@ -89,6 +89,22 @@ def _paths(
     return found
 
 
+def _rank_search(
+    X: Any, Y: np.ndarray, grid: dict[str, tuple[float, ...]], folds: int, split: int, search: dict[str, Any]
+) -> tuple[list[tuple[float, float, float]], tuple[float, ...]]:
+    """Best (λ, ν, C) without and with the hypergraph; C goes on until both lie inside. Also its grid."""
+    from hyperlabel.experiments.protocol import MOST_WIDER, beyond
+
+    for step in range(MOST_WIDER + 1):
+        scores = _paths(X, Y, grid, folds, split, search)
+        best = [max((s, at) for at, s in scores.items() if (at[0] > 0) == hyper)[1] for hyper in (0, 1)]
+        further = {C for *_, last in best if (C := beyond(grid["C"], last)) is not None}
+        if not further or step == MOST_WIDER or len(grid["C"]) < 3:
+            break
+        grid = {**grid, "C": (*grid["C"], *further)}
+    return best, grid["C"]
+
+
 def _rankers(
     data: Dataset, split: int, grid: dict[str, tuple[float, ...]], folds: int, search: dict[str, Any]
 ) -> Outcome:
@@ -98,25 +114,15 @@ def _rankers(
     from sklearn.svm import LinearSVC
 
     from hyperlabel import BinaryRelevance, HypergraphRankSVM
-    from hyperlabel.experiments.protocol import MOST_WIDER, beyond, tune
+    from hyperlabel.experiments.protocol import tune
 
     part, train, test = _sample(data, split)
-    X, Y, X_train, wide = part.X, part.Y.toarray(), part.X[train], dict(grid)
-    for step in range(MOST_WIDER + 1):
-        scores = _paths(X_train, Y[train], wide, folds, split, search)
-        best = [
-            max((at for at in scores if (at[0] > 0) == hyper), key=scores.__getitem__) for hyper in (0, 1)
-        ]
-        further = {C for *_, last in best if (C := beyond(wide["C"], last)) is not None}
-        if not further or step == MOST_WIDER or len(grid["C"]) < 3:
-            break
-        wide["C"] = (*wide["C"], *further)
+    X, Y, X_train = part.X, part.Y.toarray(), part.X[train]
+    best, Cs = _rank_search(X_train, Y[train], grid, folds, split, search)
     names = ("hypergraph_weight", "nu", "C")
     chosen = {name: dict(zip(names, at, strict=True)) for name, at in zip(METHODS[1:], best, strict=True)}
-    grids: dict[str, Any] = {
-        METHODS[2]: dict(zip(names, (grid["weight"], grid["nu"], wide["C"]), strict=True))
-    }
-    grids[METHODS[1]] = {"C": wide["C"]}
+    grids: dict[str, Any] = {METHODS[2]: dict(zip(names, (grid["weight"], grid["nu"], Cs), strict=True))}
+    grids[METHODS[1]] = {"C": Cs}
     ranker = HypergraphRankSVM(tol=1e-2, max_iter=5000, random_state=split)
     models = {name: clone(ranker).set_params(**choice) for name, choice in chosen.items()}
     svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False, tol=1e-2)))
