@@ -20,15 +20,7 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 # What --method takes, so that a wrong name is refused before the methods are loaded; a test compares them.
 METHODS = (
     *("auto", "ridge", "kernel-ridge", "forest", "plst", "cplst", "spectral", "hopls-mlknn", "mlknn"),
-    *(
-        "rank-svm",
-        "hypergraph-rank-svm",
-        "calibrated-ranking",
-        "powerset",
-        "logistic",
-        "squared-hinge",
-        "linear-svm",
-    ),
+    *("rank-svm", "hypergraph-rank-svm", "calibrated-ranking", "powerset", "logistic", "linear-svm"),
     *("chain-ensemble", "prior"),
 )
 

@@ -55,7 +55,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         Give groups to `fit` for grouped folds, a `TimeOrderedSplit` for time-ordered ones.
     methods : sequence of str, default=None
         Names to try, of ``ridge``, ``kernel-ridge``, ``forest``, ``plst``, ``spectral``, ``hopls-mlknn``,
-        ``logistic``, ``squared-hinge``, ``rank-svm`` and ``chain-ensemble``; None is all.
+        ``linear-svm``, ``rank-svm``, ``logistic`` and ``chain-ensemble``; None is all.
     blend : bool, default=True
         Whether to try means of the best candidates' calibrated scores as well, with equal weights and with
         weights learned for `scoring`.

@@ -87,6 +87,10 @@ def _spectral(rows: Rows) -> Any:
     return ProjectionClassifier(HypergraphSpectral(expansion="star"))
 
 
+def _logistic(rows: Rows) -> Any:
+    return BinaryRelevance(LogisticRegression(max_iter=1000))
+
+
 def _neighbours(rows: Rows) -> Any:
     return MLkNN(metric="cosine" if rows.is_sparse else "euclidean")  # texts differ in length
 
@@ -136,12 +140,11 @@ CATALOGUE: tuple[Known, ...] = (
         pairwise=True,
     ),
     Known("powerset", "label powerset", lambda rows: LabelPowerset(), default=False),
-    Known("logistic", "logistic loss, all labels together", lambda rows: BinaryRelevance(loss="logistic")),
     Known(
-        "squared-hinge",
-        "squared hinge, all labels together",
-        lambda rows: BinaryRelevance(loss="squared_hinge"),
-        default=False,
+        "logistic",
+        "logistic regression per label (scikit-learn)",
+        _logistic,
+        _values("estimator__C", 1.0, 0.1, 10.0),
     ),
     Known(
         "linear-svm",

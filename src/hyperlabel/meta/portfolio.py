@@ -22,7 +22,6 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from hyperlabel._base import score_rows
 from hyperlabel._validation import TargetLayout
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.linear.margins import margin_alpha
 from hyperlabel.meta.catalogue import LANDMARKS, Rows, known
 from hyperlabel.meta.free_search import FreeSearchCV
 from hyperlabel.neighbors import LabelForest
@@ -36,8 +35,6 @@ PROBED_ROWS, PROBED_VALUES = 4000, 1e6  # likewise of rows, and of their entries
 MOST_LANDMARKS = 3000
 LANDMARK_BYTES = 2**31  # of the rows seen through them
 TREES = 200
-LOOSE = 1e-2  # gradient of a candidate's loss: its ranking has settled by then
-AROUND = (0.1, 0.3, 1.0, 3.0)  # λ of other losses, over that of the evidence
 NEIGHBOUR_ROWS = 50_000  # each is compared with all others
 
 
@@ -130,7 +127,7 @@ def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
 
 
 def _detached(ridge: BinaryRelevance) -> tuple[BinaryRelevance, np.ndarray]:
-    """Part a model fitted with folds into the fit on all rows and its out-of-fold scores."""
+    """Part a ridge fitted with folds into the fit on all rows and its out-of-fold scores."""
     scores = ridge.oof_scores_
     del ridge.oof_scores_, ridge.cv_results_
     ridge._drop_curves()
@@ -280,19 +277,14 @@ def _refitted(name: str, params: dict[str, Any], model: Any, task: Task, deadlin
     return Tried(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
 
 
-def _margins(name: str) -> Candidate:
-    """Return a candidate that minimises another loss, for λ around that of the evidence, on a warm path."""
+def _grid_of(name: str) -> Candidate:
+    """Return a candidate that fits label by label, for every C of the catalogue, the likeliest first."""
 
     def run(task: Task, deadline: float) -> Iterator[Tried]:
-        start = time.perf_counter()
-        model = task.make(name, tol=LOOSE)
-        factors = (1.0,) if task.large else AROUND
-        _stop_if_late(deadline, _seconds_of_all(model, task) * (len(factors) * len(task.splits) + 1))
-        middle = margin_alpha("auto", task.X, task.Y, None, model.loss)
-        alphas = [factor * middle for factor in factors]
-        model.set_params(alpha=alphas, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
-        spent = time.perf_counter() - start
-        yield Tried(name, {"alpha": model.alpha_}, *_detached(model), spent, 0.0)
+        for C in known(name).grid(Rows.of(task.X))["estimator__C"]:
+            model = task.make(name, estimator__C=C)
+            _stop_if_labels_take_too_long(model, task, deadline)
+            yield _refitted(name, {"C": C}, model, task, deadline)
 
     return Candidate(name, run)
 
@@ -327,8 +319,8 @@ PORTFOLIO = [
     Candidate("plst", _plst, like_ridge=True),
     Candidate("spectral", _spectral, like_ridge=True),
     Candidate("hopls-mlknn", _neighbours),
-    _margins("logistic"),
-    _margins("squared-hinge"),
+    _grid_of("linear-svm"),
     Candidate("rank-svm", _rank_svm),
+    _grid_of("logistic"),
     Candidate("chain-ensemble", _chains),
 ]
