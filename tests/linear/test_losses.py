@@ -71,7 +71,7 @@ def test_what_needs_sums_refuses_in_a_sentence(loss):
     assert not hasattr(model, "partial_fit")
     with pytest.raises(ValueError, match=f"loss='{loss}'.* needs all rows at once"):
         hl.BinaryRelevance.from_moments(hl.Moments.from_rows(X, Y), loss=loss)
-    with pytest.raises(ValueError, match="kept no sums over rows"):
+    with pytest.raises(ValueError, match="needs all rows at once"):
         hl.update(model.fit(X, Y), (X, Y))
     with pytest.raises(ValueError, match="cut='auto' is read off the shared ridge"):
         hl.BinaryRelevance(loss=loss, cut="auto").fit(X, Y)

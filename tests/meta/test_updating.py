@@ -93,7 +93,9 @@ def test_refusals():
 @pytest.mark.parametrize("wrap", [hl.ThresholdTuner, hl.MultiLabelCalibrator])
 @pytest.mark.parametrize("search", [False, True])
 def test_what_is_learned_from_scores_does_not_move_with_a_cut_inside(wrap, search):
-    ridge = hl.FreeSearchCV(hl.BinaryRelevance(), {"alpha": ["auto"]}) if search else hl.BinaryRelevance()
+    ridge = hl.BinaryRelevance(cut="auto")
+    if search:
+        ridge = hl.FreeSearchCV(hl.BinaryRelevance(), {"alpha": ["auto"]})
     model = wrap(make_pipeline(MaxAbsScaler(), ridge)).fit(X, Y)
     last = model.estimator_[-1]
     assert (last.estimator_ if search else last).cut_ == 0.0

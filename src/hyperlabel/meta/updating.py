@@ -203,10 +203,7 @@ def _refusal(model: Any) -> str | None:
     if not isinstance(core, MomentsModel) or not isinstance(core, MultiLabelClassifier):
         return f"{name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."
     if not hasattr(core, "moments_"):
-        return (
-            f"This {name} kept no sums over rows (too many columns, fitted per label, or by another loss): "
-            "fit it with fewer columns or solver='gram' to update it."
-        )
+        return core._refuses_blocks() or f"This {name} keeps no sums over rows: {core._how_to_keep}."
     for part in parts[:-1]:
         kept = isinstance(part, ThresholdTuner) and hasattr(part, "thresholds_")
         if not (kept or isinstance(part, Pipeline)):

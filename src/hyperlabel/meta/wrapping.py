@@ -53,8 +53,8 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _get_estimator(self) -> Any:
         """Return the classifier to fit, the shared ridge where none was named.
 
-        Its own cut stays at 0 unless one was asked for: it would move when rows come and go, and what is
-        learned from scores must not.
+        Its own cut stays at 0 unless it is a number: it would move when rows come and go, and what is learned
+        from scores must not.
         """
         estimator = part = BinaryRelevance() if self.estimator is None else self.estimator
         place = ""  # of the part that scores
@@ -67,7 +67,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             if part is None:
                 return estimator
             place += f"{inner}__"
-        if self._is_prefit() or getattr(part, "cut", 0.0) is not None:
+        if self._is_prefit() or getattr(part, "cut", 0.0) not in (None, "auto"):
             return estimator
         return clone(estimator).set_params(**{f"{place}cut": 0.0})
 
