@@ -107,24 +107,24 @@ def free_cross_validation(
     """
     models = [fold_model(fold) for fold in folds]
     tests = [test for _, test in folds.splits]
-    best, results = 0, None
+    best, results, oof = 0, None, np.full(Y.shape, np.nan)
     if scorer is not None:
         layout = as_indicator(layout)
         table = np.empty((len(settings), len(tests)))
         for fold, test in enumerate(tests):
             truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
             for row, setting in enumerate(settings):
-                known = KnownScores(models[fold](X[test], setting), layout)
-                table[row, fold] = scorer(known, X[test], truth)
+                oof[test] = models[fold](X[test], setting)
+                table[row, fold] = scorer(KnownScores(oof[test], layout), X[test], truth)
         best = int(np.argmax(table.mean(axis=1)))
         results = {
             "params": list(settings),
             "mean_test_score": table.mean(axis=1),
             "std_test_score": table.std(axis=1),
         } | {f"split{fold}_test_score": table[:, fold] for fold in range(len(tests))}
-    oof = np.full(Y.shape, np.nan)
-    for test, model in zip(tests, models, strict=True):
-        oof[test] = model(X[test], settings[best])
+    if results is None or best < len(settings) - 1:  # of the last setting they are there
+        for test, model in zip(tests, models, strict=True):
+            oof[test] = model(X[test], settings[best])
     return FreeCV(None if results is None else Results(results), best, oof)
 
 
