@@ -283,6 +283,36 @@ def test_a_grid_is_widened_until_the_choice_lies_inside():
     assert (kept.best, kept.grid) == ({"alpha": 10.0}, {"alpha": [1.0, 10.0]})
 
 
+def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
+    from hyperlabel import HypergraphRankSVM, RankSVM
+    from hyperlabel.datasets import make_multilabel
+    from hyperlabel.experiments.papers.cvpr09 import _paths
+    from hyperlabel.experiments.protocol import tune
+    from hyperlabel.metrics import f1_score
+
+    data = make_multilabel(120, 6, 4, random_state=0)
+    X, Y = data.X, data.Y.toarray()
+    grid = {"C": (1.0, 8.0), "weight": (0.5,), "nu": (1.0, 4.0)}
+    found = _paths(X, Y, grid, 2, 0, {"tol": 1e-6})
+    assert sorted(found) == [
+        (0.0, 1.0, 1.0),
+        (0.0, 1.0, 8.0),
+        *((0.5, n, C) for n in (1.0, 4.0) for C in (1.0, 8.0)),
+    ]
+    cold = {}
+
+    def score(model, X, Y):
+        at = (getattr(model, "hypergraph_weight", 0.0), getattr(model, "nu", 1.0), model.C)
+        cold.setdefault(at, []).append(f1_score(Y, model.predict(X), average="macro"))
+        return cold[at][-1]
+
+    tune(RankSVM(tol=1e-6, random_state=0), {"C": grid["C"]}, X, Y, score, 2, 0)
+    hyper = HypergraphRankSVM(tol=1e-6, random_state=0)
+    tune(hyper, {"C": grid["C"], "hypergraph_weight": grid["weight"], "nu": grid["nu"]}, X, Y, score, 2, 0)
+    assert found == pytest.approx({at: np.mean(scores) for at, scores in cold.items()})
+    assert len(set(found.values())) > 2
+
+
 def test_all_projections_search_the_same_ridge():
     from hyperlabel.experiments.papers import jcp14
 
@@ -404,6 +434,32 @@ def test_results_average_what_is_known():
     assert runs.path("d", "s", "m", [1.0]) is None
 
 
+def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_counted_once():
+    from hyperlabel.experiments import Cell, Outcome, Store, run
+    from hyperlabel.experiments.papers import Result
+    from hyperlabel.experiments.papers.claims import costs
+
+    def cell(work, split):
+        return Cell({"data": "d", "what": work, "split": split}, Outcome)
+
+    with Store(":memory:") as store:
+        run([cell("a", 0), cell("a", 1)], store, "s")
+        done = store.cells("s")
+        assert all(c["details"]["cpu_seconds"] >= 0 for c in done)
+    for c, seconds in zip(done, (60.0, 180.0), strict=True):
+        c["details"]["cpu_seconds"] = seconds
+    planned, counted = [cell("a", i) for i in range(3)] + [cell("b", 0)], set()
+    cost = Runs(done, []).cpu(planned, counted)
+    assert (cost.cells, cost.measured, cost.estimated, cost.unknown) == (4, 240.0, 120.0, 1)
+    assert Runs(done, []).cpu(planned, counted).cells == 0
+    text = "\n".join(costs([Result("t", cpu=cost)], [Result("t", cpu=cost)]))
+    assert "`hyperlabel reproduce`: 6 minutes of one core, 4 of them measured" in text
+    assert "`--quick`: 6 minutes" in text
+    assert "1 cells of work not run at all are not counted" in text
+    assert "| `t` | 4 | 6.0 |" in text
+    assert "minutes of one core" not in "\n".join(costs([Result("t")]))
+
+
 def test_items_share_their_cells():
     """A table and the figures of the same sweep are computed once."""
     folder = data_folder(None)
@@ -423,10 +479,8 @@ def test_every_note_belongs_to_an_item_and_every_name_of_a_note_is_known():
     for texts in PRINTED["about"].values():
         assert all(" " in PRINTED["notes"].get(text, text) for text in texts)
     stopping = by_id("neco12-stopping").result(Plan(None), Runs([], []))
-    assert stopping.notes[:2] == [
-        "CS at the paper's M*; the paper does not say how its CoSaMP stops.",
-        PRINTED["notes"]["standard-error"],
-    ]
+    assert stopping.notes[0].startswith("CS at the paper's M*, a Hadamard matrix; the paper does not say how")
+    assert stopping.notes[1] == PRINTED["notes"]["standard-error"]
 
 
 def test_the_evidence_is_that_of_the_normal_distribution():

@@ -5,6 +5,7 @@ import math
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,10 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
             "that can be had with --fetch."
         )
     results, record = _run(wanted, plan, options)
-    _write(results, record, options)
+    short: list[Any] = []
+    if options["markdown"] and not plan.quick:  # its cost stands on the same page
+        short, _ = _run(wanted, replace(plan, quick=True), options | {"collect_only": True})
+    _write(results, short, record, options)
     if as_json:
         print_json([r.as_dict() for r in results])
     else:
@@ -111,6 +115,7 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
 
     command = shlex.join(["hyperlabel", *sys.argv[1:]])
     results = []
+    counted: set[str] = set()
     record: dict[str, Any] = {"command": command, "environments": []}
     with Store(options["store_path"]) as store:
         for item in wanted:
@@ -139,7 +144,7 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
             result.quick, result.failures = plan.quick, runs.failures()
             result.notes.append(_origin(item.id, runs, plan))
             result.missing = [*missing_parts(plan, item.data), *result.missing]
-            result.seconds = time.perf_counter() - start
+            result.seconds, result.cpu = time.perf_counter() - start, runs.cpu(cells, counted)
             results.append(result)
             for environment in store.suite(suite)["environments"]:
                 if environment not in record["environments"]:
@@ -161,21 +166,21 @@ def _origin(id: str, runs: Any, plan: Any) -> str:
     )
 
 
-def _write(results: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
+def _write(results: list[Any], short: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
     from hyperlabel.cli.compare import write_page
     from hyperlabel.report import reproduction_report
 
     write_page(options["out_path"], reproduction_report(results, record))
     if options["markdown"]:
-        _write_markdown(results, record, Path(options["markdown"]))
+        _write_markdown(results, short, record, Path(options["markdown"]))
 
 
-def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) -> None:
+def _write_markdown(results: list[Any], short: list[Any], record: dict[str, Any], folder: Path) -> None:
     """Write one page per paper, the page of claims, and the numbers of both with their cells as JSON."""
     from datetime import UTC, datetime
 
     from hyperlabel.experiments.papers import PAPERS
-    from hyperlabel.experiments.papers.claims import summary
+    from hyperlabel.experiments.papers.claims import costs, summary
 
     folder.mkdir(parents=True, exist_ok=True)
     quick = results[0].quick
@@ -194,6 +199,7 @@ def _write_markdown(results: list[Any], record: dict[str, Any], folder: Path) ->
         f"{made}, from the numbers on the pages of this section (`results{end}.json` names the cells behind "
         "each). A claim marked (ours) is not the papers'.",
         "\n".join(summary(results)),
+        "\n".join(costs(results, short)),
     ]
     if (folder / "summary-earlier.md").is_file():
         told.insert(

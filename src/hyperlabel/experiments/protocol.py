@@ -349,14 +349,14 @@ def tune(
                 scores = cross_val_scores(candidate, X, Y, scoring=scoring, cv=cv, groups=groups)
                 known[repr(choice)] = float(np.mean(scores["test_score"]))
         best = choices[int(np.nanargmax([known[repr(choice)] for choice in choices]))]
-        further = {key: _beyond(wide[key], best[key]) for key in widen}
+        further = {key: beyond(wide[key], best[key]) for key in widen}
         if step == MOST_WIDER or all(value is None for value in further.values()):
             break
         wide |= {key: sorted([*wide[key], value]) for key, value in further.items() if value is not None}
     return Tuned(best, wide)
 
 
-def _beyond(values: Sequence[float], chosen: float) -> float | None:
+def beyond(values: Sequence[float], chosen: float) -> float | None:
     """Return the next value past the edge that was chosen; None inside."""
     low, high = sorted(values)[:2], sorted(values)[-2:]
     if len(values) < 2 or chosen not in (low[0], high[1]):

@@ -5,6 +5,7 @@ BLAS thread, so that the numbers do not depend on how many cells run side by sid
 cell is recorded as that cell's result and the others go on.
 """
 
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -207,6 +208,7 @@ def execute(cell: Cell) -> tuple[Outcome, str | None]:
     """Do a cell's work; an exception becomes the text of the error, warnings become details."""
     from threadpoolctl import threadpool_limits
 
+    start = time.process_time()
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -215,6 +217,7 @@ def execute(cell: Cell) -> tuple[Outcome, str | None]:
             last = traceback.extract_tb(failure.__traceback__)[-1]
             where = f"{last.name}, line {last.lineno}"
             outcome, error = Outcome(), f"{type(failure).__name__}: {failure} (in {where})"
+    outcome.details["cpu_seconds"] = time.process_time() - start
     said = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})
     if said:
         outcome.details["warnings"] = said

@@ -5,11 +5,14 @@ rows; rankers decide by the learned label-set size (§3.4); macro and micro F1 o
 """
 
 import time
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers.item import PRINTED, Item, Plan, Runs, Scores, cells, curve, random_part
@@ -58,47 +61,89 @@ def _constant(Y_train: np.ndarray, Y_test: np.ndarray) -> Value:
     return Value("constant", "f1_micro", answer(Y_test, best))
 
 
+def _paths(
+    X: Any, Y: np.ndarray, grid: dict[str, tuple[float, ...]], folds: int, split: int, search: dict[str, Any]
+) -> dict[tuple[float, float, float], float]:
+    """Mean macro F1 over the folds at every (λ, ν, C), each fit started from its neighbour's duals."""
+    from hyperlabel.metrics import f1_score
+    from hyperlabel.model_selection import IterativeStratifiedKFold
+    from hyperlabel.ranking import rank_svm_path
+
+    found: dict[tuple[float, float, float], float] = {}
+    for fit, see in IterativeStratifiedKFold(folds, shuffle=True, random_state=split).split(X, Y):
+        for i, nu in enumerate(grid["nu"]):
+            weights = (0.0, *grid["weight"])[i > 0 :]  # without λ there is no ν
+            given: dict[str, Any] = {
+                "Cs": grid["C"],
+                "hypergraph_weights": weights,
+                "nu": nu,
+                "random_state": split,
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # a rough order of the choices will do
+                path = rank_svm_path(X[fit], Y[fit], **given, **search)
+            for m in path:
+                score = float(f1_score(Y[see], m.predict(X[see]), average="macro")) / folds
+                at = (m.hypergraph_weight, nu, m.C_)
+                found[at] = found.get(at, 0.0) + score
+    return found
+
+
+def _rank_search(
+    X: Any, Y: np.ndarray, grid: dict[str, tuple[float, ...]], folds: int, split: int, search: dict[str, Any]
+) -> tuple[list[tuple[float, float, float]], tuple[float, ...]]:
+    """Best (λ, ν, C) without and with the hypergraph; C goes on until both lie inside. Also its grid."""
+    from hyperlabel.experiments.protocol import MOST_WIDER, beyond
+
+    for step in range(MOST_WIDER + 1):
+        scores = _paths(X, Y, grid, folds, split, search)
+        best = [max((s, at) for at, s in scores.items() if (at[0] > 0) == hyper)[1] for hyper in (0, 1)]
+        further = {C for *_, last in best if (C := beyond(grid["C"], last)) is not None}
+        if not further or step == MOST_WIDER or len(grid["C"]) < 3:
+            break
+        grid = {**grid, "C": (*grid["C"], *further)}
+    return best, grid["C"]
+
+
 def _rankers(
-    data: Dataset, split: int, grid: dict[str, tuple[float, ...]], folds: int, widened: str
+    data: Dataset, split: int, grid: dict[str, tuple[float, ...]], folds: int, search: dict[str, Any]
 ) -> Outcome:
     """Binary SVM, Rank-SVM and Rank-HLapSVM on one sample, tuned inside by macro F1."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import LinearSVC
 
-    from hyperlabel import BinaryRelevance, HypergraphRankSVM, RankSVM
+    from hyperlabel import BinaryRelevance, HypergraphRankSVM
     from hyperlabel.experiments.protocol import tune
 
     part, train, test = _sample(data, split)
-    Y = part.Y.toarray()
-    C = list(grid["C"])
-    svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False)))
-    hyper = {"C": C, "hypergraph_weight": list(grid["weight"]), "nu": list(grid["nu"])}
-    models: dict[str, tuple[Any, dict[str, list[float]]]] = {
-        "Binary-SVM": (svm, {"binaryrelevance__estimator__C": [c / 100 for c in C]}),
-        "Rank-SVM": (RankSVM(tol=1e-2, random_state=split), {"C": C}),
-        "Rank-HLapSVM": (HypergraphRankSVM(tol=1e-2, random_state=split), hyper),
-    }
-    values, chosen, grids, gaps = [_constant(Y[train], Y[test])], {}, {}, {}
-    for name, (model, choices) in models.items():
-        widen = [key for key in choices if key.endswith(widened) and len(C) > 2]
-        found = tune(model, choices, part.X[train], Y[train], "f1_macro", folds, split, widen=widen)
-        chosen[name], grids[name] = found.best, found.grid
-        model.set_params(**found.best).fit(part.X[train], Y[train])
-        values += _f1(name, Y[test], model.predict(part.X[test]))
-        if hasattr(model, "dual_gap_"):
-            gaps[name] = float(model.dual_gap_)
-    details = {"chosen": chosen, "grids": grids, "gaps": gaps, "labels": Y.shape[1]}
-    return Outcome(values, details=details)
+    X, Y, X_train = part.X, part.Y.toarray(), part.X[train]
+    best, Cs = _rank_search(X_train, Y[train], grid, folds, split, search)
+    names = ("hypergraph_weight", "nu", "C")
+    chosen = {name: dict(zip(names, at, strict=True)) for name, at in zip(METHODS[1:], best, strict=True)}
+    grids: dict[str, Any] = {METHODS[2]: dict(zip(names, (grid["weight"], grid["nu"], Cs), strict=True))}
+    grids[METHODS[1]] = {"C": Cs}
+    ranker = HypergraphRankSVM(tol=1e-2, max_iter=5000, random_state=split)
+    models = {name: clone(ranker).set_params(**choice) for name, choice in chosen.items()}
+    svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False, tol=1e-2)))
+    choices = {"binaryrelevance__estimator__C": [c / 100 for c in grid["C"]]}
+    widen = list(choices) if len(grid["C"]) > 2 else []
+    found = tune(svm, choices, X_train, Y[train], "f1_macro", folds, split, widen=widen)
+    chosen[METHODS[0]], grids[METHODS[0]] = found.best, found.grid
+    models[METHODS[0]] = svm.set_params(**found.best)
+    values = [_constant(Y[train], Y[test])]
+    for name, model in models.items():
+        values += _f1(name, Y[test], model.fit(X_train, Y[train]).predict(X[test]))
+    gaps = {name: float(models[name].dual_gap_) for name in METHODS[1:]}
+    return Outcome(values, details={"chosen": chosen, "grids": grids, "gaps": gaps, "labels": Y.shape[1]})
 
 
 def _cells(name: str, plan: Plan) -> list[Cell]:
-    # Where the search starts; C goes on by factors of 8 until the choice lies inside.
     grid = plan.pick(
-        {"C": (8.0, 64.0, 512.0, 4096.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)},
-        {"C": (8.0, 64.0), "weight": (0.1,), "nu": (2.0,)},
+        {"C": (8.0, 64.0, 512.0, 4096.0, 32768.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)},
+        {"C": (64.0, 512.0), "weight": (0.1,), "nu": (2.0,)},
     )
-    given = {"grid": grid, "folds": plan.pick(5, 2), "widened": "C"}
+    given = {"grid": grid, "folds": plan.pick(5, 2), "search": {"tol": 0.03, "max_iter": 200}}
     return cells(plan, [name], "cvpr09 rankers", _rankers, plan.pick(5, 1), given)
 
 
@@ -140,8 +185,6 @@ def _micro_note(constant: list[float], printed: dict[str, list[float]]) -> list[
 
 def _solvers(data: Dataset, split: int, C: float, most: int) -> Outcome:
     """Seconds of Frank–Wolfe and of dual coordinate descent to the same duality gap."""
-    import warnings
-
     import hyperlabel as hl
 
     part, train, _ = _sample(data, split)
@@ -189,8 +232,6 @@ def linear_rate(left: np.ndarray) -> tuple[float, float]:
 
 def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> Outcome:
     """Distance of the dual objective from its optimum after every epoch of coordinate descent."""
-    import warnings
-
     import hyperlabel as hl
 
     part, train, _ = _sample(data, split)

@@ -15,9 +15,10 @@ import numpy as np
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers import data
-from hyperlabel.experiments.papers.result import Curve, Number, Result
+from hyperlabel.experiments.papers.result import Cpu, Curve, Number, Result
 from hyperlabel.experiments.protocol import fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
+from hyperlabel.experiments.store import canonical
 from hyperlabel.geometry.hypercube import distinct_vertices
 
 PRINTED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
@@ -167,9 +168,34 @@ class Runs:
         mine = [c for c in timed if c["spec"]["data"] == name]
         return Scores([c["details"]["seconds"][key] for c in mine], tuple(c["id"] for c in mine))
 
+    def cpu(self, planned: Sequence[Cell], counted: set[str]) -> Cpu:
+        """Return the CPU time of the planned cells that are not `counted` yet, and count them."""
+        known: dict[str, float] = {}
+        of_kind: dict[str, list[float]] = {}
+        for c in self.cells:
+            if "cpu_seconds" in c["details"]:
+                known[c["id"]] = c["details"]["cpu_seconds"]
+                of_kind.setdefault(_kind(c["spec"]), []).append(known[c["id"]])
+        found = Cpu()
+        for cell in planned:
+            if cell.id in counted:
+                continue
+            counted.add(cell.id)
+            alike = of_kind.get(_kind(cell.spec), [])
+            found.cells += 1
+            found.measured += known.get(cell.id, 0.0)
+            found.estimated += float(np.mean(alike)) if alike and cell.id not in known else 0.0
+            found.unknown += not alike
+        return found
+
     def failures(self) -> list[str]:
         """Return the errors of failed cells, each once."""
         return sorted({f"{c['spec']['data']}: {c['error']}" for c in self.cells if c["status"] == "failed"})
+
+
+def _kind(spec: Mapping[str, Any]) -> str:
+    """What cells that differ in their split alone have in common."""
+    return canonical({key: value for key, value in spec.items() if key != "split"})
 
 
 def by_split(columns: Sequence[Sequence[float]]) -> list[list[float]] | None:

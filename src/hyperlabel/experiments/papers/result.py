@@ -43,6 +43,16 @@ class Curve:
 
 
 @dataclass
+class Cpu:
+    """CPU seconds of cells: measured; of those not finished as the mean of other splits; no split known."""
+
+    cells: int = 0
+    measured: float = 0.0
+    estimated: float = 0.0
+    unknown: int = 0
+
+
+@dataclass
 class Result:
     """A reproduced table or figure.
 
@@ -61,6 +71,7 @@ class Result:
     quick: bool = False
     scores: bool = True
     seconds: float = 0.0
+    cpu: Cpu = field(default_factory=Cpu)
     failures: list[str] = field(default_factory=list)
 
     def rows(self) -> list[str]:
