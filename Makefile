@@ -9,7 +9,7 @@ export HYPERLABEL_DATA
 TEST_JOBS ?= 2
 
 # Other environments read the source from here, and keep compiled code apart.
-UNINSTALLED = PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+UNINSTALLED = PYTHONPATH=$(CURDIR)/src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 # Pinned versions without their hashes, which pip accepts for released files only and then for all of them.
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
