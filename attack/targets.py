@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import copy
 import functools
@@ -96,7 +97,12 @@ def text_reader(options: dict[str, Any], comment: bytes | None) -> Callable[[Pat
             if parts and not same(whole, stack(iter(parts), name="x")):
                 raise Wrong("chunks differ from the whole")
         raw = path.read_bytes()
-        if comment is not None and raw.strip() and b"\r" not in raw and raw[:2] != b"\x1f\x8b":
+        if (
+            comment is not None
+            and raw.removeprefix(codecs.BOM_UTF8).strip()
+            and b"\r" not in raw
+            and raw[:2] != b"\x1f\x8b"
+        ):
             path.write_bytes(raw + (b"" if raw.endswith(b"\n") else b"\n") + comment)
             careful = answer(lambda: read_data(path, **options))
             path.write_bytes(raw)

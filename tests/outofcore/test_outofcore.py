@@ -28,7 +28,7 @@ from hyperlabel import (
     PartialBinaryRelevance,
     outofcore,
 )
-from hyperlabel.outofcore._checkpoint import read_arrays, write_arrays
+from hyperlabel.outofcore._checkpoint import Checkpoint, CheckpointError, State, read_arrays, write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
 from hyperlabel.outofcore._progress import counting
 
@@ -329,6 +329,19 @@ def test_a_checkpoint_with_indices_out_of_range_or_odd_parts_is_refused(data, tm
     write_arrays(path, {"sums:x": back})
     with pytest.raises(ValueError, match="end before they start"):
         read_arrays(path)
+
+
+@pytest.mark.parametrize("place", ["[9, 0]", "[1e1, 0]"])
+def test_a_checkpoint_that_names_another_place_is_refused(tmp_path, place):
+    """The hash was over the sums alone: from another place they gave another model."""
+    path, kept = tmp_path / "half.npz", Checkpoint(tmp_path / "half.npz", ["a fit"])
+    kept.save(State("sum", (1, 0), 20, {"x": np.ones(3)}))
+    assert kept.load().place == (1, 0)
+    arrays = read_arrays(path)
+    arrays["state"] = np.asarray(str(arrays["state"]).replace("[1, 0]", place))
+    write_arrays(path, arrays)
+    with pytest.raises(CheckpointError, match="is damaged"):
+        kept.load()
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(data, tmp_path):
