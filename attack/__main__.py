@@ -76,8 +76,9 @@ def work(
     drawn = [name for name in names for _ in range(WEIGHTS.get(name, 1))]
     counts: Counter[str] = Counter()
     found: dict[str, tuple[str, bytes]] = {}
+    current = os.open(folder / "current", os.O_WRONLY | os.O_CREAT)
     for name in names:  # what is fitted or compiled first is no part of an attack
-        (folder / "current").write_text(name)
+        os.pwrite(current, name.ljust(20).encode(), 0)
         attempt(TARGETS[name], folder / f"{name}{TARGETS[name].ending}", TARGETS[name].make(rng))
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
     end, done = time.monotonic() + seconds, 0
@@ -85,7 +86,8 @@ def work(
         target = TARGETS[rng.choice(drawn)]
         path = folder / f"{target.name}{target.ending}"
         raw = target.make(rng)
-        (folder / "current").write_text(target.name)
+        # Written over, never emptied: memory that was overrun ends the process anywhere.
+        os.pwrite(current, target.name.ljust(20).encode(), 0)
         outcome = attempt(target, path, raw)
         done += 1
         if outcome in ("read", "refused"):
@@ -125,9 +127,9 @@ def in_child(
             os._exit(code)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
-        target = TARGETS[(folder / "current").read_text()]
+        target = TARGETS[(folder / "current").read_text().rstrip()]
         raw = (folder / f"{target.name}{target.ending}").read_bytes()
-        words = f"killed by signal {os.WTERMSIG(status)}"
+        words = f"killed by signal {os.WTERMSIG(status)} (seed {seed})"
         print(f"{target.name}: {words}", flush=True)
         return {
             "done": 0,

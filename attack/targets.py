@@ -133,9 +133,12 @@ def read_npz(path: Path) -> None:
     data = datasets.load_npz(path)
     if data.X.shape[0] != data.Y.shape[0] or len(data.label_names) != data.Y.shape[1]:
         raise Wrong("parts of different sizes")
-    if sparse.issparse(data.X):
-        data.X.check_format(full_check=True)
-    data.Y.check_format(full_check=True)
+    for part in (data.X, data.Y):
+        if sparse.issparse(part):
+            ends = part.indptr
+            if ends[0] != 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > len(part.indices):
+                raise Wrong("rows that lead outside their arrays")
+            part.check_format(full_check=True)
 
 
 def mutated(make: Callable[[random.Random], bytes], keep: float = 0.1) -> Callable[[random.Random], bytes]:

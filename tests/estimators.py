@@ -75,6 +75,8 @@ def but(model: Any, *, tolerance: float | None = None, **excuses: str) -> Any:
 
 CLASSIFIERS: list[Any] = [
     BinaryRelevance(),
+    BinaryRelevance(loss="logistic", alpha=1.0, tol=1e-9),
+    BinaryRelevance(loss="squared_hinge", alpha=1.0, tol=1e-9),
     BinaryRelevance(LogisticRegression()),
     but(BinaryRelevance(DecisionTreeClassifier(random_state=0)), row_order=TREE),
     but(

@@ -1,18 +1,21 @@
 """Mutation testing: change one operator, number or condition of the source at a time; some test must fail.
 
-`python tools/mutate.py run --count 300` draws mutants of the numerical rooms and runs, for each, the tests
-nearest to the changed file (of its room those that name what the file defines, the rest of the room, others
-that name it) in a forked process and a copy of the repository, for a minute of processor time. Outcomes are
-appended to a file of JSON lines, so that a stopped run goes on. `python tools/mutate.py show` lists what
-survived; `verify` runs the tests that caught something on the source as it is: all must pass.
+`python tools/mutate.py run --count 300` draws mutants of the numerical rooms. The tests run once in a copy of
+the repository, while a tracer notes which of them come to the lines drawn; each mutant then meets only those,
+the quickest first, in a forked process and for a minute of processor time. Compiled code shows the tracer no
+lines: there the tests that enter its file count, the nearest files first. Outcomes are appended to a file of
+JSON lines, so that a stopped run goes on; `again` gives what survived another try, with tests written since
+first. `show` lists what survived; `verify` runs the tests that caught something on the source as it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import compileall
 import contextlib
 import copy
+import importlib
 import json
 import os
 import random
@@ -21,10 +24,11 @@ import resource
 import shutil
 import signal
 import sys
-import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,8 +36,22 @@ ROOMS = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", 
 SECONDS = 60.0  # of processor time after which no further test of a mutant is started
 HANG = 180  # more: when a mutant counts as caught because a test does not end
 MEMORY = 6 << 30
+# The plugins of pytest are imported before the forks.
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 BATTERY = "tests/test_multilabel_battery.py"
-SLOW = ("attack", "benchmarks", "cli", "experiments", "report", "serve", "distributed")
+# Tests of the edges of the house and of the repository itself: they come to everything and look at little.
+SLOW = (
+    "attack",
+    "cli",
+    "experiments",
+    "report",
+    "serve",
+    "distributed",
+    "datasets",
+    "persistence",
+    "outofcore",
+)
+NUMERICAL = ("test_numbers.py", "test_topk.py", "test_label_forms.py", "test_validation.py", "test_base.py")
 
 _COMPARE = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
@@ -139,9 +157,71 @@ def near_tests(root: Path, file: str) -> list[Path]:
         return stem not in path.stem, -len(set(words.findall(text))) / len(text) ** 0.5
 
     own = sorted((root / "tests" / room).glob("test_*.py"), key=nearness)
-    others = [path for path in (root / "tests").rglob("test_*.py") if path.parent.name != room]
+    others = [path for path in (root / "tests").glob("*/test_*.py") if path.parent.name not in (room, *SLOW)]
+    others += [root / "tests" / name for name in NUMERICAL]
     told = sorted((path for path in others if words.search(path.read_text(encoding="utf-8"))), key=nearness)
-    return own + [path for path in told if path.parent.name not in SLOW] + [root / BATTERY]
+    return own + told + [root / BATTERY]
+
+
+class Tracer:
+    """A pytest plugin: notes the time of a test, and which lines drawn, functions and files it comes to."""
+
+    def __init__(self, source: Path, lines: dict[str, set[int]], told: Path) -> None:
+        self.source, self.lines, self.told = f"{source}/", lines, told
+        self.known: dict[Any, tuple[str, set[int]] | None] = {}
+        self.met: set[str] = set()
+        self.start, self.passed = 0.0, True
+
+    def place(self, code: Any) -> tuple[str, set[int]] | None:
+        file = code.co_filename.removeprefix(self.source)
+        if file not in self.lines:
+            return None
+        own = {line for *_, line in code.co_lines() if line} & self.lines[file]
+        return f"{file}:{code.co_qualname.replace('<locals>.', '')}", own
+
+    def call(self, frame: Any, event: str, told: Any) -> Any:
+        code = frame.f_code
+        if code not in self.known:
+            self.known[code] = self.place(code)
+        found = self.known[code]
+        if found is None:
+            return None
+        function, lines = found
+        file = function.partition(":")[0]
+        self.met |= {file, function}
+        if not lines:
+            return None
+
+        def line(frame: Any, event: str, told: Any) -> Any:
+            if frame.f_lineno in lines:
+                self.met.add(f"{file}:{frame.f_lineno}")
+            return line
+
+        return line
+
+    def pytest_runtest_setup(self) -> None:
+        self.met, self.start, self.passed = set(), time.process_time(), True
+        threading.settrace(self.call)
+        sys.settrace(self.call)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.passed &= report.passed
+        if report.when == "teardown":
+            sys.settrace(None)
+            if not self.passed:
+                return
+            one = {"test": report.nodeid, "seconds": time.process_time() - self.start}
+            with self.told.open("a") as stream:
+                stream.write(json.dumps(one | {"met": sorted(self.met)}) + "\n")
+
+
+def tests_of(traced: list[dict[str, Any]], places: list[str]) -> list[str]:
+    """Return the tests, the quickest first, that come to the first of some places that any test comes to."""
+    for place in places:
+        found = sorted((one["seconds"], one["test"]) for one in traced if place in one["met"])
+        if found:
+            return [test for _, test in found]
+    return []
 
 
 class Watch:
@@ -161,8 +241,10 @@ class Watch:
             self.told.write_text(report.nodeid)
 
 
-def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[bool, str]:
-    """Run pytest in a child, file by file; return whether all went well, and the first test that failed."""
+def in_fork(
+    root: Path, batches: list[list[str]], cache: Path, seconds: float, plugin: Any
+) -> tuple[bool, str]:
+    """Run batches of tests in a child; return whether all went well, and the first test that failed."""
     child, told = os.fork(), root / "failed"
     if not child:
         os.setpgid(0, 0)
@@ -176,16 +258,16 @@ def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[
         import pytest
 
         numba.config.reload_config()
+        sys.dont_write_bytecode = False  # what pytest makes of a test is good for all mutants
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1), os.dup2(silent, 2)
         code = 3
-        options = ["-x", "-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        options += ["--hypothesis-seed", "0"]
+        options = ["-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET]
+        options += ["--hypothesis-seed", "0", "--rootdir", str(root), *([] if plugin else ["-x"])]
         try:
-            for test in tests:  # a file is collected only when the ones before it passed
+            for tests in batches:  # collected only when the ones before passed
                 if time.process_time() < seconds:
-                    watch = Watch(told, seconds)
-                    code = int(pytest.main([*options, "--rootdir", str(root), test], plugins=[watch]))
+                    code = int(pytest.main([*options, *tests], plugins=[plugin or Watch(told, seconds)]))
                 if code not in (0, 5):
                     break
                 code = 0
@@ -196,55 +278,109 @@ def in_fork(root: Path, tests: list[str], cache: Path, seconds: float) -> tuple[
         os.killpg(child, signal.SIGKILL)  # what the tests started
     failed = told.read_text() if told.exists() else "a signal" if os.WIFSIGNALED(done) else "collection"
     told.unlink(missing_ok=True)
-    shutil.rmtree(
-        root / ".hypothesis", ignore_errors=True
-    )  # what one mutant fails on is no matter of the next
+    # What one mutant fails on is no matter of the next.
+    shutil.rmtree(root / ".hypothesis", ignore_errors=True)
     return done == 0, "" if done == 0 else failed
 
 
 # -- commands ---------------------------------------------------------------------------------------------
 
 
-def run(root: Path, out: Path, count: int, seed: int, seconds: float) -> None:
-    done = {(one["file"], one["number"]) for one in _lines(out)}
-    import numba  # noqa: F401  # before the forks, which then start at once
-    import pandas  # noqa: F401
-    import pytest  # noqa: F401
-    import sklearn.utils.estimator_checks  # noqa: F401
+def trace(root: Path, copied: Path, cache: Path, drawn: list[tuple[str, int]], told: Path) -> None:
+    """Run the tests once and write down where each goes."""
+    lines: dict[str, set[int]] = {}
+    for file, number in drawn:
+        source = (root / "src" / file).read_text(encoding="utf-8")
+        lines.setdefault(file, set()).add(mutant(source, number)[3])
+    half = told.with_suffix(".half")
+    half.unlink(missing_ok=True)
+    tests = sorted({str(path.relative_to(root)) for file in lines for path in near_tests(root, file)})
+    whole, _ = in_fork(copied, [tests], cache, 1e6, Tracer(copied / "src", lines, half))
+    if not whole:
+        print("Some tests fail on the source as it is; they catch nothing.")
+    half.rename(told)
 
-    with tempfile.TemporaryDirectory() as folder:
-        copied, cache = Path(folder, "repo"), Path(folder, "numba")
-        shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
-        cache.mkdir()
-        whole, by = in_fork(
-            copied, [str(copied / "tests" / "geometry" / "test_hypercube.py")], cache, seconds
-        )
-        if not whole:
-            raise SystemExit(f"The tests fail on the source as it is: {by}.")
-        for file, number in draw(root, count, seed):
-            if (file, number) in done:
-                continue
-            path = copied / "src" / file
-            source = path.read_text(encoding="utf-8")
-            changed, function, what, line = mutant(source, number)
-            own = cache
-            if "compiled" in source:  # what calls a changed function is compiled anew too
-                own = Path(tempfile.mkdtemp(dir=folder))
-            path.write_text(changed, encoding="utf-8")
-            start = time.monotonic()
-            tests = [str(copied / test.relative_to(root)) for test in near_tests(root, file)]
-            survived, by = in_fork(copied, tests, own, seconds)
-            path.write_text(source, encoding="utf-8")
-            if own != cache:
-                shutil.rmtree(own)
-            told = {"file": file, "number": number, "line": line, "function": function, "what": what}
-            told |= {"survived": survived, "by": by, "seconds": round(time.monotonic() - start, 1)}
-            with out.open("a") as stream:
-                stream.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+def batches_of(root: Path, told: Path, file: str, function: str, line: int, again: bool) -> list[list[str]]:
+    """Return the tests of a mutant in batches: what was written since the trace, the quickest, the others."""
+    near = [str(path.relative_to(root)) for path in near_tests(root, file)]
+    new = [test for test in near if (root / test).stat().st_mtime > told.stat().st_mtime] if again else []
+    traced = _lines(told)
+    tests = tests_of(traced, [f"{file}:{line}"])
+    if not tests and "@compiled" in (root / "src" / file).read_text(encoding="utf-8"):
+        entering = set(tests_of(traced, [file]))
+        tests = [
+            one for path in near for one in sorted(entering) if one.startswith(f"{path}::")
+        ]  # nearness stands for the lines nobody sees
+    tests = tests or tests_of(traced, [f"{file}:{function}", file])
+    return [
+        *([test] for test in new),
+        *filter(None, (tests[:8], tests[8:40], tests[40:])),
+        *([[near[0]]] if not tests else []),
+    ]
+
+
+def own_cache(root: Path, cache: Path, file: str) -> Path:
+    """Return compiled code without that of a file and of what calls it."""
+    own, stem = cache.with_name("own"), Path(file).stem
+    shutil.rmtree(own, ignore_errors=True)
+    folder = (root / "src" / file).parent
+    old = {stem} | {path.stem for path in folder.glob("*.py") if f".{stem} import" in path.read_text()}
+    shutil.copytree(cache, own, ignore=lambda _, names: [name for name in names if name.split(".")[0] in old])
+    return own
+
+
+def load_what_others_wrote() -> None:
+    """Import before the forks all that does not change, so that a fork only imports hyperlabel."""
+    for name in (
+        "hypothesis.extra.numpy",
+        "pandas",
+        "pytest",
+        "sklearn.utils.estimator_checks",
+        "hyperlabel",
+    ):
+        importlib.import_module(name)
+    for room in ROOMS:
+        importlib.import_module(f"hyperlabel.{room}")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "hyperlabel"]:
+        del sys.modules[name]
+
+
+def run(root: Path, out: Path, count: int, seed: int, seconds: float, again: bool) -> None:
+    done = {(one["file"], one["number"]) for one in _last(out) if not (again and one["survived"])}
+    copied, cache, told = (out.with_suffix(end) for end in (".repo", ".numba", ".trace"))
+    shutil.rmtree(copied, ignore_errors=True)
+    shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
+    # By their hash: a change within a second keeps the time of a file.
+    compileall.compile_dir(copied / "src", quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+    drawn = draw(root, count, seed)
+    load_what_others_wrote()
+    if not told.exists():
+        trace(root, copied, cache, drawn, told)
+    whole, by = in_fork(copied, [["tests/geometry/test_hypercube.py"]], cache, seconds, None)
+    if not whole:
+        raise SystemExit(f"The tests fail on the source as it is: {by}.")
+    for file, number in drawn:
+        if (file, number) in done:
+            continue
+        path = copied / "src" / file
+        source, times = path.read_text(encoding="utf-8"), path.stat()
+        changed, function, what, line = mutant(source, number)
+        path.write_text(changed, encoding="utf-8")
+        start = time.monotonic()
+        batches = batches_of(root, told, file, function, line, again)
+        own = own_cache(copied, cache, file) if "@compiled" in source else cache
+        survived, by = in_fork(copied, batches, own, seconds, None)
+        path.write_text(source, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # what is compiled already stays valid
+        one = {"file": file, "number": number, "line": line, "function": function, "what": what}
+        one |= {"survived": survived, "by": by, "seconds": round(time.monotonic() - start, 1)}
+        with out.open("a") as stream:
+            stream.write(json.dumps(one, ensure_ascii=False) + "\n")
 
 
 def show(out: Path) -> None:
-    lines = _lines(out)
+    lines = _last(out)
     left = [one for one in lines if one["survived"]]
     for one in sorted(left, key=lambda one: (one["file"], one["line"])):
         print(f"{one['file']}:{one['line']} {one['function']}: {one['what']}")
@@ -255,7 +391,7 @@ def show(out: Path) -> None:
 def verify(root: Path, out: Path) -> int:
     import pytest
 
-    tests = sorted({one["by"] for one in _lines(out) if "::" in one["by"]})
+    tests = sorted({one["by"] for one in _last(out) if "::" in one["by"]})
     os.chdir(root)
     return int(pytest.main(["-q", "-p", "no:cacheprovider", *tests]))
 
@@ -264,11 +400,16 @@ def _lines(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
 
 
+def _last(out: Path) -> list[dict[str, Any]]:
+    """What became of each mutant in its last try."""
+    return list({(one["file"], one["number"]): one for one in _lines(out)}.values())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("run", "show", "verify"))
+    parser.add_argument("command", choices=("run", "again", "show", "verify"))
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository to change (a copy of it)")
     parser.add_argument("--out", type=Path, default=Path("out/mutants.jsonl"))
     parser.add_argument("--count", type=int, default=300)
@@ -277,10 +418,11 @@ def main() -> None:
     options = parser.parse_args()
     root, out = options.root.resolve(), options.out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
-    sys.dont_write_bytecode = True  # a change within a second keeps the time of a file
+    sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    if options.command == "run":
-        run(root, out, options.count, options.seed, options.seconds)
+    if options.command in ("run", "again"):
+        again = options.command == "again"
+        run(root, out, options.count, options.seed, options.seconds, again)
     elif options.command == "verify":
         sys.exit(verify(root, out))
     else:

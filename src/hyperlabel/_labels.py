@@ -102,6 +102,16 @@ def small_indices(matrix: sparse.csr_array) -> sparse.csr_array:
     return matrix
 
 
+def check_places(matrix: Any) -> None:
+    """Refuse a csr or csc matrix whose rows lead outside its arrays, which compiled code trusts.
+
+    scipy looks at rows only if the last of them ends above 0, and at differences, which may overflow.
+    """
+    if (matrix.indptr[1:] < matrix.indptr[:-1]).any():
+        raise ValueError("rows of a sparse matrix end before they start")
+    matrix.check_format(full_check=True)
+
+
 def column_names(y: Any) -> list[str] | None:
     """Column names of a frame (pandas, polars, pyarrow), or None: an array has none."""
     names = getattr(y, "column_names", None)  # pyarrow's: its `columns` are the columns themselves

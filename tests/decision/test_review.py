@@ -33,3 +33,11 @@ def test_sure_entries_are_not_asked_and_groups_stay_together():
     p, sets = np.array([[0.6, 0.2]]), np.array([[True, False]])
     assert review_gains(p, sets, sets)[0, 0] == 0
     assert review_order(review_gains(p, sets, sets)).tolist() == [1]
+
+
+def test_a_predicted_label_seen_on_few_rows_is_checked_before_one_seen_on_many():
+    p, sets = np.array([[0.9, 0.9, 0.1, 0.1]]), np.array([[True, True, False, False]])
+    gains = review_gains(p, sets, positives=np.array([500.0, 4.0, 500.0, 4.0]))
+    assert gains[0, 1] > 3 * gains[0, 0]
+    assert gains[0, 2] == gains[0, 3]
+    np.testing.assert_allclose(gains, review_gains(p * [[500 / 502, 4 / 6, 1, 1]], sets))

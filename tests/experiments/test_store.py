@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import sqlite3
 
@@ -110,3 +111,16 @@ def test_reading_does_not_write(path):
     with Store(path) as store:
         assert len(store.values("suite")) == 1
     assert path.read_bytes() == before
+
+
+def test_a_table_and_an_index_that_disagree_are_damage(path):
+    """SQLite looks names up in an index of its own, which one changed byte parts from the table."""
+    with Store(path) as store:
+        store.begin("morgenstern", {"data": []}, ["c0"], "a command")
+    whole = path.read_bytes()
+    places = [found.start() for found in re.finditer(b"morgenstern", whole)]
+    assert len(places) > 2
+    for place in places:
+        path.write_bytes(whole[:place] + b"n" + whole[place + 1 :])
+        with pytest.raises(StoreError, match="damaged"), Store(path) as store:
+            store.suite("morgenstern")

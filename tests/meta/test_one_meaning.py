@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from hyperlabel import CPLST, PLST, BinaryRelevance, FreeSearchCV, HypergraphSpectral, ProjectionClassifier
 from hyperlabel.metrics import label_ranking_average_precision
@@ -42,3 +43,22 @@ def test_a_number_of_folds_is_stratified_and_a_scorer_takes_estimator_rows_and_l
     splitter = (IterativeStratifiedGroupKFold if grouped else IterativeStratifiedKFold)(3)
     want = {tuple(test) for _, test in splitter.split(X, Y, groups)}
     assert {tuple(rows) for rows in tested} == want
+
+
+@pytest.mark.parametrize("word", ["loo", "five"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        BinaryRelevance(LogisticRegression()),
+        BinaryRelevance(loss="logistic"),
+        PLST(),
+        FreeSearchCV(PLST(2), {"alpha": [1.0, 10.0]}),
+        FreeSearchCV(ProjectionClassifier(HypergraphSpectral()), {"alpha": [1.0, 10.0]}),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_leave_one_out_by_name_is_for_closed_forms_alone(model, word):
+    """The models would be judged on the rows they were fitted on."""
+    X, Y = np.random.default_rng(0).normal(size=(40, 5)), np.eye(4, dtype=int)[np.arange(40) % 4]
+    with pytest.raises(ValueError, match=f"cv='{word}' is not possible here"):
+        model.set_params(cv=word).fit(X, Y)

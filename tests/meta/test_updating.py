@@ -88,3 +88,24 @@ def test_refusals():
     auto = hl.AutoMultiLabel(methods=["ridge"], cv=2).fit(X, Y)
     with pytest.raises(ValueError, match="AutoMultiLabel cannot be updated"):
         hl.update(auto, (X, Y))
+
+
+@pytest.mark.parametrize("wrap", [hl.ThresholdTuner, hl.MultiLabelCalibrator])
+@pytest.mark.parametrize("search", [False, True])
+def test_what_is_learned_from_scores_does_not_move_with_a_cut_inside(wrap, search):
+    ridge = hl.BinaryRelevance(cut="auto")
+    if search:
+        ridge = hl.FreeSearchCV(hl.BinaryRelevance(), {"alpha": ["auto"]})
+    model = wrap(make_pipeline(MaxAbsScaler(), ridge)).fit(X, Y)
+    last = model.estimator_[-1]
+    assert (last.estimator_ if search else last).cut_ == 0.0
+
+
+def test_rows_for_a_tuned_pipeline_go_through_its_transformers():
+    model = hl.ThresholdTuner(make_pipeline(MaxAbsScaler(), hl.BinaryRelevance())).fit(X[:120], Y[:120])
+    plain = make_pipeline(MaxAbsScaler().fit(X[:120]), hl.BinaryRelevance(cut=0.0))
+    plain[-1].fit(plain[:-1].transform(X), Y)
+    more = hl.update(model, (X[120:], Y[120:]))
+    assert np.allclose(more.decision_function(X), plain.decision_function(X))
+    less = hl.update(more, forget=(X[120:], Y[120:]))
+    assert np.allclose(less.decision_function(X), model.decision_function(X))

@@ -28,7 +28,7 @@ from hyperlabel import (
     PartialBinaryRelevance,
     outofcore,
 )
-from hyperlabel.outofcore._checkpoint import write_arrays
+from hyperlabel.outofcore._checkpoint import read_arrays, write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
 from hyperlabel.outofcore._progress import counting
 
@@ -324,6 +324,11 @@ def test_a_checkpoint_with_indices_out_of_range_or_odd_parts_is_refused(data, tm
         write_arrays(path, {"state": np.asarray('{"stage": "sum", "place": [0, 0], "rows": 0}')} | arrays)
         with pytest.raises(ValueError, match="not a checkpoint"):
             outofcore.fit(BinaryRelevance(), [data], checkpoint=path)
+    back = sparse.csr_array((3, 3))
+    back.indptr[1] = 10**6
+    write_arrays(path, {"sums:x": back})
+    with pytest.raises(ValueError, match="end before they start"):
+        read_arrays(path)
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(data, tmp_path):

@@ -242,6 +242,12 @@ def test_indices_out_of_range_never_reach_compiled_code(good, tmp_path):
         indices = np.load(io.BytesIO(archive.read(name)))
     indices[0] = 10**6
     refused(forge(good, tmp_path / "a", members={name: npy(indices)}), "damaged or tampered")
+    name = array_name(good, "_labels", "indptr")
+    with zipfile.ZipFile(good) as archive:
+        ends = np.load(io.BytesIO(archive.read(name)))
+    for last in (-1, 0):  # scipy then looks at nothing else
+        ends[-1] = last
+        refused(forge(good, tmp_path / "c", members={name: npy(ends)}), "damaged or tampered")
     table = array_name(good, "log_odds_")
     refused(forge(good, tmp_path / "b", members={table: npy(np.zeros((1, 1)))}), "does not describe")
 

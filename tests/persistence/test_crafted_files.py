@@ -225,8 +225,15 @@ def test_the_doors_of_compiled_code_look_at_what_comes_in():
     far = sparse.csr_array((np.ones(1), np.array([0]), np.array([0, 1])), shape=(1, 2))
     far.indices[0] = 10**6
     twice = sparse.csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
+    back = sparse.csr_array((3, 2))
+    back.indptr[1] = 10**6
     zeros = np.zeros((1, 2), dtype=np.int64)
-    for rows, message in ((far, "index|indices"), (twice, "once"), (Y.tocsc(), "csr")):
+    for rows, message in (
+        (far, "index|indices"),
+        (back, "end before they start"),
+        (twice, "once"),
+        (Y.tocsc(), "csr"),
+    ):
         with pytest.raises((ValueError, TypeError), match=message):
             look_up(zeros, rows, table)
     for wrong in (zeros - 1, zeros + 3):

@@ -152,7 +152,7 @@ def partial_step(method: str, choices: Choices, rows: Any) -> Any:
     model = known(method, also=["auto"]).make(rows) if method != "auto" else None
     if not isinstance(model, BinaryRelevance):
         raise ValueError(f"{method} needs every label known: with --blank unknown choose ridge or logistic.")
-    if model.estimator is None:
+    if model._is_ridge():
         model.set_params(alpha=choices.alpha[0] if choices.alpha else rows.alphas[0])
     return model
 

@@ -41,10 +41,11 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
     table, cells = read_with_cells(data, columns, ids=group, cells=True)
     rows = columns.inputs(table)
     p, sets = probabilities(file, rows), file.predict(rows)
-    promised = getattr(file.model[-1], "promises_", None)
+    promised, curves = (getattr(file.model[-1], name, None) for name in ("promises_", "curves_"))
     sure = sets if promised is not None and promised.kind == "precision" else None
     groups = None if group is None else np.asarray(table.groups)
-    order = review_order(review_gains(p, sets, sure, entries), groups, entries)
+    gains = review_gains(p, sets, sure, entries, getattr(curves, "positives", None))
+    order = review_order(gains, groups, entries)
     wanted = [*columns.words, *(columns.numbers or columns.feature_names)]
     mark = columns.label_separator or ";"
     k = len(columns.label_names)

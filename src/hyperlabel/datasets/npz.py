@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._files import npy_header
+from hyperlabel._labels import check_places
 from hyperlabel.datasets._dataset import Dataset, NumberedNames
 from hyperlabel.datasets._lines import DataError, decode
 from hyperlabel.datasets._numbers import to_whole
@@ -162,5 +163,5 @@ def _matrix(arrays: dict[str, np.ndarray], key: str, most: int) -> Any:
     if shape[1] > most:
         raise ValueError(f"{key} would have {shape[1]} columns, more than {most}")
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
+    check_places(matrix)
     return matrix

@@ -43,6 +43,7 @@ class Curves:
     kind: np.ndarray  # "sigmoid", "beta" or "isotonic"
     weights: np.ndarray  # of the beta curves, k×3
     steps: Isotonic  # on logits; labels with another curve have none
+    positives: np.ndarray  # that each curve was fitted on
 
     @classmethod
     def fit(
@@ -73,7 +74,7 @@ class Curves:
             values.append(_steps(rows[j, kept], on[j, kept]))
             start[j + 1 :] += int(kept.sum())
         steps = Isotonic(start, np.concatenate([*knots, []]), np.concatenate([*values, []]))
-        return cls(sigmoid, kind.astype(str), weights, steps)
+        return cls(sigmoid, kind.astype(str), weights, steps, on.sum(axis=1))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability of each label, n×k."""
@@ -103,6 +104,7 @@ class Curves:
             np.where(is_old, self.kind[old], "sigmoid"),
             np.where(is_old[:, None], self.weights[old], [1.0, 1.0, 0.0]),
             Isotonic(start, np.concatenate([*score, []]), p),
+            np.where(is_old, self.positives[old], 0.0),
         )
 
 

@@ -116,8 +116,8 @@ class Store(AbstractContextManager["Store"]):
             raise StoreError(
                 f"{self.path} is not a hyperlabel results file but another database: name a new file."
             )
-        # a page may be missing nobody asks for
-        told = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        # A page may be missing that nobody asks for, and an index may name other rows than its table.
+        told = self._db.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if told != "ok":
             raise StoreError(f"{self.path} is damaged ({told}): name a new file.")
         self._db.execute("PRAGMA journal_mode = WAL")

@@ -111,7 +111,9 @@ def _score_fold(
         R = _predict_rows(model, encoder, alpha, X[fold.train], Y[fold.train], test)
     else:
         ridge = codes_from_sums(encoder, model._told, alpha, fold.moments).codes
-        R = dense(test @ ridge.coef) + ridge.intercept
+        # in single precision, as they are judged: see `prefix_scores`
+        R = dense(test.astype(np.float32) @ ridge.coef.astype(np.float32))
+        R += ridge.intercept.astype(np.float32)
     base = encoder.offset_ - 0.5 + constant
     P, truth = dense(encoder.components_), Y[fold.test]
     # a fold of lower rank has fewer components: larger M change nothing there

@@ -11,21 +11,25 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts, shape_probabilities
-from hyperlabel._params import number
+from hyperlabel._params import number, one_of
 from hyperlabel._validation import check_weights, split_unknown
+from hyperlabel.linear.margins import cross_validate_margins, margin_path
 from hyperlabel.linear.per_label import fit_labels, map_of_labels, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.cross_validate import (
@@ -42,6 +46,7 @@ from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.followed import TOLERANCE, can_follow, learn_rows
 from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
+from hyperlabel.solvers.margin_losses import CURVATURE
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
 
@@ -49,7 +54,7 @@ from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, c
 def _has_probabilities(self: Any) -> bool:
     if self.estimator is not None:
         return hasattr(self.estimator, "predict_proba")
-    return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
+    return self.loss == "logistic" or hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
 
 
 @dataclass(eq=False, repr=False)
@@ -71,6 +76,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     follow by subtraction: exact out-of-fold scores (`oof_scores_`), and a choice among several `alpha`, at
     little more than the price of one fit.
 
+    Another `loss` of the score f and the target t = ±1 may stand in the place of the squared one:
+    max(0, 1 − tf)² or log(1 + exp(−tf)). All labels still share one factorisation, which then preconditions
+    L-BFGS; but the rows do not add up to sums, so that they are needed all at once.
+
     A 2-D y may hold NaN where nobody knows whether a row carries a label: each label is then
     fitted on the rows where it is known.
 
@@ -78,19 +87,23 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     ----------
     estimator : classifier, default=None
         A scikit-learn classifier cloned for each label, or None for the shared ridge.
+    loss : {"squared", "squared_hinge", "logistic"}, default="squared"
+        Loss of the shared solve. "logistic" is slower, ranks better on some data (docs/choosing.md) and has
+        probabilities of its own; α is 1/(2C) of scikit-learn's `LogisticRegression`.
     alpha : float, sequence of float or "auto", default="auto"
         The ridge λ of the shared solve. "auto" takes the smallest λ whose evidence is the largest, or nearly,
         a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,
-        Dask) chooses the same. 0 means the pseudo-inverse. Several values need `cv`, which chooses one.
+        Dask) chooses the same; other losses take it in proportion to their curvature. 0 means the
+        pseudo-inverse. Several values need `cv`, which chooses one.
     cut : float, "auto" or None, default=None
         What is subtracted from every score, so that a label is predicted where its score exceeded
         it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from
-        the sums alone (0 for a 1-D y). None is "auto" beside ``alpha="auto"``, 0 beside numbers. Cuts for
-        each label are `ThresholdTuner`'s.
+        the sums alone (0 for a 1-D y). None is "auto" beside ``alpha="auto"``, 0 beside numbers and other
+        losses. Cuts for each label are `ThresholdTuner`'s.
     cv : None, int, "loo", splitter or iterable of (train, test), default=None
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
         `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
-        shared ridge; with `estimator` each fold is fitted anew.
+        shared ridge; with `estimator` or another `loss` each fold is fitted anew.
     scoring : str or callable, default=None
         What `cv` maximises: a name of `hyperlabel.metrics.get_scorer_names`, or
         ``scorer(estimator, X, y)``. None means label ranking average precision where there is a
@@ -107,7 +120,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     tol : float, default=5e-4
         Where the "krylov" route stops: estimated error of a label's scores, root mean square over the
         rows, labels being 0 and 1. The default left precision at 1, 3 and 5 within .001 of the exact
-        solution's where it was measured (docs/scaling.md); `residual_` says what was reached.
+        solution's where it was measured (docs/scaling.md); `residual_` says what was reached. Of other
+        losses: the norm of each label's gradient, relative to that at zero.
     n_jobs : int, default=None
         Labels fitted in parallel when `estimator` is given.
 
@@ -148,12 +162,13 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     """
 
     _accepts_unknown_labels = True
-    _rules: ClassVar = {"tol": number(above=0)}
+    _rules: ClassVar = {"tol": number(above=0), "loss": one_of("squared", *CURVATURE)}
     _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
 
     estimator: Any = None
     _: KW_ONLY
+    loss: Literal["squared", "squared_hinge", "logistic"] = "squared"
     alpha: float | Sequence[float] | Auto = "auto"
     cut: float | Auto | None = None
     cv: Any = None
@@ -187,7 +202,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
-            if unknown is None:
+            if self.loss != "squared":
+                self._fit_margins(X, Y, weights, groups, unknown)
+            elif unknown is None:
                 self._fit_shared(X, Y, weights, groups)
             else:
                 (alpha,) = self._alphas()
@@ -206,8 +223,13 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
         Of the estimators of the labels if one is given; of the shared ridge where `cv` gave it out-of-fold
         scores of several labels, calibrated on those (`predict` cuts the scores instead). They are kept
-        when rows and labels come and go.
+        when rows and labels come and go. The logistic loss has its own, σ(score).
         """
+        if self.estimator is None and self.loss == "logistic":
+            scores = self._scores(self._check_predict(X)) + self.cut_
+            return shape_probabilities(
+                self._layout, expit(np.where(self._constant, 40.0 * self._constant, scores))
+            )
         if self.estimator is None:
             return super().predict_proba(X)
         X = self._check_predict(X)
@@ -234,17 +256,22 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
 
+    def _is_ridge(self) -> bool:
+        """Say whether the fit is the shared ridge, which sums over rows tell."""
+        return self.estimator is None and self.loss == "squared"
+
     def _refuses_rows(self) -> str | None:
-        return None if self.estimator is None else self._refuses_blocks()
+        return None if self._is_ridge() else self._refuses_blocks()
 
     def _refuses_blocks(self) -> str | None:
         if self.cv is not None:
             return "Out-of-fold scores need all rows at once: leave cv=None."
-        if self.estimator is None:
+        if self._is_ridge():
             return None
+        given = f"loss={self.loss!r}" if self.estimator is None else f"{type(self.estimator).__name__}()"
         return (
-            f"BinaryRelevance({type(self.estimator).__name__}()) needs all rows at once: "
-            "fit it in memory, or leave estimator=None for the shared ridge."
+            f"BinaryRelevance({given}) needs all rows at once: fit it in memory, or leave estimator=None and "
+            "loss='squared' for the shared ridge."
         )
 
     # -- the shared ridge ---------------------------------------------------------------------------
@@ -282,7 +309,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
 
     def _keep_cv(self, found: FreeCV, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         oof = found.oof_scores
-        if self.estimator is None:
+        if self._is_ridge():
             self._keep_truth(Y, weights)
         if found.results is not None:
             self.cv_results_ = found.results
@@ -291,6 +318,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def _alphas(self) -> list[Any]:
         if not CUT.accepts(self.cut):
             raise ValueError(f"cut must be {CUT.wording}, got {self.cut!r}.")
+        if is_auto(self.cut) and not self._is_ridge():
+            raise ValueError("cut='auto' is read off the shared ridge: give a number, or use ThresholdTuner.")
         if is_auto(self.alpha):
             return ["auto"]
         if isinstance(self.alpha, str):
@@ -331,7 +360,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             self.coef_ = sparse.vstack(coef, format="csr")
         else:
             self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
-        cut = cut_beside(self.cut, self.alpha)
+        cut = cut_beside(self.cut, self.alpha if self._is_ridge() else 0.0)
         means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
         together = partial(np.concatenate, squares)
         self.cut_ = decide_cut(cut, self._layout.kind, means, together, counts, weight)
@@ -385,6 +414,34 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             return self._map_of(path.solve(alpha), path.x_mean).lowered(placed)
 
         return fold_map
+
+    # -- other losses -------------------------------------------------------------------------------
+
+    def _fit_margins(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        groups: Any,
+        unknown: sparse.csc_array | None,
+    ) -> None:
+        alphas, rest = self._alphas(), (self.loss, self.tol)
+        alpha = alphas[0]
+        if self.cv is not None:
+            folds = Folds(X, Y, self.cv, groups=groups, summed=False)
+            judged = *rest, self._scorer(len(alphas))
+            found = cross_validate_margins(X, Y, self._layout, folds, weights, alphas, *judged)
+            self._keep_cv(found, Y, weights)
+            alpha = alphas[found.best]
+        counts, weight = label_counts(Y, weights)
+        self._keep_blocks(margin_path(X, Y, weights, unknown, [alpha], *rest), "lbfgs", counts, weight)
+        if self.residual_ > self.tol:
+            warnings.warn(
+                f"The {self.loss} loss was not minimised to tol={self.tol:g} (reached {self.residual_:.1e}): "
+                "scale the columns, or raise alpha or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     # -- one estimator per label --------------------------------------------------------------------
 

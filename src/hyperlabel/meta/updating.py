@@ -186,8 +186,11 @@ def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | N
 
 
 def _rows(model: Any, X: Any) -> Any:
-    """Take rows through the transformers of a Pipeline, if there is one."""
-    return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
+    """Take rows through the transformers of every Pipeline on the way down."""
+    for part in walk(model):
+        if isinstance(part, Pipeline) and len(part) > 1:
+            X = part[:-1].transform(X)
+    return X
 
 
 def _refusal(model: Any) -> str | None:
@@ -200,10 +203,7 @@ def _refusal(model: Any) -> str | None:
     if not isinstance(core, MomentsModel) or not isinstance(core, MultiLabelClassifier):
         return f"{name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."
     if not hasattr(core, "moments_"):
-        return (
-            f"This {name} kept no sums over rows (too many columns, or fitted per label): fit it with fewer "
-            "columns or solver='gram' to update it."
-        )
+        return core._refuses_blocks() or f"This {name} keeps no sums over rows: {core._how_to_keep}."
     for part in parts[:-1]:
         kept = isinstance(part, ThresholdTuner) and hasattr(part, "thresholds_")
         if not (kept or isinstance(part, Pipeline)):

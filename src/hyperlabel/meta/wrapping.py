@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
@@ -35,7 +36,7 @@ def held_out_rows(n: int, groups: Any = None) -> tuple[np.ndarray, np.ndarray]:
 
 def brings_scores(estimator: Any) -> bool:
     """Say whether out-of-fold scores cost this estimator next to nothing."""
-    return isinstance(estimator, BinaryRelevance) and estimator.estimator is None
+    return isinstance(estimator, BinaryRelevance) and estimator._is_ridge()
 
 
 class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
@@ -52,13 +53,23 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _get_estimator(self) -> Any:
         """Return the classifier to fit, the shared ridge where none was named.
 
-        Its own cut stays at 0 unless one was asked for: it would move when rows come and go, and what is
-        learned from scores must not.
+        Its own cut stays at 0 unless it is a number: it would move when rows come and go, and what is learned
+        from scores must not.
         """
-        estimator = BinaryRelevance() if self.estimator is None else self.estimator
-        if isinstance(estimator, MomentsModel) and getattr(estimator, "cut", 0.0) is None:
-            return estimator if self._is_prefit() else clone(estimator).set_params(cut=0.0)
-        return estimator
+        estimator = part = BinaryRelevance() if self.estimator is None else self.estimator
+        place = ""  # of the part that scores
+        while not isinstance(part, MomentsModel):
+            inner, part = (
+                part.steps[-1]
+                if isinstance(part, Pipeline)
+                else ("estimator", getattr(part, "estimator", None))
+            )
+            if part is None:
+                return estimator
+            place += f"{inner}__"
+        if self._is_prefit() or getattr(part, "cut", 0.0) not in (None, "auto"):
+            return estimator
+        return clone(estimator).set_params(**{f"{place}cut": 0.0})
 
     def _fit_estimator(
         self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]

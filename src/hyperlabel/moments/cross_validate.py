@@ -36,8 +36,8 @@ class Fold(NamedTuple):
 class Folds:
     """The one fold engine: what `cv=` means, and the moments of every training fold (`sums`) from one pass.
 
-    A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows, for
-    scores in closed form. `summed` = None sums where XᵀX is the route to a solution and the sums fit.
+    A number means stratified folds, grouped when `groups` are given; "loo" is one fold of all rows, for whom
+    has scores in `closed_form`. `summed` = None sums where XᵀX is the route to a solution and the sums fit.
     """
 
     def __init__(
@@ -50,9 +50,12 @@ class Folds:
         sample_weight: np.ndarray | None = None,
         with_ff: bool = False,
         summed: bool | None = True,
+        closed_form: bool = False,
     ) -> None:
         every = np.arange(X.shape[0])
-        loo = isinstance(cv, str)  # in closed form, from the fit on all rows
+        loo = isinstance(cv, str)
+        if loo and not (closed_form and cv == "loo"):
+            raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
         splits = [(every, every)] if loo else list(resolve_cv(cv, Y, groups).split(every[:, None], Y, groups))
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
@@ -104,24 +107,24 @@ def free_cross_validation(
     """
     models = [fold_model(fold) for fold in folds]
     tests = [test for _, test in folds.splits]
-    best, results = 0, None
+    best, results, oof = 0, None, np.full(Y.shape, np.nan)
     if scorer is not None:
         layout = as_indicator(layout)
         table = np.empty((len(settings), len(tests)))
         for fold, test in enumerate(tests):
             truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
             for row, setting in enumerate(settings):
-                known = KnownScores(models[fold](X[test], setting), layout)
-                table[row, fold] = scorer(known, X[test], truth)
+                oof[test] = models[fold](X[test], setting)
+                table[row, fold] = scorer(KnownScores(oof[test], layout), X[test], truth)
         best = int(np.argmax(table.mean(axis=1)))
         results = {
             "params": list(settings),
             "mean_test_score": table.mean(axis=1),
             "std_test_score": table.std(axis=1),
         } | {f"split{fold}_test_score": table[:, fold] for fold in range(len(tests))}
-    oof = np.full(Y.shape, np.nan)
-    for test, model in zip(tests, models, strict=True):
-        oof[test] = model(X[test], settings[best])
+    if results is None or best < len(settings) - 1:  # of the last setting they are there
+        for test, model in zip(tests, models, strict=True):
+            oof[test] = model(X[test], settings[best])
     return FreeCV(None if results is None else Results(results), best, oof)
 
 
@@ -150,13 +153,8 @@ def cross_validate_ridge(
     On the Gram route the moments of each training fold come by subtraction; on the other routes
     each fold is solved anew (there are no moments, and None is returned for them).
     """
-    if isinstance(cv, str):
-        if cv != "loo" or route == "krylov":
-            raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
-        if groups is not None:
-            raise ValueError(
-                "cv='loo' leaves out single rows and would part the groups: give a number of folds."
-            )
+    if isinstance(cv, str) and groups is not None:
+        raise ValueError("cv='loo' leaves out single rows and would part the groups: give a number of folds.")
 
     def fold_model(fold: Fold) -> FoldModel:
         if fold.moments is not None:
@@ -185,7 +183,8 @@ def cross_validate_ridge(
         return scores
 
     summed = route == "gram" or isinstance(cv, str)
-    folds = Folds(X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed)
+    options: Any = {"sample_weight": sample_weight, "summed": summed, "closed_form": route != "krylov"}
+    folds = Folds(X, Y, cv, groups=groups, **options)
     settings = [{"alpha": alpha} for alpha in alphas]
     return free_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
 

@@ -7,6 +7,8 @@ from typing import Any, overload
 
 import numpy as np
 
+from hyperlabel._labels import check_places
+
 Function = Callable[..., Any]
 
 
@@ -83,4 +85,4 @@ def check_rows(A: Any) -> None:
     """Refuse rows whose indices would lead compiled code, which trusts them, outside its arrays."""
     if A.format != "csr":
         raise TypeError(f"Rows must be a csr_array, got {A.format}.")
-    A.check_format(full_check=True)
+    check_places(A)

@@ -27,7 +27,7 @@ from hyperlabel.solvers._compile import compiled, csr_parts
 
 Metric = Literal["ndcg", "precision", "f1_micro", "hamming_loss"]
 ROWS = 256  # a block of scores that stays in cache
-LEG = 64  # components followed from one matrix product, at most: the first move scores the most
+LEG = 96  # components followed from one matrix product, at most: the first move scores the most
 JUMP = 6  # from so many new components on, a matrix product is cheaper than following them
 STRETCH = 64  # labels looked at together
 SLACK = 1 + 1e-4  # the bounds hold for rounded sums too
@@ -50,7 +50,7 @@ def score_prefixes(
     grid = np.asarray(grid, dtype=np.int64)
     R = np.ascontiguousarray(R[:, : grid[-1]], dtype=np.float32)
     P = np.ascontiguousarray(P[: grid[-1]], dtype=np.float32)
-    base = base.astype(np.float32)
+    by_label, base = np.ascontiguousarray(P.T), base.astype(np.float32)
     if callable(metric):
         return _score_callable(R, P, base, Y, grid, metric)
     n, K = Y.shape
@@ -69,7 +69,7 @@ def score_prefixes(
             S += R[rows, done:at] @ P[done:at]
             labels = indptr[start : rows.stop + 1], indices
             score = discount, ideal, leaders, counting, sums[:, first:last]
-            _walk(S, R[rows], P, grid[first:last], reach, *labels, *score)
+            _walk(S, R[rows], by_label, grid[first:last], reach, *labels, *score)
     return _finish(metric, sums, Y, k)
 
 
@@ -138,6 +138,23 @@ def _still_top(scores, n_scores, best):
     for c in range(n_scores):
         reached += np.int32(scores[c] >= bar)
     return reached == len(best)
+
+
+@compiled
+def _keep_order(tracks, followed, best, is_best):
+    """Whether the listed labels stay the best all along their tracks, in the same order and without a tie."""
+    lost, is_best[:followed] = np.int32(0), False
+    is_best[best] = True
+    for t in range(1, len(best)):
+        above, below = tracks[best[t - 1]], tracks[best[t]]
+        for g in range(len(above)):
+            lost += np.int32(above[g] <= below[g])
+    bar = tracks[best[-1]]
+    for c in range(followed):
+        if not is_best[c]:
+            for g in range(len(bar)):
+                lost += np.int32(bar[g] <= tracks[c, g])
+    return lost == 0
 
 
 @compiled
@@ -217,11 +234,15 @@ def _undecided(s, radius, reach, relevant, names):
 
 
 @compiled
-def _advance(scores, followed, r, P, names, start, stop):
-    """Add the components from start to stop to the scores that are followed."""
-    for m in range(start, stop):
-        for c in range(followed):
-            scores[c] += r[m] * P[m, names[c]]
+def _follow(s, r, P, names, followed, grid, tracks):
+    """Put the score of each label followed at every M of the leg into its track; P is label by label here."""
+    for c in range(followed):
+        score, p = s[names[c]], P[names[c]]
+        tracks[c, 0] = score
+        for g in range(1, len(grid)):
+            for m in range(grid[g - 1], grid[g]):
+                score += r[m] * p[m]
+            tracks[c, g] = score
 
 
 @compiled
@@ -242,7 +263,8 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
     k = len(discount)
     values, best = np.empty(k, np.float32), np.empty(k, np.int64)
     names, scores = np.empty(K, np.int64), np.empty(K, np.float32)
-    relevant = np.zeros(K, np.bool_)
+    tracks = np.empty((K, len(grid)), np.float32)
+    relevant, is_best = np.zeros(K, np.bool_), np.zeros(K, np.bool_)
     for i in range(n):
         s, size = S[i], indptr[i + 1] - indptr[i]
         relevant[indices[indptr[i] : indptr[i + 1]]] = True
@@ -254,12 +276,15 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
             known = leaders[i, 0] >= 0
             bar = _bar(s, radius, reach, leaders[i]) if known else _kth_largest(s, radius, reach, values)
             followed = _may_reach(s, radius, reach, bar, names)
-        for c in range(followed):
-            scores[c] = s[names[c]]
-        done, gain, hits = grid[0], 0.0, 0
+        _follow(s, R[i], P, names, followed, grid, tracks)
+        keeps, gain, hits = False, 0.0, 0
         for g in range(len(grid)):
-            _advance(scores, followed, R[i], P, names, done, grid[g])
-            done = grid[g]
+            if keeps:
+                sums[0, g] += gain
+                sums[1, g] += hits
+                continue
+            for c in range(followed):
+                scores[c] = tracks[c, g]
             if counting:
                 positive, found = _positive(scores, followed, names, relevant)
                 sums[2, g] += sure + positive
@@ -268,6 +293,7 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
             if g == 0 or not _still_top(scores, followed, best):
                 _top(scores, followed, values, best)
                 gain, hits = _gain(best, names, relevant, discount, ideal, size)
+            keeps = g == 0 and _keep_order(tracks, followed, best, is_best)
             sums[0, g] += gain
             sums[1, g] += hits
         if not counting:

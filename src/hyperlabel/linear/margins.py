@@ -1,0 +1,81 @@
+"""Squared hinge and logistic loss of all labels together, for one λ or several, in and out of fold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel._base import constant_labels, label_counts, place_constant_labels
+from hyperlabel._validation import TargetLayout
+from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
+from hyperlabel.moments.decided import is_auto
+from hyperlabel.moments.linear_map import LinearMap
+from hyperlabel.solvers.label_blocks import SolvedBlock
+from hyperlabel.solvers.margin_losses import CURVATURE, solve_margins
+from hyperlabel.solvers.operators import weighted_mean
+from hyperlabel.solvers.ridge import RidgeResult, choose_alpha
+
+
+def margin_path(
+    X: Any,
+    Y: sparse.csr_array,
+    weights: np.ndarray | None,
+    unknown: sparse.csc_array | None,
+    alphas: Sequence[Any],
+    loss: str,
+    tol: float,
+) -> list[SolvedBlock]:
+    """Solve another loss for every λ, from the largest down, each from the solution before it.
+
+    Labels that do not vary keep zeros.
+    """
+    T = np.where(Y.toarray() > 0, 1, -1).astype(np.int8)
+    if unknown is not None:
+        T[unknown.nonzero()] = 0
+    varies = np.asarray((T > 0).any(axis=0) & (T < 0).any(axis=0))
+    centre, found, start = weighted_mean(X, weights), {}, None
+    size = {alpha: margin_alpha(alpha, X, Y, weights, loss) for alpha in alphas}
+    for alpha in sorted(alphas, key=size.__getitem__, reverse=True):
+        start = solve_margins(X, T[:, varies], loss, size[alpha], sample_weight=weights, tol=tol, start=start)
+        # as a ridge of 0/1 labels would have it
+        coef, intercept = np.zeros((X.shape[1], len(varies))), np.full(len(varies), 0.5)
+        coef[:, varies], intercept[varies] = start.coef / 2, (start.intercept + 1) / 2
+        found[alpha] = SolvedBlock(RidgeResult(coef, intercept, start.residual), centre, size[alpha], None)
+    return [found[alpha] for alpha in alphas]
+
+
+def margin_alpha(alpha: Any, X: Any, Y: Any, weights: np.ndarray | None, loss: str) -> float:
+    """Return λ as given, or that of the ridge (of curvature 2) in proportion to the curvature."""
+    return choose_alpha(X, Y, sample_weight=weights) * CURVATURE[loss] / 2 if is_auto(alpha) else alpha
+
+
+def cross_validate_margins(
+    X: Any,
+    Y: sparse.csr_array,
+    layout: TargetLayout,
+    folds: Folds,
+    weights: np.ndarray | None,
+    alphas: Sequence[Any],
+    loss: str,
+    tol: float,
+    scorer: Any,
+) -> FreeCV:
+    """Score every λ on every fold, each fold fitted anew."""
+
+    def fold_model(fold: Fold) -> FoldModel:
+        part = None if weights is None else weights[fold.train]
+        constant = constant_labels(*label_counts(Y[fold.train], part))
+        path = margin_path(X[fold.train], Y[fold.train], part, None, alphas, loss, tol)
+        results = {alpha: block.result for alpha, block in zip(alphas, path, strict=True)}
+
+        def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
+            found = results[setting["alpha"]]
+            return place_constant_labels(
+                LinearMap.of_targets(found.coef, found.intercept).scores(rows), constant
+            )
+
+        return scores
+
+    settings = [{"alpha": alpha} for alpha in alphas]
+    return free_cross_validation(X, Y, layout, folds, settings, fold_model, scorer)
