@@ -54,21 +54,18 @@ COMMANDS = [
 
 
 def number_of(page: str, table: str, row: str, column: str) -> list[str]:
-    """Paper's number, ours, its spread and the page: of the latest run over several splits."""
-    for name in (page, f"{page}-earlier"):
-        text = (ROOT / "docs" / "reproduction" / f"{name}.md").read_text(encoding="utf-8")
-        for section in re.split(r"^## ", text, flags=re.M)[1:]:
-            lines = section.splitlines()
-            if f"`{table}`" not in lines[0]:
-                continue
-            cells = [
-                [c.strip() for c in line.strip("|").split("|")] for line in lines if line.startswith("|")
-            ]
-            found = next((line for line in cells if line[0] == row), None)
-            if found and f"{column}: paper" in cells[0]:
-                at = cells[0].index(f"{column}: paper")
-                if found[at + 2] != "–":  # a spread: more than one split
-                    return [*found[at : at + 3], f"docs/reproduction/{name}.md"]
+    """Paper's number, ours, its spread over several splits, and the page."""
+    path = f"docs/reproduction/{page}.md"
+    for section in re.split(r"^## ", (ROOT / path).read_text(encoding="utf-8"), flags=re.M)[1:]:
+        lines = section.splitlines()
+        if f"`{table}`" not in lines[0]:
+            continue
+        cells = [[c.strip() for c in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+        found = next((line for line in cells if line[0] == row), None)
+        if found and f"{column}: paper" in cells[0]:
+            at = cells[0].index(f"{column}: paper")
+            if found[at + 2] != "–":  # a spread: more than one split
+                return [*found[at : at + 3], path]
     raise SystemExit(f"docs/reproduction/{page}.md has no {row}, {column} of {table}")
 
 

@@ -504,6 +504,22 @@ def test_the_evidence_is_that_of_the_normal_distribution():
     np.testing.assert_allclose(log_evidence(X, F @ rng.normal(size=(2, 2)), (0.5, 3.0, 40.0)), found)
 
 
+@pytest.mark.parametrize(("gain", "said"), [(0.1, "they could be"), (-0.1, "§3.4's rule stays")])
+def test_the_page_says_whether_held_out_set_sizes_gain_on_every_set(gain, said):
+    from hyperlabel.experiments.papers import beyond
+
+    cells = [{"id": name, "spec": {"data": name, "split": 0}} for name in ("emotions", "scene")]
+    scores = {"emotions": (0.5, 0.6), "scene": (0.5, 0.5 + gain)}
+    values = [
+        {"cell": name, "series": rule, "metric": f"f1_{average}", "x": None, "value": value}
+        for name, pair in scores.items()
+        for rule, value in zip(("§3.4", "out-of-fold"), pair, strict=True)
+        for average in ("macro", "micro")
+    ]
+    (note,) = beyond._set_size_table(Plan(None), Runs(cells, values)).notes
+    assert note.startswith(f"Out-of-fold sizes gain macro F1 on {1 + (gain > 0)} of 2 sets: {said}")
+
+
 def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
     from sklearn.neighbors import kneighbors_graph
 

@@ -192,8 +192,7 @@ def _write_markdown(results: list[Any], short: list[Any], record: dict[str, Any]
         mine = [r for r in results if r.id.startswith(f"{paper}-")]
         head = [f"# {title}{kind}", f"{made}. {versions}; one BLAS thread per fit."]
         if mine:
-            page = _paper_page(mine, head, folder, f"{paper}-earlier.md")
-            write_text(folder / f"{paper}{end}.md", page)
+            write_text(folder / f"{paper}{end}.md", _paper_page(mine, head))
     told = [
         f"# What holds of the papers' claims{kind}",
         f"{made}, from the numbers on the pages of this section (`results{end}.json` names the cells behind "
@@ -201,23 +200,18 @@ def _write_markdown(results: list[Any], short: list[Any], record: dict[str, Any]
         "\n".join(summary(results)),
         "\n".join(costs(results, short)),
     ]
-    if (folder / "summary-earlier.md").is_file():
-        told.insert(
-            2, "[Verdicts of the earlier runs, of older code](summary-earlier.md), on data not run since."
-        )
     write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
     found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
     write_text(folder / f"results{end}.json", f"[{found}]\n")
 
 
-def _paper_page(results: list[Any], head: list[str], folder: Path, earlier: str) -> str:
+def _paper_page(results: list[Any], head: list[str]) -> str:
     there = [r for r in results if r.numbers or r.curves]
     waiting = ", ".join(f"`{r.id}`" for r in results if r not in there)
     parts = [
         *head,
         "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
         f"**Not run with this code:** {waiting}." if waiting else "",
-        f"[The earlier full run, of older code]({earlier})." if (folder / earlier).is_file() else "",
         *(r.markdown() for r in there),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -170,23 +170,16 @@ class Runs:
 
     def cpu(self, planned: Sequence[Cell], counted: set[str]) -> Cpu:
         """Return the CPU time of the planned cells that are not `counted` yet, and count them."""
-        known: dict[str, float] = {}
-        of_kind: dict[str, list[float]] = {}
+        known = {c["id"]: c["details"]["cpu_seconds"] for c in self.cells if "cpu_seconds" in c["details"]}
+        alike: dict[str, list[float]] = {}
         for c in self.cells:
-            if "cpu_seconds" in c["details"]:
-                known[c["id"]] = c["details"]["cpu_seconds"]
-                of_kind.setdefault(_kind(c["spec"]), []).append(known[c["id"]])
-        found = Cpu()
-        for cell in planned:
-            if cell.id in counted:
-                continue
-            counted.add(cell.id)
-            alike = of_kind.get(_kind(cell.spec), [])
-            found.cells += 1
-            found.measured += known.get(cell.id, 0.0)
-            found.estimated += float(np.mean(alike)) if alike and cell.id not in known else 0.0
-            found.unknown += not alike
-        return found
+            if c["id"] in known:
+                alike.setdefault(_kind(c["spec"]), []).append(known[c["id"]])
+        new = [cell for cell in planned if cell.id not in counted]
+        counted |= {cell.id for cell in new}
+        waiting = [alike.get(_kind(cell.spec)) for cell in new if cell.id not in known]
+        measured = sum(known.get(cell.id, 0.0) for cell in new)
+        return Cpu(len(new), measured, sum(float(np.mean(a)) for a in waiting if a), waiting.count(None))
 
     def failures(self) -> list[str]:
         """Return the errors of failed cells, each once."""

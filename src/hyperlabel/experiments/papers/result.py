@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,8 @@ class Curve:
     log_y: bool = False
 
 
-@dataclass
-class Cpu:
-    """CPU seconds of cells: measured; of those not finished as the mean of other splits; no split known."""
+class Cpu(NamedTuple):
+    """CPU seconds of cells: measured; of the others by other splits of the same work; unknown: no split."""
 
     cells: int = 0
     measured: float = 0.0
