@@ -117,7 +117,10 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Validate sample weights; None stays None (all rows count once)."""
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():  # older releases of scikit-learn let them pass
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
 
 
 def per_label_values(spec: Any, k: int, label_names: np.ndarray | None, *, name: str) -> np.ndarray:
