@@ -256,6 +256,8 @@ def test_nothing_in_the_library_writes_a_file_in_another_way():
     assert {one for one in found if one[0] != "_files.py"} == allowed
 
 
+# NumPy 2.0 leaves an archive that could not be written to the collector, which cannot close it either.
+@pytest.mark.filterwarnings("ignore:Exception ignored in.*ZipFile:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("write", [save_model, save_data, save_report])
 @pytest.mark.parametrize("call", ["open", "fsync", "replace", "fchmod", "write"])
 def test_every_write_may_fail_once(write, call, tmp_path, monkeypatch):
