@@ -266,6 +266,11 @@ def test_the_papers_classifier_in_one_line():
     X, Y = make_data(16, n=150)
     model = make_pipeline(HypergraphSpectral(cross_fit=5, random_state=0), BinaryRelevance(LinearSVC()))
     assert model.fit(X, Y).score(X, Y) > 0.3
+
+
+def test_columns_of_a_frame_are_named_after_the_projection():
+    pytest.importorskip("pandas")
+    X, Y = make_data(16, n=150)
     assert HypergraphSpectral(2).set_output(transform="pandas").fit_transform(X, Y).columns.tolist() == [
         "hypergraphspectral0",
         "hypergraphspectral1",
