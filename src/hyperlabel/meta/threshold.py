@@ -111,9 +111,10 @@ class ThresholdTuner(WrappingClassifier):
     scoring : {"f1_macro", "f1_micro", "f1_samples", "hamming_loss"}, default="f1_macro"
         What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise, and what `cv_score_` is.
     cv : None, int, splitter, iterable, "split" or "prefit", default=None
-        Folds of the out-of-fold scores: None takes the estimator's own if it has them, or 5 stratified
-        folds. ``"split"``: a third of the rows (groups) is held out for the rule, and the estimator
-        fitted on the rest alone. ``"prefit"``: the estimator is fitted already and (X, y) are other rows.
+        Folds of the out-of-fold scores: None takes the estimator's own if it has them, else 10 stratified
+        folds where they are nearly free (the shared ridge), 5 elsewhere. ``"split"``: a third of the rows
+        (groups) is held out for the rule, and the estimator fitted on the rest alone. ``"prefit"``: the
+        estimator is fitted already and (X, y) are other rows.
     k : int, default=None
         Of ``"top_k"``.
     precision, recall : float, default=0.9

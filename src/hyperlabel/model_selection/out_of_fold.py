@@ -91,8 +91,8 @@ def _fit_fold(
     return score_rows(model, _safe_indexing(X, test), layout)
 
 
-def few_folds(cv: Any, n_rows: int) -> Any:
+def few_folds(cv: Any, n_rows: int, *, default: int = 5) -> Any:
     """Return five folds by default, and never more than rows."""
     if cv is None:
-        cv = 5
+        cv = default
     return min(int(cv), n_rows) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else cv
