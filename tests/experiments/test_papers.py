@@ -286,14 +286,15 @@ def test_a_grid_is_widened_until_the_choice_lies_inside():
 def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
     from hyperlabel import HypergraphRankSVM, RankSVM
     from hyperlabel.datasets import make_multilabel
-    from hyperlabel.experiments.papers.cvpr09 import _paths
+    from hyperlabel.experiments.papers.cvpr09 import _add_paths
     from hyperlabel.experiments.protocol import tune
     from hyperlabel.metrics import f1_score
 
     data = make_multilabel(120, 6, 4, random_state=0)
     X, Y = data.X, data.Y.toarray()
     grid = {"C": (1.0, 8.0), "weight": (0.5,), "nu": (1.0, 4.0)}
-    found = _paths(X, Y, grid, 2, 0, {"tol": 1e-6})
+    found = {}
+    _add_paths(X, Y, grid, 2, 0, {"tol": 1e-6}, found)
     assert sorted(found) == [
         (0.0, 1.0, 1.0),
         (0.0, 1.0, 8.0),
@@ -523,20 +524,58 @@ def test_the_page_says_whether_held_out_set_sizes_gain_on_every_set(gain, said):
 def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
     from sklearn.neighbors import kneighbors_graph
 
-    from hyperlabel.experiments.papers.beyond import SmoothRows
-    from hyperlabel.geometry import LabelHypergraph
+    from hyperlabel import RankSVM
+    from hyperlabel.experiments.papers.beyond import SmoothRows, smoothed_methods
 
     rng = np.random.default_rng(0)
     X, rest, Y = rng.normal(size=(20, 4)), rng.normal(size=(30, 4)), rng.integers(0, 2, size=(20, 3))
+    Y[:2] = [[1, 0, 0], [0, 1, 1]]
     Z = np.vstack([X, rest])
-    A = np.maximum((near := kneighbors_graph(Z, 5).toarray()), near.T)
+    A = np.maximum((near := kneighbors_graph(Z, 10).toarray()), near.T)
     scaled = Z / np.sqrt(A.sum(axis=1))[:, None]
     M = sum(A[i, j] * np.outer(g, g) for i in range(50) for j in range(i) for g in [scaled[i] - scaled[j]])
-    H = LabelHypergraph(Y).factor("zhou").toarray()
-    M = M + X.T @ (np.eye(20) - H @ H.T) @ X
-    lift = SmoothRows(rest, weight=2.0, n_neighbors=5).fit(X, Y).lift_
-    np.testing.assert_allclose(np.linalg.inv(lift @ lift), np.eye(4) + 2.0 * 4 / np.trace(M) * M, rtol=1e-8)
+    metric = np.eye(4) + 2.0 * 4 / np.trace(M) * M
+    lift = SmoothRows(rest, weight=2.0).fit(X, Y).lift_
+    np.testing.assert_allclose(np.linalg.inv(lift @ lift), metric, rtol=1e-8)
     np.testing.assert_array_equal(SmoothRows(rest).fit(X, Y).transform(X), X)
+    ranker, _ = smoothed_methods(rest, 0)["Rank-HLapSVM"]
+    ranker.set_params(smooth__weight=2.0, method__hypergraph_weight=0.0, method__C=1.0, method__tol=1e-8)
+    inner = RankSVM(1.0, kernel="precomputed", tol=1e-8).fit(X @ np.linalg.solve(metric, X.T), Y)
+    found = ranker.fit(X, Y)[-1].rank_scores(ranker[:-1].transform(rest))
+    expected = inner.rank_scores(rest @ np.linalg.solve(metric, X.T))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_the_search_of_the_rankers_goes_on_past_every_edge_and_fits_nothing_twice(monkeypatch):
+    from hyperlabel import ranking
+    from hyperlabel.datasets import make_multilabel
+    from hyperlabel.experiments.papers import cvpr09
+
+    data, asked = make_multilabel(60, 4, 3, random_state=0), []
+
+    class Fitted:
+        def __init__(self, weight, nu, C):
+            self.hypergraph_weight, self.C_, self.at = weight, C, (weight, nu, C)
+
+        def predict(self, X):
+            asked.append(self.at)
+            return self.at
+
+    def path(X, Y, *, Cs, hypergraph_weights, nu, **_):
+        return [Fitted(w, nu, C) for w in hypergraph_weights for C in Cs]
+
+    def closeness(Y, at, average):
+        return -sum(abs(np.log(v / best)) for v, best in zip(at, (40.0, 0.6, 64.0), strict=True) if v)
+
+    monkeypatch.setattr(ranking, "rank_svm_path", path)
+    monkeypatch.setattr("hyperlabel.metrics.f1_score", closeness)
+    grid = {"C": (1.0, 8.0, 64.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)}
+    best, wide = cvpr09._rank_search(data.X, data.Y.toarray(), grid, 2, 0, {})
+    assert best == [(0.0, 2.0, 64.0), (64.0, 0.5, 64.0)]
+    assert sorted(wide["C"]) == [1.0, 8.0, 64.0, 512.0]
+    assert sorted(wide["weight"]) == [0.1, 1.0, 8.0, 64.0, 512.0]
+    assert sorted(wide["nu"]) == [0.125, 0.5, 2.0, 8.0]
+    assert len(asked) == 2 * len(set(asked))
 
 
 class MadeUp(Plan):

@@ -357,12 +357,12 @@ def tune(
 
 
 def beyond(values: Sequence[float], chosen: float) -> float | None:
-    """Return the next value past the edge that was chosen; None inside."""
+    """Return the next value past the edge that was chosen; None inside, and at 0, where a parameter ends."""
     low, high = sorted(values)[:2], sorted(values)[-2:]
-    if len(values) < 2 or chosen not in (low[0], high[1]):
+    if len(values) < 2 or not chosen or chosen not in (low[0], high[1]):
         return None
     edge, inner = (low[0], low[1]) if chosen == low[0] else (high[1], high[0])
-    return float(edge * edge / inner)
+    return float(edge * edge / inner if inner else 10 * edge)
 
 
 def label_counts(Y_true: Any, Y_pred: Any) -> dict[str, list[int]]:

@@ -61,53 +61,64 @@ def _constant(Y_train: np.ndarray, Y_test: np.ndarray) -> Value:
     return Value("constant", "f1_micro", answer(Y_test, best))
 
 
-def _paths(
-    X: Any, Y: np.ndarray, grid: dict[str, tuple[float, ...]], folds: int, split: int, search: dict[str, Any]
-) -> dict[tuple[float, float, float], float]:
-    """Mean macro F1 over the folds at every (λ, ν, C), each fit started from its neighbour's duals."""
+Grid = dict[str, tuple[float, ...]]
+Point = tuple[float, float, float]  # λ, ν, C
+
+
+def _add_paths(
+    X: Any,
+    Y: np.ndarray,
+    grid: Grid,
+    folds: int,
+    split: int,
+    search: dict[str, Any],
+    scores: dict[Point, float],
+) -> None:
+    """Add mean macro F1 over the folds at every (λ, ν, C) not there yet, by paths of warm starts."""
     from hyperlabel.metrics import f1_score
     from hyperlabel.model_selection import IterativeStratifiedKFold
     from hyperlabel.ranking import rank_svm_path
 
-    found: dict[tuple[float, float, float], float] = {}
+    blocks: dict[tuple[float, tuple[float, ...]], list[float]] = {}
+    for nu in grid["nu"]:
+        for weight in (0.0, *grid["weight"])[nu != grid["nu"][0] :]:  # without λ there is no ν
+            if Cs := tuple(C for C in grid["C"] if (weight, nu, C) not in scores):
+                blocks.setdefault((nu, Cs), []).append(weight)
     for fit, see in IterativeStratifiedKFold(folds, shuffle=True, random_state=split).split(X, Y):
-        for i, nu in enumerate(grid["nu"]):
-            weights = (0.0, *grid["weight"])[i > 0 :]  # without λ there is no ν
-            given: dict[str, Any] = {
-                "Cs": grid["C"],
-                "hypergraph_weights": weights,
-                "nu": nu,
-                "random_state": split,
-            }
+        for (nu, Cs), weights in blocks.items():
+            given: dict[str, Any] = {"Cs": Cs, "hypergraph_weights": weights, "nu": nu, "random_state": split}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # a rough order of the choices will do
                 path = rank_svm_path(X[fit], Y[fit], **given, **search)
             for m in path:
                 score = float(f1_score(Y[see], m.predict(X[see]), average="macro")) / folds
                 at = (m.hypergraph_weight, nu, m.C_)
-                found[at] = found.get(at, 0.0) + score
-    return found
+                scores[at] = scores.get(at, 0.0) + score
 
 
 def _rank_search(
-    X: Any, Y: np.ndarray, grid: dict[str, tuple[float, ...]], folds: int, split: int, search: dict[str, Any]
-) -> tuple[list[tuple[float, float, float]], tuple[float, ...]]:
-    """Best (λ, ν, C) without and with the hypergraph; C goes on until both lie inside. Also its grid."""
+    X: Any, Y: np.ndarray, grid: Grid, folds: int, split: int, search: dict[str, Any]
+) -> tuple[list[Point], Grid]:
+    """Best (λ, ν, C) without and with the hypergraph; the grid, returned too, grows until they lie inside."""
     from hyperlabel.experiments.protocol import MOST_WIDER, beyond
 
+    scores: dict[Point, float] = {}
     for step in range(MOST_WIDER + 1):
-        scores = _paths(X, Y, grid, folds, split, search)
+        _add_paths(X, Y, grid, folds, split, search, scores)
         best = [max((s, at) for at, s in scores.items() if (at[0] > 0) == hyper)[1] for hyper in (0, 1)]
-        further = {C for *_, last in best if (C := beyond(grid["C"], last)) is not None}
-        if not further or step == MOST_WIDER or len(grid["C"]) < 3:
+        plain, hyper = (dict(zip(("weight", "nu", "C"), at, strict=True)) for at in best)
+        chosen = {name: {hyper[name]} for name in grid} | {"C": {plain["C"], hyper["C"]}}
+        further = {
+            name: {value for at in chosen[name] if (value := beyond(grid[name], at)) is not None}
+            for name in grid
+        }
+        if not any(further.values()) or step == MOST_WIDER or len(grid["C"]) < 3:
             break
-        grid = {**grid, "C": (*grid["C"], *further)}
-    return best, grid["C"]
+        grid = {name: (*values, *further[name]) for name, values in grid.items()}
+    return best, grid
 
 
-def _rankers(
-    data: Dataset, split: int, grid: dict[str, tuple[float, ...]], folds: int, search: dict[str, Any]
-) -> Outcome:
+def _rankers(data: Dataset, split: int, grid: Grid, folds: int, search: dict[str, Any]) -> Outcome:
     """Binary SVM, Rank-SVM and Rank-HLapSVM on one sample, tuned inside by macro F1."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -118,11 +129,11 @@ def _rankers(
 
     part, train, test = _sample(data, split)
     X, Y, X_train = part.X, part.Y.toarray(), part.X[train]
-    best, Cs = _rank_search(X_train, Y[train], grid, folds, split, search)
+    best, searched = _rank_search(X_train, Y[train], grid, folds, split, search)
     names = ("hypergraph_weight", "nu", "C")
     chosen = {name: dict(zip(names, at, strict=True)) for name, at in zip(METHODS[1:], best, strict=True)}
-    grids: dict[str, Any] = {METHODS[2]: dict(zip(names, (grid["weight"], grid["nu"], Cs), strict=True))}
-    grids[METHODS[1]] = {"C": Cs}
+    grids: dict[str, Any] = {METHODS[1]: {"C": searched["C"]}}
+    grids[METHODS[2]] = {"hypergraph_weight": searched["weight"], "nu": searched["nu"], "C": searched["C"]}
     ranker = HypergraphRankSVM(tol=1e-2, max_iter=5000, random_state=split)
     models = {name: clone(ranker).set_params(**choice) for name, choice in chosen.items()}
     svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False, tol=1e-2)))
@@ -144,7 +155,7 @@ def _cells(name: str, plan: Plan) -> list[Cell]:
         {"C": (64.0, 512.0), "weight": (0.1,), "nu": (2.0,)},
     )
     given = {"grid": grid, "folds": plan.pick(5, 2), "search": {"tol": 0.03, "max_iter": 200}}
-    return cells(plan, [name], "cvpr09 rankers", _rankers, plan.pick(5, 1), given)
+    return cells(plan, [name], "cvpr09 rankers, all widened", _rankers, plan.pick(5, 1), given)
 
 
 def _table(name: str, number: int, plan: Plan, runs: Runs) -> Result:

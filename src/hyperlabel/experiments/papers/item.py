@@ -16,7 +16,7 @@ import numpy as np
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers import data
 from hyperlabel.experiments.papers.result import Cpu, Curve, Number, Result
-from hyperlabel.experiments.protocol import fingerprint
+from hyperlabel.experiments.protocol import beyond, fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.experiments.store import canonical
 from hyperlabel.geometry.hypercube import distinct_vertices
@@ -122,7 +122,7 @@ class Runs:
                     shown = name.rpartition("__")[2]
                     searched.setdefault((method, shown), set()).update(values)
                     best = c["details"]["chosen"][method][name]
-                    on_edge = len(values) > 1 and best in (min(values), max(values))
+                    on_edge = beyond(values, best) is not None
                     chosen.setdefault((c["spec"]["data"], method, shown), []).append(
                         best if on_edge else None
                     )
