@@ -57,7 +57,9 @@ def print_table(
     if title:
         click.echo(title)
     cells = [[f"{v:{floats}}" if isinstance(v, float) else str(v) for v in row] for row in rows]
-    for line in table_lines(head, cells, left=left, width=_room()):
+    bounded = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    width = shutil.get_terminal_size().columns if bounded else None
+    for line in table_lines(head, cells, left=left, width=width):
         click.echo(line)
 
 
@@ -79,7 +81,9 @@ def table_lines(
     for number, block in enumerate(blocks):
         lines += [""] if number else []
         for cells in zip(*(columns[j] for j in block), strict=True):
-            padded = [_pad(cell, sizes[j], j < left) for cell, j in zip(cells, block, strict=True)]
+            blanks = [" " * (sizes[j] - _width(cell)) for cell, j in zip(cells, block, strict=True)]
+            sides = zip(cells, blanks, block, strict=True)
+            padded = [cell + blank if j < left else blank + cell for cell, blank, j in sides]
             lines.append(_GAP.join(padded).rstrip())
     return lines
 
@@ -93,22 +97,11 @@ def _shortened(columns: list[list[str]], room: int) -> list[list[str]]:
     return [[_cut(cell, rest if j else first) for cell in column] for j, column in enumerate(columns)]
 
 
-def _room() -> int | None:
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
-        return shutil.get_terminal_size().columns
-    return None
-
-
 def _width(text: str) -> int:
     """Columns a text takes: two for Chinese characters, none for combining marks."""
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def _pad(text: str, size: int, is_left: bool) -> str:
-    blanks = " " * (size - _width(text))
-    return text + blanks if is_left else blanks + text
 
 
 def _cut(text: str, size: int) -> str:

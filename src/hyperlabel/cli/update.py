@@ -59,7 +59,8 @@ def update(
     click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
         file = _opened(model)
-    names = _edited(file.columns.label_names, renames, dropped, added)
+    renamed_names = [renames.get(name, name) for name in file.columns.label_names]
+    names = [name for name in renamed_names if name not in dropped] + list(added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in leaving])
@@ -106,15 +107,21 @@ def update(
 
 def _opened(model: str) -> Any:
     from hyperlabel.cli._model import open_model
-    from hyperlabel.meta.updating import can_be_updated
+    from hyperlabel.meta.updating import can_be_updated, walk
 
     file = open_model(model)
-    if file.columns.method == "ridge" and not can_be_updated(file.model):
+    if can_be_updated(file.model):
+        return file
+    if file.columns.method != "ridge":
         raise ValueError(
-            f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
-            f"with --words {SUMS} and without --slim."
+            f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."
         )
-    return file
+    if hasattr([*walk(file.model)][-1], "moments_"):
+        raise ValueError(f"{model} decides by --thresholds top_k, which no update can keep: fit it again.")
+    raise ValueError(
+        f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+        f"with --words {SUMS} and without --slim."
+    )
 
 
 def _renames(renamed: tuple[str, ...]) -> dict[str, str]:
@@ -170,12 +177,6 @@ def _check(new: str | None, leaving: tuple[str, ...], add_all: bool, anything: b
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if len({Path(path).resolve() for path in leaving}) < len(leaving):
         raise ValueError("--forget names a file twice: its rows can leave once only.")
-
-
-def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
-    """Names of the labels after renaming, dropping and adding."""
-    names = [renames.get(name, name) for name in names]
-    return [name for name in names if name not in dropped] + list(added)
 
 
 def _stacked(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
