@@ -81,9 +81,7 @@ def table_lines(
     for number, block in enumerate(blocks):
         lines += [""] if number else []
         for cells in zip(*(columns[j] for j in block), strict=True):
-            blanks = [" " * (sizes[j] - _width(cell)) for cell, j in zip(cells, block, strict=True)]
-            sides = zip(cells, blanks, block, strict=True)
-            padded = [cell + blank if j < left else blank + cell for cell, blank, j in sides]
+            padded = [_pad(cell, sizes[j], j < left) for cell, j in zip(cells, block, strict=True)]
             lines.append(_GAP.join(padded).rstrip())
     return lines
 
@@ -102,6 +100,11 @@ def _width(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+def _pad(text: str, size: int, is_left: bool) -> str:
+    blanks = " " * (size - _width(text))
+    return text + blanks if is_left else blanks + text
 
 
 def _cut(text: str, size: int) -> str:

@@ -59,8 +59,7 @@ def update(
     click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
         file = _opened(model)
-    renamed_names = [renames.get(name, name) for name in file.columns.label_names]
-    names = [name for name in renamed_names if name not in dropped] + list(added)
+    names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
     forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in leaving])
@@ -177,6 +176,12 @@ def _check(new: str | None, leaving: tuple[str, ...], add_all: bool, anything: b
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if len({Path(path).resolve() for path in leaving}) < len(leaving):
         raise ValueError("--forget names a file twice: its rows can leave once only.")
+
+
+def _edited(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
+    """Names of the labels after renaming, dropping and adding."""
+    names = [renames.get(name, name) for name in names]
+    return [name for name in names if name not in dropped] + list(added)
 
 
 def _stacked(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:

@@ -290,9 +290,7 @@ class MomentsModel(ABC):
         if gone and len(gone) == len(names):
             raise ValueError("The last label cannot be dropped.")
         kept = [j for j in range(len(names)) if j not in gone]
-        sums, names = self.moments_, [names[j] for j in kept]
-        ff = None if sums.ff is None else sums.ff[np.ix_(kept, kept)]
-        sums = replace(sums, xf=sums.xf[:, kept], f_sum=sums.f_sum[kept], ff=ff)
+        sums, names = _columns(self.moments_, kept), [names[j] for j in kept]
         for name, rows in (add if isinstance(add, Mapping) else dict.fromkeys(add)).items():
             if name in names:
                 raise ValueError(f"The model already has a label {name!r}.")
@@ -342,6 +340,12 @@ class ScanningModel(MomentsModel):
     @abstractmethod
     def _use_scan(self, total: dict[str, Any]) -> None:
         """Take the sum of all scans."""
+
+
+def _columns(m: RowSums, kept: list[int]) -> RowSums:
+    """Return the sums of some columns of the factor."""
+    ff = None if m.ff is None else m.ff[np.ix_(kept, kept)]
+    return replace(m, xf=m.xf[:, kept], f_sum=m.f_sum[kept], ff=ff)
 
 
 def _with_names(layout: TargetLayout, names: list[str]) -> TargetLayout:

@@ -90,9 +90,7 @@ def pose(
     route, free = _route(X, solver)
     if alphas == () and route in ("krylov", "lsqr"):
         return _evident(X, base, right, gram, solver, options)
-    moments = None
-    if route == "gram" and keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0]):
-        moments = RowSums.from_rows(X, keep, with_ff=True)
+    moments = _kept(X, keep) if route == "gram" else None
     zero = free and min(alphas or (1.0,)) <= 0
     if alphas is None:
         path: Any = CrossPath.from_rows(X, base)
@@ -106,6 +104,12 @@ def pose(
     else:
         path = RidgePath(_over(base, X, known), alphas=alphas)
     return Posed(path, right, gram, moments, nu)
+
+
+def _kept(X: Any, keep: Any) -> RowSums | None:
+    """Return sums to be kept, where they are not too large."""
+    small = keep is not None and X.shape[1] <= min(KEEP_SUMS, X.shape[0])
+    return RowSums.from_rows(X, keep, with_ff=True) if small else None
 
 
 def _evident(
