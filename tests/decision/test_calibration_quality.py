@@ -8,10 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.datasets import make_multilabel_classification
-from sklearn.isotonic import IsotonicRegression
 
 from hyperlabel import BinaryRelevance
-from hyperlabel.decision import Isotonic, Sigmoid, label_quality
+from hyperlabel.decision import Sigmoid, label_quality
 from hyperlabel.decision.quality import _prior
 from hyperlabel.solvers.platt import solve_platt
 
@@ -54,17 +53,6 @@ def test_sigmoid_survives_separation_and_constant_scores():
     assert 0 < p[-1, 0] < 0.03
     constant = Sigmoid.fit(np.ones((100, 1)), Y).probabilities(np.ones((100, 1)))
     np.testing.assert_allclose(constant, 0.5, atol=1e-6)
-
-
-def test_isotonic_equals_sklearn_within_its_bounds(problem):
-    scores, Y, w = problem
-    found = Isotonic.fit(scores, sparse.csr_array(Y), w).probabilities(scores + 0.1)
-    low = 1 / (w.sum() + 2)
-    for j in range(4):
-        curve = IsotonicRegression(y_min=low, y_max=1 - low, out_of_bounds="clip")
-        expected = curve.fit(scores[:, j], Y[:, j], w).predict(scores[:, j] + 0.1)
-        np.testing.assert_allclose(found[:, j], expected)
-    assert ((found > 0) & (found < 1)).all()
 
 
 @pytest.mark.parametrize("noise", ["uniform", "proportional"])

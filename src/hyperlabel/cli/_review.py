@@ -59,7 +59,7 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
             i, j = divmod(int(entry), k)
             decided = [columns.label_names[m] for m in np.flatnonzero(sets[i]) if m not in asked[i]]
             line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", mark.join(decided)]
-            writer.writerow([*line, *(cells[name][i] for name in wanted)])
+            writer.writerow([*line, *(cells.columns[name][i] for name in wanted)])
     return len(order)
 
 
