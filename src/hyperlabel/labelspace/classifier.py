@@ -106,7 +106,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         if chooses and self._layout.kind == "multilabel":
             self.dimension_path_, sums, alpha = choose_dimension(self, encoder, X, Y, groups)
             encoder.set_params(n_components=self.dimension_path_["chosen"])
-        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
+        per_row = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
         if sums is not None:
             self._fit_sums(encoder, sums, alpha, per_row)
         else:
