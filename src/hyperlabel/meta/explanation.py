@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import score_rows
 from hyperlabel._tables import Table
-from hyperlabel.meta.updating import walk
 from hyperlabel.meta.view import View, view
+from hyperlabel.meta.wrapping import walk
 from hyperlabel.moments.linear_map import not_linear
 
 _LABELS_SHOWN = 4  # of a direction
