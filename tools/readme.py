@@ -1,9 +1,9 @@
 """Fill the generated parts of README.md: ``python tools/readme.py [--check]``.
 
 The papers' table is read off the pages of docs/reproduction, what the first call reaches off
-docs/defaults.md, the measured rows off what ``python -m benchmarks.readme_rows`` wrote; the answers of the command line are those of the commands
-themselves, run on examples/packages.csv. ``--check`` changes nothing and fails where a table is stale
-(`make contract`); the commands are checked by tests/test_readme.py.
+docs/defaults.md, the measured rows off what ``python -m benchmarks.readme_rows`` wrote; the answers of the
+command line are those of the commands themselves, run on examples/packages.csv. ``--check`` changes nothing
+and fails where a table is stale (`make contract`); the commands are checked by tests/test_readme.py.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MEASURED = [
     ("case_documents", "one more document learned by a model of {d} words and {k} tags, equal to a fit, "
      "against the recipe of paperless-ngx, which trains anew", ""),
 ]  # fmt: skip
-SHOWN = ("scene", "corel5k", "delicious", "yahoo-arts", "imageclef07a")  # of the first call; the mean is of all
+SHOWN = ("scene", "corel5k", "delicious", "yahoo-arts", "imageclef07a")  # of the first call
 TEXT = "Convert and resize photos in many image formats"
 COMMANDS = [
     "hyperlabel fit examples/packages.csv --text description --labels tags -o model.hyper",
@@ -90,7 +90,8 @@ def first_call() -> str:
     }
     rows = [(name, found[name]) for name in SHOWN]
     rows.append((f"mean of {len(found)} sets", np.mean(list(found.values()), axis=0)))
-    lines = ["| λ = 1, cut at 0 → `BinaryRelevance()` | micro-F1 | macro-F1 | nDCG@5 |", "|---|---:|---:|---:|"]
+    lines = ["| λ = 1, cut at 0 → `BinaryRelevance()` | micro-F1 | macro-F1 | nDCG@5 |"]
+    lines.append("|---|---:|---:|---:|")
     for name, pairs in rows:
         lines.append(f"| {name} | " + " | ".join(f"{old:.3f} → {new:.3f}" for old, new in pairs) + " |")
     return "\n".join(lines)
