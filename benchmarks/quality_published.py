@@ -322,7 +322,7 @@ def distances(done: list[Line], table: np.ndarray, T: Any) -> list[str]:
         gain = sign * (table[0, column] - table[rival, column])
         error = (mine - done[rival].resampled(T, times))[place].std()
         word = "ahead" if gain > error else "behind" if gain < -error else "level"
-        cells.append(f"{word} by {abs(gain):.{digits}f} ± {error:.{digits}f} ({done[rival].title})")
+        cells.append(f"{word}, {gain:+.{digits}f} ± {error:.{digits}f} ({done[rival].title})")
     return cells
 
 
