@@ -46,8 +46,9 @@ def attempt(target: Target, path: Path, raw: bytes) -> str:
         return f"{type(error).__name__} in {place or 'the check'}: {str(error)[:120]}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-        for beside in ("-wal", "-shm", "-journal"):
-            Path(f"{path}{beside}").unlink(missing_ok=True)
+        if target.name == "store":
+            for beside in ("-wal", "-shm", "-journal"):
+                Path(f"{path}{beside}").unlink(missing_ok=True)
 
 
 def minimise(target: Target, path: Path, raw: bytes, kind: str, tries: int = 400) -> bytes:

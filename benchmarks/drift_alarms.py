@@ -29,7 +29,7 @@ FREQUENT = 40  # rows of a label that may be a topic
 
 def rows(n: int | None = None) -> Dataset:
     """Texts and tags with a number and a category."""
-    found = load_debtags(weighting="counts")
+    found = load_debtags()
     rng = np.random.default_rng(0)
     found = found if n is None else found[np.sort(rng.permutation(len(found))[:n])]
     section = {"section": rng.choice(["main", "contrib", "universe"], len(found)).tolist()}

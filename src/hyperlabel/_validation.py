@@ -51,13 +51,13 @@ class TargetLayout:
 
 
 def check_fit(
-    estimator: Any, X: Any, y: Any, *, min_samples: int = 1, dtype: Any = FLOATS
+    estimator: Any, X: Any, y: Any, *, min_samples: int = 1
 ) -> tuple[Any, sparse.csr_array, TargetLayout]:
     """Validate training data; return X, the indicator Y as ``csr_array`` and the layout of y.
 
     Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator.
     """
-    X = check_features(estimator, X, reset=True, min_samples=min_samples, dtype=dtype)
+    X = check_features(estimator, X, reset=True, min_samples=min_samples)
     Y, layout = check_targets(y, n_rows=X.shape[0], name=type(estimator).__name__)
     return X, Y, layout
 

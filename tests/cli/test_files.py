@@ -294,3 +294,14 @@ def test_a_plan_says_what_a_fit_takes(tmp_path):
     said = run(*call, "--dry-run").stdout
     assert "route: gram" in said
     assert "GiB of memory" in said
+
+
+def test_answers_beside_kept_columns_are_separated_as_the_file_is(tmp_path):
+    rows = tmp_path / "notes.csv"
+    rows.write_text("text;tags\n" + "red apple;fruit\nred car;vehicle\n" * 10)
+    assert run("fit", rows, "--labels", "tags", "-o", tmp_path / "m.hyper").exit_code == 0
+    for name, mark in (("out.csv", ";"), ("out.tsv", "\t"), ("-", ";")):
+        out = name if name == "-" else tmp_path / name
+        done = run("predict", tmp_path / "m.hyper", rows, "--keep", "-o", out)
+        head = (done.stdout if name == "-" else (tmp_path / name).read_text()).split("\n")[0]
+        assert head == mark.join(["text", "tags", "labels", "scores"])

@@ -9,9 +9,12 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_multilabel_classification
 from tests.commands import run
 
+from hyperlabel import BinaryRelevance, LabelForest, ThresholdTuner
 from hyperlabel.cli._model import open_model
+from hyperlabel.cli._review import positives
 
 WORDS = {"printing": ["printer", "toner", "paper"], "network": ["wifi", "router"], "billing": ["invoice"]}
 
@@ -124,6 +127,14 @@ def test_a_queue_asks_first_what_is_worth_most_and_never_what_is_promised(place,
     p = [float(one["probability"]) for one in asked["promised"]]
     assert p == sorted(p, reverse=True)  # nothing asked is predicted: the likeliest misses first
     assert file.columns.label_column == "tags"
+
+
+def test_the_order_knows_the_positives_behind_every_models_curves():
+    X, Y = make_multilabel_classification(n_samples=120, random_state=0)
+    for model in (ThresholdTuner(), BinaryRelevance(cv=3)):
+        model.fit(X, Y).predict_proba(X)
+        np.testing.assert_array_equal(positives(model), Y.sum(axis=0))
+    assert positives(LabelForest(5).fit(X, Y)) is None  # its frequencies are no curves
 
 
 def test_rows_of_a_group_are_shown_together(place, tmp_path):

@@ -173,7 +173,7 @@ def test_update_labels(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["update", "{f}/mlknn.hyper", "{f}/new.csv"], "MLkNN does not rest on sums over rows"),
+        (["update", "{f}/mlknn.hyper", "{f}/new.csv"], "takes --method ridge, not mlknn"),
         (["update", "{f}/ridge.hyper"], "There is nothing to do"),
         (["update", "{f}/ridge.hyper", "--rename-label", "a"], "takes OLD=NEW"),
         (["update", "{f}/ridge.hyper", "--drop-label", "zzz"], "no label 'zzz'"),
@@ -216,3 +216,21 @@ def test_two_updates_at_once_lose_neither(folder, tmp_path):
     np.testing.assert_allclose(*scores, atol=1e-10)
     assert sorted(path.name for path in tmp_path.glob("*.hyper*")) == ["m.hyper", "once.hyper"]
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("fitted", "why"),
+    [
+        (["--method", "plst"], "takes --method ridge, not plst"),
+        (["--method", "logistic"], "takes --method ridge, not logistic"),
+        (["--slim"], "kept no sums"),
+        (["--thresholds", "top_k"], "--thresholds top_k"),
+    ],
+)
+def test_what_cannot_be_updated_says_so_in_the_words_of_the_command_line(folder, tmp_path, fitted, why):
+    model = tmp_path / "m.hyper"
+    assert run("fit", folder / "old.csv", "--labels", "tags", *fitted, "-o", model).exit_code == 0
+    done = run("update", model, folder / "new.csv")
+    assert done.exit_code == 2
+    assert why in done.output
+    assert "=" not in done.output

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hyperlabel.datasets import debtags_vectorizer, iter_data, load_debtags, read_data
-from hyperlabel.datasets._debtags import DATA_FILE
+from hyperlabel.datasets._debtags import DATA_FILE, _counts
 
 
 def test_sizes_and_promises():
@@ -22,16 +22,15 @@ def test_sizes_and_promises():
 
 
 def test_counts_are_counts():
-    data = load_debtags(weighting="counts")
-    assert (data.X.data >= 1).all()
-    assert (data.X.data == np.round(data.X.data)).all()
-    assert ((data.X > 0).sum(axis=0) >= 5).all()
+    counts = _counts()
+    assert (counts.data >= 1).all()
+    assert (counts.data == np.round(counts.data)).all()
+    assert ((counts > 0).sum(axis=0) >= 5).all()
 
 
-@pytest.mark.parametrize("weighting", ["tfidf", "counts"])
-def test_vectorizer_gives_the_shipped_features(weighting):
+def test_vectorizer_gives_the_shipped_features():
     """Text rebuilt from the counts comes out of the vectorizer as the shipped row."""
-    data, counts = load_debtags(weighting=weighting), load_debtags(weighting="counts").X
+    data, counts = load_debtags(), _counts()
     rows = np.random.default_rng(0).choice(len(data), 50, replace=False)
     texts = [
         " ".join(
@@ -41,15 +40,8 @@ def test_vectorizer_gives_the_shipped_features(weighting):
         )
         for i in rows
     ]
-    made = sparse.csr_array(debtags_vectorizer(weighting=weighting).transform(texts))
+    made = sparse.csr_array(debtags_vectorizer().transform(texts))
     np.testing.assert_allclose(made.toarray(), data.X[rows].toarray(), atol=1e-12)
-
-
-def test_unknown_weighting():
-    with pytest.raises(ValueError, match="weighting must be"):
-        load_debtags(weighting="bm25")
-    with pytest.raises(ValueError, match="weighting must be"):
-        debtags_vectorizer(weighting="bm25")
 
 
 def test_the_embedded_data_reads_like_a_file_unless_there_is_one(tmp_path, monkeypatch):

@@ -23,9 +23,7 @@ def test_cardinality(cardinality):
 def test_correlation_grows_and_frequencies_stay():
     strength, counts = [], []
     for correlation in (0.0, 0.5, 1.0):
-        data = make_multilabel(
-            8000, 1, 16, cardinality=2.5, correlation=correlation, n_topics=4, random_state=0
-        )
+        data = make_multilabel(8000, 1, 16, cardinality=2.5, correlation=correlation, random_state=0)
         phi = np.corrcoef(data.Y.toarray().T)
         strength.append(np.sort(phi[np.triu_indices(16, 1)])[-24:].mean())  # 4 topics · 6 pairs
         counts.append(data.Y.sum(axis=0) / 8000)
@@ -72,7 +70,6 @@ def test_labels_can_be_learned_from_features():
         ({"correlation": 1.5}, "correlation"),
         ({"density": 0.0}, "density"),
         ({"exponent": -1.0}, "negative"),
-        ({"n_topics": 99}, "n_topics"),
     ],
 )
 def test_bad_parameters(given, message):

@@ -44,7 +44,7 @@ class _Answer(io.BytesIO):
 
 
 def test_emotions(recorded, tmp_path):
-    data = fetch_openml("emotions", data_home=str(tmp_path), cache=False)
+    data = fetch_openml("emotions", data_home=str(tmp_path))
     assert (data.n_features, data.n_labels) == (72, 6)
     assert recorded
     raw = gzip.decompress((RECORDED / "data-v1-dl-4644182.arff.gz").read_bytes())
@@ -56,4 +56,4 @@ def test_emotions(recorded, tmp_path):
 
 def test_not_multilabel(recorded, tmp_path):
     with pytest.raises(ValueError, match="no more than one target column"):
-        fetch_openml("emotions", data_home=str(tmp_path), cache=False, label_names=["happy.pleased"])
+        fetch_openml("emotions", data_home=str(tmp_path), label_names=["happy.pleased"])

@@ -8,12 +8,11 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.datasets import make_multilabel_classification
-from sklearn.isotonic import IsotonicRegression
 
 from hyperlabel import BinaryRelevance
-from hyperlabel.decision import Isotonic, Sigmoid, label_quality
+from hyperlabel.decision import Sigmoid, label_quality
 from hyperlabel.decision.quality import _prior
-from hyperlabel.solvers.platt import solve_platt
+from hyperlabel.solvers.platt import _damped_newton, solve_platt
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +53,6 @@ def test_sigmoid_survives_separation_and_constant_scores():
     assert 0 < p[-1, 0] < 0.03
     constant = Sigmoid.fit(np.ones((100, 1)), Y).probabilities(np.ones((100, 1)))
     np.testing.assert_allclose(constant, 0.5, atol=1e-6)
-
-
-def test_isotonic_equals_sklearn_within_its_bounds(problem):
-    scores, Y, w = problem
-    found = Isotonic.fit(scores, sparse.csr_array(Y), w).probabilities(scores + 0.1)
-    low = 1 / (w.sum() + 2)
-    for j in range(4):
-        curve = IsotonicRegression(y_min=low, y_max=1 - low, out_of_bounds="clip")
-        expected = curve.fit(scores[:, j], Y[:, j], w).predict(scores[:, j] + 0.1)
-        np.testing.assert_allclose(found[:, j], expected)
-    assert ((found > 0) & (found < 1)).all()
 
 
 @pytest.mark.parametrize("noise", ["uniform", "proportional"])
@@ -194,3 +182,25 @@ def test_scores_that_say_nothing_are_fitted_at_once():
     assert found.converged
     assert found.n_iter.max() < 12
     assert expit(found.slope * 3.0 + found.intercept) == pytest.approx((5 * 6 / 7 + 45 / 47) / 50)
+
+
+def test_bins_leave_at_most_two_steps_on_the_scores_themselves():
+    """A tolerance of 1 is met as soon as the binned problem is solved."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((3000, 6)) < [0.5, 0.1, 0.02, 0.4, 0.3, 0.2]).astype(float)
+    scores = Y * [3, 2, 1, 0.5, 6, 1] + rng.normal(size=Y.shape)
+    scores[:, 5] = np.exp(scores[:, 5])
+    binned, whole = (solve_platt(scores, sparse.csr_array(Y), tol=tol).n_iter for tol in (1.0, 1e-8))
+    assert (whole - binned <= 2).all()
+
+
+@pytest.mark.parametrize("z", [np.zeros(50), np.linspace(-2, 2, 50)], ids=["constant", "spread"])
+@pytest.mark.parametrize("start", [(0.0, 3.0), (6.0, -9.0)])
+def test_newton_arrives_from_far_away(z, start):
+    """Full steps overshoot from there; where the scores do not vary only the intercept moves."""
+    w, t = np.full(50, 0.02), expit(1.3 * z - 0.4)
+    a, b, steps, worst = _damped_newton(z, w, w @ (t * z), w @ t, *start, 1e-10, 25)
+    assert worst <= 1e-10
+    assert 3 <= steps < 25
+    assert b == pytest.approx(-0.4)
+    assert a == pytest.approx(1.3 if z.any() else start[0])

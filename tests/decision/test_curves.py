@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from hyperlabel import AutoMultiLabel, BinaryRelevance, FreeSearchCV, MultiLabelCalibrator, metrics, update
 from hyperlabel.decision import Sigmoid
-from hyperlabel.decision.curves import Curves, _gain, _Histogram
+from hyperlabel.decision.curves import Curves, _beta, _gain, _Histogram
 
 
 def draw(n, truth, seed=0):
@@ -142,3 +142,18 @@ def test_the_gain_of_steps_is_that_of_the_other_folds_on_held_out_rows():
     found, error = _gain("isotonic", _Histogram(x, np.ones(1), rows, on), x, np.array([0]))
     assert found == pytest.approx(total)
     assert error == pytest.approx(np.sqrt(square))
+
+
+@pytest.mark.parametrize("far", [31.0, 60.0])
+def test_a_score_however_far_weighs_like_a_logit_of_30(far):
+    """Certainties beyond rounding are no evidence about the curve between them."""
+    rows, on = np.full((1, 4), 10.0), np.array([[1.0, 3.0, 8.0, 9.0]])
+    for side in (-1.0, 1.0):
+        logit = np.array([[-2.0, -1.0, 1.0, 2.0]])
+        edge = 0 if side < 0 else 3
+        logit[0, edge] = side * 30.0
+        at_the_edge = _beta(logit, rows, on)
+        logit[0, edge] = side * far
+        np.testing.assert_array_equal(_beta(logit, rows, on), at_the_edge)
+        logit[0, edge] = side * 29.0
+        assert (_beta(logit, rows, on) != at_the_edge).any()

@@ -201,3 +201,12 @@ def test_scores_that_rank_every_positive_last_still_have_a_best_cut():
     found = global_cut(scores, Y, scoring="f1_micro")
     assert found.value == pytest.approx(2 / 7)  # all rows, for the one
     assert found.cuts[0] < 0
+
+
+@pytest.mark.parametrize(("better_by", "chosen"), [(2e-13, 1), (1e-11, 2)])
+def test_more_labels_must_be_better_by_more_than_rounding(better_by, chosen):
+    """F1 of one label is ½, of two ½ + `better_by`: the weights of the rows say so."""
+    scores = np.tile([3.0, 2.0, 1.0], (3, 1))
+    Y = sparse.csr_array(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    w = np.array([2.0, 1.0 + 6 * better_by, 1.0 - 6 * better_by])
+    assert best_k(scores, Y, scoring="f1_samples", max_k=2, sample_weight=w)[0] == chosen

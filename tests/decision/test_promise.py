@@ -12,7 +12,8 @@ from hyperlabel.decision import (
     promise_recall,
 )
 from hyperlabel.decision.overall import _missed, promise_overall_precision, promise_overall_recall
-from hyperlabel.decision.promise import _walk, choosing_and_testing, divide_units, rows_needed
+from hyperlabel.decision.promise import _walk, choosing_and_testing, divide_units
+from hyperlabel.decision.promise_table import rows_needed
 
 RATE, SHIFT = 0.1, 2.5
 

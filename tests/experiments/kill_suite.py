@@ -38,7 +38,7 @@ def compute(path: str) -> None:
 
 def check_equal(folder: str, name: str) -> None:
     with Store(f"{folder}/whole.sqlite") as one, Store(f"{folder}/{name}") as other:
-        assert one.table("small") == other.table("small")
+        assert repr(one.values("small")) == repr(other.values("small"))
         assert len(other.cells("small")) == 12
         assert sum(cell["status"] == "failed" for cell in other.cells("small")) == 4
 

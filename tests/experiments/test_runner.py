@@ -52,7 +52,7 @@ def test_side_by_side_and_one_by_one_give_the_same_bytes(data, tmp_path):
         protocol = protocol_on(data)
         with Store(tmp_path / f"{n_jobs}.sqlite") as store:
             summary = run(protocol.cells(), store, "suite", n_jobs=n_jobs)
-            tables.append(store.table("suite"))
+            tables.append(repr(store.values("suite")))
         assert (summary.computed, summary.failed) == (12, 6)
     assert tables[0] == tables[1]
 
@@ -86,7 +86,7 @@ def test_groups_stay_together_where_a_method_is_tuned(data):
     protocol = Protocol("suite", [grouped], methods, Splits("groups", 3), scoring="f1_micro")
     with Store(":memory:") as store:
         summary = run(protocol.cells(), store, "suite")
-        assert (summary.computed, summary.failed) == (3, 0), store.table("suite")
+        assert (summary.computed, summary.failed) == (3, 0), store.cells("suite")
     assert len(SeesGroups.tested) == 3 * (2 * 3 + 1)
     regrouped = Dataset(X, data.Y, name="grouped", groups=groups + 1)
     other = Protocol("suite", [regrouped], methods, Splits("groups", 3), scoring="f1_micro")

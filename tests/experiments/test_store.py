@@ -48,7 +48,7 @@ def test_content_that_makes_no_sense_is_refused(path, command):
 
     def read():
         with Store(path) as store:
-            store.suite("suite"), store.cells("suite"), store.values("suite"), store.table("suite")
+            store.suite("suite"), store.cells("suite"), store.values("suite")
 
     with pytest.raises(StoreError, match="results.sqlite .*damaged"):
         read()

@@ -94,3 +94,30 @@ def test_it_is_explained():
     (why,) = explain(model, X[:1], labels=[0])
     assert why.score == pytest.approx(why.base + sum(s.share for s in why.features) + why.rest)
     assert len(why.directions) == 3
+
+
+def test_on_its_own_it_sees_labels_and_no_features():
+    seen = []
+
+    class Watching(LabelGroupsEncoder):
+        def fit_sums(self, moments):
+            seen.append((moments.xx.shape, moments.xf.shape, moments.f_sum.shape))
+            return super().fit_sums(moments)
+
+    Watching(3).fit(Y, X)
+    assert seen == [((0, 0), (0, 10), (10,))]
+
+
+@pytest.mark.parametrize(("n", "formed"), [(60, False), (30, True)])
+def test_codes_of_the_rows_are_formed_only_where_they_are_fewer_than_the_sums(n, formed):
+    """d·K = 120 sums of features and labels, n·M codes."""
+    calls = []
+
+    class Watching(LabelGroupsEncoder):
+        def transform(self, y):
+            calls.append(len(y.shape))
+            return super().transform(y)
+
+    model = LabelSpaceClassifier(Watching(3, similarity=0.9), alpha=1.0).fit(X[:n], Y[:n])
+    assert model.encoder_.n_components_ == 3
+    assert bool(calls) == formed

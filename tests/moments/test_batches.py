@@ -10,6 +10,7 @@ from tests.optional import optional
 
 from hyperlabel import HOPLS, BinaryRelevance, HypergraphSpectral, Moments
 from hyperlabel.moments import batches as batches_module
+from hyperlabel.moments.batches import Batches
 from hyperlabel.moments.blocks import open_fit
 
 pd = optional("pandas")
@@ -216,3 +217,10 @@ def test_a_model_that_was_fitted_before_forgets_how_many_features_it_had():
     for X in (np.eye(4, 3), np.eye(4, 2)):
         open_fit(model, X, np.array([0, 1, 0, 1]), classes=[0, 1])
         assert model.n_features_in_ == X.shape[1]
+
+
+def test_many_short_batches_are_summed_as_one_block(rows, table):
+    short = Batches(
+        table.to_batches(max_chunksize=7), labels=LABELS, features=None, sample_weight=None, classes=None
+    )
+    assert [len(X) for X, _, _ in short.read()] == [300]

@@ -249,3 +249,26 @@ def test_the_doors_of_compiled_code_look_at_what_comes_in():
         solve_nearest(sparse.csr_array(np.eye(2)), far, 1)
     with pytest.raises(ValueError, match="At least one"):
         solve_nearest(np.eye(3), np.eye(3), 0)
+
+
+@pytest.mark.parametrize("place", ["estimator", "estimator_", "deeper"])
+def test_a_part_that_contains_itself_is_refused(tmp_path, place):
+    """Whoever asks such a model for the estimator inside it would ask forever."""
+    X, Y = np.eye(6), np.tile(np.eye(2, dtype=int), (3, 1))
+    path = saved(hyperlabel.ThresholdTuner(hyperlabel.BinaryRelevance(), cv=2).fit(X, Y), tmp_path / "m")
+
+    def change(manifest):
+        if place == "deeper":
+            state(manifest)["estimator_"]["state"]["estimator"] = {"kind": "same", "id": 0}
+        else:
+            state(manifest)[place] = {"kind": "same", "id": 0}
+
+    refused(forge(path, tmp_path / "f", change), "does not describe a model")
+
+
+def test_a_model_that_contains_itself_is_not_saved(tmp_path):
+    model = hyperlabel.BinaryRelevance().fit(np.eye(4), np.tile(np.eye(2, dtype=int), (2, 1)))
+    model.note_ = model
+    with pytest.raises(ModelFileError, match=r"note_ leads back to a part that contains it"):
+        hyperlabel.save(model, tmp_path / "m")
+    assert not list(tmp_path.iterdir())

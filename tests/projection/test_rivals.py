@@ -13,6 +13,7 @@ from tests.projection.test_hypergraph_spectral import make_data
 
 from hyperlabel import HOPLS, LPP, MDDM, MLSI, OPLS, HypergraphSpectral, outofcore, projection_path
 from hyperlabel.geometry.edges import Edges
+from hyperlabel.projection import lpp
 from hyperlabel.projection.opls import GuidedFactor
 
 SHAPES = [(60, 12), (25, 40)]
@@ -212,3 +213,12 @@ def test_labels_and_their_hypergraph_weigh_the_same_at_tradeoff_1():
 def test_lpp_names_the_side_it_solved_on():
     X = np.random.default_rng(0).normal(size=(12, 8))
     assert [LPP(2, n_neighbors=3).fit(rows).solver_ for rows in (X, X.T)] == ["gram", "samples"]
+
+
+@pytest.mark.parametrize("shape", [(12, 8), (8, 12), (10, 10)])
+def test_lpp_factors_no_matrix_larger_than_the_smaller_side(shape, monkeypatch):
+    sizes = []
+    spectrum = lpp._range
+    monkeypatch.setattr(lpp, "_range", lambda gram: (sizes.append(gram.shape), spectrum(gram))[1])
+    LPP(2, n_neighbors=3).fit(np.random.default_rng(0).normal(size=shape))
+    assert sizes == [(min(shape), min(shape))]

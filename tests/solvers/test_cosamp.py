@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hyperlabel.geometry.hypercube import hadamard_order, hadamard_sample
+from hyperlabel.solvers import arrays, cosamp
 from hyperlabel.solvers.cosamp import solve_sparse_codes
 
 
@@ -108,3 +109,24 @@ def test_patient_cosamp_takes_every_iteration():
     assert (patient.n_iter == 20).all()
     assert (eager.n_iter < 20).any()
     assert (patient.residual >= eager.residual - 1e-9).mean() > 0.5
+
+
+def test_correlations_are_formed_a_block_of_rows_at_a_time(monkeypatch):
+    P = np.random.default_rng(0).normal(size=(8, 20))
+    P /= np.linalg.norm(P, axis=0)
+    codes, seen = P[:, :7].T.copy(), []
+    kernel = cosamp._cosamp_rows
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", 3 * 8 * 20)
+    monkeypatch.setattr(cosamp, "_cosamp_rows", lambda C, *more: (seen.append(C.shape), kernel(C, *more)))
+    found = solve_sparse_codes(P, codes, 1)
+    assert seen == [(3, 20), (3, 20), (1, 20)]
+    assert_array_equal(found.indices.ravel(), np.arange(7))
+
+
+def test_rows_come_in_blocks_of_some_megabytes():
+    """Small arrays in one block, rows of a megabyte a few at a time, larger ones alone."""
+    assert list(arrays.row_blocks(1000, 800)) == [slice(0, 1000)]
+    sizes = [rows.stop - rows.start for rows in arrays.row_blocks(100, 2**20)]
+    assert sum(sizes) == 100
+    assert 8 <= max(sizes) <= 64
+    assert [rows.stop - rows.start for rows in arrays.row_blocks(3, 2**40)] == [1, 1, 1]

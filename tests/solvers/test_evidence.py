@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.linalg import helmert
 from scipy.stats import multivariate_normal, norm
 
-from hyperlabel.solvers.evidence import alpha_grid, krylov_alpha, spread
+from hyperlabel.solvers.evidence import _Look, alpha_grid, krylov_alpha, spread
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_auto, solve_ridge
 from hyperlabel.solvers.shared_cut import shared_cut
@@ -160,3 +160,17 @@ def test_the_choice_of_krylov_follows_the_unit_of_the_features():
     X, Y = rows(30, 40)
     assert spread(1e-5 * X, None) < 1e-3
     assert krylov_alpha(1e-5 * X, Y) == pytest.approx(1e-10 * krylov_alpha(X, Y), rel=1e-9)
+
+
+def test_the_evidence_is_looked_at_after_six_products_and_then_at_every_third(monkeypatch):
+    """Each look costs a decomposition of the whole space so far."""
+    X, Y = rows(1500, 800, noise=0.01)
+    seen, choose = [], _Look._choose
+
+    def watch(self, space, complete):
+        seen.append(space.n_iter)
+        return choose(self, space, complete)
+
+    monkeypatch.setattr(_Look, "_choose", watch)
+    krylov_alpha(X, Y)
+    assert seen == [6, 9, 12, 15]

@@ -89,3 +89,13 @@ def test_models_refuse_rows_never_learned_and_stay_as_they_were(model):
         model.forget(other[[0]], Y[[0]].toarray())
     np.testing.assert_array_equal(model.decision_function(X), before)
     model.forget(X[:3], Y[:3].toarray())
+
+
+@pytest.mark.parametrize(("count", "refused"), [(-0.8e-9, False), (-1.5e-9, True)])
+def test_where_less_than_a_row_is_left_counts_may_miss_zero_by_a_billionth_of_a_row(count, refused):
+    X, Y = wide(d=3)
+    weights = np.full(30, 0.02)
+    left = RowSums.from_rows(X, Y, sample_weight=weights)
+    left.f_sum[1] = count
+    found = contradiction(left, RowSums.from_rows(X, Y), NAMES, zero_one=False)
+    assert (found == "'b' would have fewer than 0 rows") == refused

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import optimize, sparse
 
-from hyperlabel.solvers.rank_dcd import solve_rank_dcd
+from hyperlabel.solvers.rank_dcd import _State, _Visits, solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
 from hyperlabel.solvers.rank_problem import RankProblem
 from hyperlabel.solvers.row_space import kernel_space
@@ -204,3 +204,49 @@ def test_nothing_to_rank():
 def test_a_kernel_of_zeros_has_rows_without_columns():
     space = kernel_space(np.zeros((3, 3)))
     assert space.rows.shape == space.lift.shape == (3, 0)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_guess_of_a_first_visit_is_the_gap_before_it_over_the_dual_after_it(container):
+    """One pair: its gap at α = 0 is the whole primal, and Σα is followed as it moves."""
+    problem = RankProblem.build(container([[1.0, 2.0]]), sparse.csr_array([[1.0, 0.0]]), shift=None)
+    state = _State(problem, 0.1, None, np.dtype(np.float64))
+    before = problem.certify(state.alpha, 0.1)[2]
+    guess = state.epoch(problem.trained_rows, -np.inf, np.inf)[0]
+    dual = problem.certify(state.alpha, 0.1)[3]
+    assert state.total == pytest.approx(state.alpha.sum())
+    assert 0 < dual < before
+    assert guess == pytest.approx(before / (dual + before))
+
+
+class Falling:
+    """Stands for the duals: guesses that were measured an epoch ago, two rows active at first, then one."""
+
+    def __init__(self, guesses):
+        self.guesses = iter(guesses)
+
+    def epoch(self, order, low, high):
+        return next(self.guesses), 1.0, -1.0, np.arange(len(order)) == 0
+
+
+def test_a_guess_is_carried_on_by_its_own_rate_of_fall():
+    visits = _Visits(np.arange(2), None, shrinking=False)
+    state = Falling([0.5, 0.25, 0.3, 0.0, 0.1])
+    assert [visits.epoch(state) for _ in range(5)] == pytest.approx([0.5, 0.125, 0.3, 0.0, 0.1])
+
+
+def test_a_single_active_row_is_no_reason_for_a_certificate(monkeypatch):
+    """None is: then everything comes back, or the problem is solved."""
+    X, Y, *_ = make(7)
+    problem = RankProblem.build(X, sparse.csr_array(Y))
+    left = iter([1, 1, 0, 1])
+    real = _Visits.epoch
+
+    def epoch(self, state):
+        real(self, state)
+        self.active = self.everything[: next(left)]
+        return 1.0
+
+    monkeypatch.setattr(_Visits, "epoch", epoch)
+    found = solve_rank_dcd(problem, tol=1e-12, max_iter=4)
+    assert found.trace[:, 0].tolist() == [3, 4]

@@ -225,3 +225,21 @@ def test_whether_the_gram_resolves_zero_is_asked_of_its_largest_eigenvalue():
         size = np.sqrt([1.0, 0.1, least / CONDITION_LIMIT**2])
         sums = RowSums.from_rows(np.vstack([np.diag(size), -np.diag(size)]), np.ones((6, 1)))
         assert RidgePath(sums).resolves_zero is resolved
+
+
+@pytest.mark.parametrize(
+    ("shape", "side"), [((9, 10), "samples"), ((10, 10), "samples"), ((11, 10), "features")]
+)
+def test_krylov_works_on_the_smaller_side_and_on_samples_where_both_are_equal(shape, side):
+    rng = np.random.default_rng(0)
+    path = KrylovPath(rng.normal(size=shape), rng.normal(size=(shape[0], 2)), alpha=1.0)
+    assert path.side == side
+
+
+def test_lsqr_takes_at_most_300_steps_unless_told_otherwise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 400)) * np.geomspace(1.0, 1e-7, 400)
+    path = solve_ridge(X, rng.normal(size=(500, 1)), solver="lsqr", tol=1e-13)
+    with pytest.warns(RuntimeWarning, match="LSQR stopped"):
+        path.solve(0.0)
+    assert path.n_iter == 300

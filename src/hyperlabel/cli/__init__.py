@@ -7,20 +7,20 @@ import click
 
 from hyperlabel import __version__
 
-# command → (module, attribute, help line); the module is imported only when its command runs.
-_COMMANDS: dict[str, tuple[str, str, str]] = {
-    "fit": ("hyperlabel.cli.fit", "fit", "Fit a model on your file and write it to a model file."),
-    "predict": ("hyperlabel.cli.predict", "predict", "Predict labels, with scores, for new rows."),
-    "evaluate": ("hyperlabel.cli.evaluate", "evaluate", "Measure a model on labelled rows."),
-    "explain": ("hyperlabel.cli.explain", "explain", "Show the features behind a score."),
-    "update": ("hyperlabel.cli.update", "update", "Merge or forget rows; add, drop or rename labels."),
-    "demo": ("hyperlabel.cli.demo", "demo", "Train the methods on the embedded data and compare them."),
-    "compare": ("hyperlabel.cli.compare", "compare", "Compare methods on your data and write a report."),
-    "reproduce": ("hyperlabel.cli.reproduce", "reproduce", "Reproduce the papers' tables and figures."),
-    "report": ("hyperlabel.cli.report", "report", "Write the page of a model, or a comparison again."),
-    "serve": ("hyperlabel.cli.serve", "serve", "Serve models over HTTP, as Annif does."),
-    "data": ("hyperlabel.cli.data", "data", "Look at data files, convert, split and compare them."),
-    "doctor": ("hyperlabel.cli.doctor", "doctor", "Check this installation."),
+# command → help line; the module of its name is imported only when it runs.
+_COMMANDS: dict[str, str] = {
+    "fit": "Fit a model on your file and write it to a model file.",
+    "predict": "Predict labels, with scores, for new rows.",
+    "evaluate": "Measure a model on labelled rows.",
+    "explain": "Show the features behind a score.",
+    "update": "Merge or forget rows; add, drop or rename labels.",
+    "demo": "Train the methods on the embedded data and compare them.",
+    "compare": "Compare methods on your data and write a report.",
+    "reproduce": "Reproduce the papers' tables and figures.",
+    "report": "Write the page of a model, or a comparison again.",
+    "serve": "Serve models over HTTP, as Annif does.",
+    "data": "Look at data files, convert, split and compare them.",
+    "doctor": "Check this installation.",
 }
 
 
@@ -47,15 +47,13 @@ class LazyGroup(click.Group):
         """Import and return one command."""
         if name not in _COMMANDS:
             return None
-        module, attribute, _ = _COMMANDS[name]
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = getattr(importlib.import_module(f"hyperlabel.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
-        if _COMMANDS:
-            with formatter.section("Commands"):
-                formatter.write_dl([(name, line) for name, (_, _, line) in _COMMANDS.items()])
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; bad input ends in one sentence and exit code 2, never in a traceback."""

@@ -149,7 +149,7 @@ def partial_step(method: str, choices: Choices, rows: Any) -> Any:
     from hyperlabel.linear import BinaryRelevance
     from hyperlabel.meta.catalogue import known
 
-    model = known(method, also=["auto"]).make(rows) if method != "auto" else None
+    model = known(method).make(rows) if method != "auto" else None
     if not isinstance(model, BinaryRelevance):
         raise ValueError(f"{method} needs every label known: with --blank unknown choose ridge or logistic.")
     if model._is_ridge():
@@ -168,7 +168,7 @@ def classifier_step(method: str, choices: Choices, rows: Any) -> Any:
         return AutoMultiLabel(
             choices.scoring, time_budget=choices.budget, cv=folds, random_state=choices.seed
         )
-    entry = known(method, also=["auto"])
+    entry = known(method)
     if choices.scoring not in CUT_MEASURES:
         raise ValueError(
             f"Cuts can be tuned for {', '.join(CUT_MEASURES)}, not for {choices.scoring!r}: choose one of "

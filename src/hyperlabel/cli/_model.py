@@ -155,14 +155,14 @@ def read_rows(source: str, columns: Columns, *, labelled: bool) -> Any:
 
 def read_with_cells(
     source: str, columns: Columns, *, labelled: bool = False, ids: str | None = None, cells: bool = False
-) -> tuple[Any, dict[str, list[Any]]]:
+) -> tuple[Any, Any]:
     """Read rows; `ids` names a column to carry along as `groups`.
 
-    With `cells`, all columns of a table come along as they stand in the file.
+    With `cells`, all columns of a table come along as they stand in the file (`Cells`).
     """
     with as_file(source, columns) as path, plain_warnings(), named(path, source):
         data = _read(path, columns, labelled, ids)
-        kept = _cells(path, data) if cells else {}
+        kept = _cells(path, data) if cells else None
     if not len(data):
         raise ValueError(f"{source} has no rows.")
     n = columns.n_features
@@ -185,15 +185,15 @@ def named(path: str, source: str) -> Iterator[None]:
         raise ValueError(said) from error
 
 
-def _cells(path: str, data: Any) -> dict[str, list[Any]]:
+def _cells(path: str, data: Any) -> Any:
     from hyperlabel.datasets import data_format
-    from hyperlabel.datasets.table_sources import whole_table
+    from hyperlabel.datasets.table_sources import Cells, whole_table
 
     if path.endswith(".lines"):
-        return {"text": data.text}
+        return Cells({"text": data.text}, [], Path(path))
     if data_format(path) != "table":
         raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of CSV, JSON lines, Parquet.")
-    return whole_table(path).columns
+    return whole_table(path)
 
 
 def _with_features(data: Any, wanted: list[str], source: str) -> Any:

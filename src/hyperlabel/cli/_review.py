@@ -26,6 +26,12 @@ def probabilities(file: Any, rows: Any) -> Any:
     return label_probabilities(file.model, rows)
 
 
+def positives(model: Any) -> Any:
+    """Return how many positives the probabilities of each label rest on: a tuner's curves, or its own."""
+    found = (getattr(getattr(model, name, None), "positives", None) for name in ("curves_", "calibration_"))
+    return next((counts for counts in found if counts is not None), None)
+
+
 def write_queue(model: str, data: str | None, output: str, entries: int, group: str | None) -> int:
     """Write the entries a person should see, one a line, beside the columns the model reads; count them."""
     import numpy as np
@@ -41,10 +47,10 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
     table, cells = read_with_cells(data, columns, ids=group, cells=True)
     rows = columns.inputs(table)
     p, sets = probabilities(file, rows), file.predict(rows)
-    promised, curves = (getattr(file.model[-1], name, None) for name in ("promises_", "curves_"))
+    promised = getattr(file.model[-1], "promises_", None)
     sure = sets if promised is not None and promised.kind == "precision" else None
     groups = None if group is None else np.asarray(table.groups)
-    gains = review_gains(p, sets, sure, entries, getattr(curves, "positives", None))
+    gains = review_gains(p, sets, sure, entries, positives(file.model[-1]))
     order = review_order(gains, groups, entries)
     wanted = [*columns.words, *(columns.numbers or columns.feature_names)]
     mark = columns.label_separator or ";"
@@ -59,7 +65,7 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
             i, j = divmod(int(entry), k)
             decided = [columns.label_names[m] for m in np.flatnonzero(sets[i]) if m not in asked[i]]
             line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", mark.join(decided)]
-            writer.writerow([*line, *(cells[name][i] for name in wanted)])
+            writer.writerow([*line, *(cells.columns[name][i] for name in wanted)])
     return len(order)
 
 

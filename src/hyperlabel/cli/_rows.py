@@ -21,15 +21,20 @@ def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:
         columns = {name: [column[i] for i in index] for name, column in columns.items()}
     if not columns:
         raise ValueError(f"{cells.path.name} has no columns to write.")
-    delimiter = cells.delimiter if cells.delimiter != "\t" else ","
-    delimiter = "\t" if ".tsv" in target.suffixes else delimiter
     with opened(target) as file:
-        write_columns(columns, file, kind, delimiter=delimiter)
+        write_columns(columns, file, kind, delimiter=delimiter_of(target, cells.delimiter))
     beside = vectors_beside(cells.path)
     if beside is not None:
         vectors = np.load(beside, mmap_mode="r", allow_pickle=False)
         with opened(vectors_name(target)) as file:
             np.save(file, vectors if index is None else vectors[index], allow_pickle=False)
+
+
+def delimiter_of(target: str | Path, given: str | None = None) -> str:
+    """Return what separates the columns of a CSV file: tabs by its name, else what separated those given."""
+    if ".tsv" in Path(target).suffixes:
+        return "\t"
+    return "," if given in (None, "\t") else str(given)
 
 
 def add_vectors(data: Any, path: str | Path) -> Any:

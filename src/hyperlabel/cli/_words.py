@@ -57,7 +57,9 @@ def print_table(
     if title:
         click.echo(title)
     cells = [[f"{v:{floats}}" if isinstance(v, float) else str(v) for v in row] for row in rows]
-    for line in table_lines(head, cells, left=left, width=_room()):
+    bounded = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    width = shutil.get_terminal_size().columns if bounded else None
+    for line in table_lines(head, cells, left=left, width=width):
         click.echo(line)
 
 
@@ -91,12 +93,6 @@ def _shortened(columns: list[list[str]], room: int) -> list[list[str]]:
     first = min(most, max(map(_width, columns[0])))
     rest = room - first - len(_GAP)
     return [[_cut(cell, rest if j else first) for cell in column] for j, column in enumerate(columns)]
-
-
-def _room() -> int | None:
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
-        return shutil.get_terminal_size().columns
-    return None
 
 
 def _width(text: str) -> int:

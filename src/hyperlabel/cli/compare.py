@@ -13,16 +13,6 @@ from hyperlabel.cli._methods import METHODS, need_methods, print_methods
 from hyperlabel.cli._progress import cell_progress, step
 from hyperlabel.cli._words import print_json, print_table, tell
 
-DEFAULT_METRICS = (
-    "f1_macro",
-    "f1_micro",
-    "hamming_loss",
-    "ranking_loss",
-    "label_ranking_average_precision",
-    "precision_at_1",
-)
-
-
 _SHORT = {
     "f1_macro": "F1 mac",
     "f1_micro": "F1 mic",
@@ -30,7 +20,7 @@ _SHORT = {
     "ranking_loss": "rank loss",
     "label_ranking_average_precision": "LRAP",
     "precision_at_1": "P@1",
-}
+}  # what is measured in any case, and how a column says it
 
 
 @click.command()
@@ -135,7 +125,7 @@ def _run(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -
             "datasets": spec.get("datasets", []) + part["datasets"],
             "methods": spec.get("methods", []) + [m for m in part["methods"] if m["name"] not in names],
         }
-    spec["metrics"] = list(dict.fromkeys([*scoring, *DEFAULT_METRICS]))
+    spec["metrics"] = list(dict.fromkeys([*scoring, *_SHORT]))
     command = shlex.join(["hyperlabel", *sys.argv[1:]])
     with cell_progress("comparing", len(cells)) as progress:
         summary = run(

@@ -14,7 +14,7 @@ from hyperlabel._files import replacing
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import check_target, need_data, need_model, output_option
 from hyperlabel.cli._progress import step
-from hyperlabel.cli._rows import TABLE_KINDS
+from hyperlabel.cli._rows import TABLE_KINDS, delimiter_of
 from hyperlabel.cli._words import plural
 from hyperlabel.datasets.table_sources import table_kind
 
@@ -77,36 +77,37 @@ def predict(
         click.echo(f"Wrote {output}: {plural(count, 'question')}.", err=True)
         return
     plain = one_text is not None and not options["probabilities"]
-    file, rows, kept = _read(model, data, one_text, options["ids"], options["keep"], plain)
+    file, rows, kept, mark = _read(model, data, one_text, options["ids"], options["keep"], plain)
     with step("predicting"):
         answers = _answers(file, rows, options["top"], options["probabilities"])
         if form == "jsonl" and not options["keep"] and not options["wide"]:
             with written(output) as out:
-                for key, found in zip(kept["row"], answers, strict=True):
-                    out.write(json.dumps({"row": key, "labels": found}, ensure_ascii=False) + "\n")
+                for key, labels in zip(kept["row"], answers, strict=True):
+                    out.write(json.dumps({"row": key, "labels": labels}, ensure_ascii=False) + "\n")
         else:
-            write_table(output, _columns(kept, answers, file.columns, form, options["wide"]), form)
+            found = _columns(kept, answers, file.columns, form, options["wide"])
+            write_table(output, found, form, delimiter_of(output, mark))
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(rows), 'row')}.", err=True)
 
 
 def _read(
     model: str, data: str | None, one_text: str | None, ids: str | None, keep: bool, plain: bool
-) -> tuple[Any, Any, dict[str, list[Any]]]:
-    """Return the model, the rows it takes, and the columns that stand beside its answers."""
+) -> tuple[Any, Any, dict[str, list[Any]], str | None]:
+    """Return the model, the rows it takes, the columns that stand beside its answers, and their mark."""
     from hyperlabel.cli._model import open_model, read_columns, read_with_cells
 
     with step(f"loading {model}"):
         file = (_plain(model, read_columns(model)) if plain else None) or open_model(model)
     if one_text is not None:
         file.columns.need_text_only()
-        return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}
+        return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}, None
     with step(f"reading {data}"):
         table, cells = read_with_cells(str(data), file.columns, ids=ids, cells=keep)
     if keep:
-        return file, file.columns.inputs(table), cells
+        return file, file.columns.inputs(table), cells.columns, cells.delimiter
     keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]
-    return file, file.columns.inputs(table), {"row": keys}
+    return file, file.columns.inputs(table), {"row": keys}, None
 
 
 def _plain(model: str, columns: Any) -> Any:
@@ -154,18 +155,20 @@ def _fresh(name: str, taken: dict[str, Any]) -> str:
     return name
 
 
-def write_table(output: str, columns: dict[str, list[Any]], form: str = "csv") -> None:
+def write_table(
+    output: str, columns: dict[str, list[Any]], form: str = "csv", delimiter: str | None = None
+) -> None:
     """Write columns to stdout, or to a file that appears only once it is complete."""
     from hyperlabel._files import opened
     from hyperlabel.datasets.writing import write_columns
 
     if output == "-":
         sys.stdout.flush()
-        write_columns(columns, sys.stdout.buffer, form)
+        write_columns(columns, sys.stdout.buffer, form, delimiter=delimiter)
         sys.stdout.buffer.flush()
         return
     with opened(output) as file:
-        write_columns(columns, file, form)
+        write_columns(columns, file, form, delimiter=delimiter)
 
 
 def _answers(file: Any, rows: Any, top: int | None, probabilities: bool) -> Iterator[list[dict[str, Any]]]:

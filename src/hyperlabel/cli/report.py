@@ -9,6 +9,7 @@ from hyperlabel._files import write_text
 from hyperlabel.cli._input import need_data, need_model, output_option
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural
+from hyperlabel.cli.compare import write_page
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
 
@@ -67,9 +68,7 @@ def report(
         html = model_html(file, data, scores, no_texts=no_texts, options=options)
     if html is None:
         return
-    out = Path(out_path or "out/report.html")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, html)
+    out = write_page(out_path or "out/report.html", html)
     click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
 
 
@@ -79,58 +78,44 @@ def model_html(file: Any, data: str, scores: str | None = None, **options: Any) 
 
     with step(f"reading {data}"):
         table = read_rows(data, file.columns, labelled=True)
-    return page_of(file, table, data, *judged_rows(file, table, data, scores), **options)
+    return page_of(file, table, data, scores, **options)
 
 
 def held_out_page(file: Any, table: Any, data: str, page: str) -> None:
     """Write the page of a loaded model on rows that count as unseen."""
-    write_text(Path(page), page_of(file, table, data, *judged_rows(file, table, data, "held-out")))
+    write_text(Path(page), page_of(file, table, data, "held-out"))
     click.echo(f"Report: {page}", err=True)
 
 
-def judged_rows(file: Any, table: Any, data: str, scores: str | None) -> tuple[Any, int]:
-    """Score labelled rows honestly; return that and how many of their labels the model does not know."""
+def page_of(
+    file: Any, table: Any, data: str, scores: str | None, *, no_texts: bool = False, options: Any = None
+) -> str:
+    """Return the page of a loaded model on labelled rows, which it scores honestly."""
+    from dataclasses import replace
+
     from hyperlabel.cli._model import aligned_labels
     from hyperlabel.report.judging import judge
+    from hyperlabel.report.model_page import PageOptions, model_report
 
-    columns = file.columns
+    columns, rows = file.columns, file.columns.inputs(table)
     Y, unknown = aligned_labels(table, columns.label_names, normalise=columns.normalise)
     Y = known_labels(Y)
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     with step("judging every cut"):
-        rows = columns.inputs(table)
-        return judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups), len(unknown)
-
-
-def page_of(
-    file: Any,
-    table: Any,
-    data: str,
-    judged: Any,
-    unknown: int,
-    *,
-    no_texts: bool = False,
-    options: Any = None,
-) -> str:
-    """Return the page of a loaded model on judged rows."""
-    from dataclasses import replace
-
-    from hyperlabel.report.model_page import PageOptions, model_report
-
-    columns = file.columns
+        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
     shown = [
         f"{columns.method} model",
         f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
     ]
     if unknown:
-        shown.append(f"{plural(unknown, 'label')} unknown to the model left out")
+        shown.append(f"{plural(len(unknown), 'label')} unknown to the model left out")
     with step("drawing"):
         return model_report(
             file.model,
             judged,
             columns.label_names,
-            _page_rows(table, columns.inputs(table), columns, no_texts),
+            _page_rows(table, rows, columns, no_texts),
             title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
             feature_names=None if columns.text_only else columns.names,
             options=replace(options or PageOptions(), facts={"model": Path(file.path).name, "shown": shown}),
@@ -148,10 +133,6 @@ def known_labels(Y: Any) -> Any:
     return Y
 
 
-def _texts(rows: Any, columns: Any) -> list[str]:
-    return list(rows) if columns.text_only else ["\n".join(map(str, r[: len(columns.text)])) for r in rows]
-
-
 def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
     """Return what the page may show and write of the rows."""
     import numpy as np
@@ -159,7 +140,10 @@ def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
 
     from hyperlabel.report.model_page import PageRows
 
-    texts = None if no_texts or not columns.text else _texts(rows, columns)
+    texts = None
+    if columns.text and not no_texts:
+        n = len(columns.text)
+        texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
     dense = columns.n_features and not sparse.issparse(table.X)
     export = None
     if columns.format == "table" and (texts is not None or not columns.text):

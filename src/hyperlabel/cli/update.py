@@ -106,15 +106,21 @@ def update(
 
 def _opened(model: str) -> Any:
     from hyperlabel.cli._model import open_model
-    from hyperlabel.meta.updating import can_be_updated
+    from hyperlabel.meta.updating import can_be_updated, walk
 
     file = open_model(model)
-    if file.columns.method == "ridge" and not can_be_updated(file.model):
+    if can_be_updated(file.model):
+        return file
+    if file.columns.method != "ridge":
         raise ValueError(
-            f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
-            f"with --words {SUMS} and without --slim."
+            f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."
         )
-    return file
+    if hasattr([*walk(file.model)][-1], "moments_"):
+        raise ValueError(f"{model} decides by --thresholds top_k, which no update can keep: fit it again.")
+    raise ValueError(
+        f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+        f"with --words {SUMS} and without --slim."
+    )
 
 
 def _renames(renamed: tuple[str, ...]) -> dict[str, str]:

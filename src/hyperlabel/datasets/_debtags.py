@@ -2,7 +2,7 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ DATA_FILE = Path(__file__).with_name("data") / "debtags.npz"
 TOKEN_PATTERN = r"(?u)\b[a-zA-Z][a-zA-Z0-9+#.-]*[a-zA-Z0-9+#]"  # c++, x11 and e-mail are words
 
 
-def load_debtags(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Dataset:
+def load_debtags() -> Dataset:
     """Load Debian packages: the words of their description, and their tags as labels.
 
     The rows are the programs of Debian 12 ("bookworm", main) that carry at least three tags about
@@ -24,16 +24,11 @@ def load_debtags(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Dataset:
     ``tools/build_debtags.py`` in the source repository makes the file from Debian's Packages
     and Translation-en lists.
 
-    Parameters
-    ----------
-    weighting : {"tfidf", "counts"}
-        ``"tfidf"``: ``(1 + log count) · idf`` with rows of length 1, what `debtags_vectorizer` gives for
-        new text. ``"counts"``: how often each word occurs (at most 255).
-
     Returns
     -------
     Dataset
-        X as ``csr_array``; ``groups`` holds the source package, since packages built from
+        X as ``csr_array``, ``(1 + log count) · idf`` with rows of length 1, what `debtags_vectorizer` gives
+        for new text; ``groups`` holds the source package, since packages built from
         one source have nearly the same description: split by groups.
 
     Notes
@@ -51,11 +46,8 @@ def load_debtags(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Dataset:
     >>> data.label_names[:3]
     ['admin::backup', 'admin::boot', 'admin::configuring']
     """
-    if weighting not in ("tfidf", "counts"):
-        raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}.")
     stored = _stored()
-    counts = _counts()
-    X = counts.copy() if weighting == "counts" else _tfidf().transform(counts)
+    X = _tfidf().transform(_counts())
     labels, names = stored["Y_indices"], _lines(stored["label_names"])
     Y = sparse.csr_array(
         (np.ones(len(labels), dtype=np.int64), labels.astype(np.int32), _pointer(stored["Y_lengths"])),
@@ -67,17 +59,12 @@ def load_debtags(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Dataset:
     )
 
 
-def debtags_vectorizer(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> Any:
+def debtags_vectorizer() -> Any:
     """Return a scikit-learn vectorizer that turns new text into the features of `load_debtags`.
-
-    Parameters
-    ----------
-    weighting : {"tfidf", "counts"}
-        As in `load_debtags`.
 
     Returns
     -------
-    TfidfVectorizer or CountVectorizer
+    TfidfVectorizer
         Ready to ``transform`` (there is nothing to fit: vocabulary and weights ship with the library).
 
     Examples
@@ -87,14 +74,10 @@ def debtags_vectorizer(*, weighting: Literal["tfidf", "counts"] = "tfidf") -> An
     >>> X.shape[1] == load_debtags().n_features
     True
     """
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    if weighting not in ("tfidf", "counts"):
-        raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}.")
-    shared = {"vocabulary": _lines(_stored()["vocabulary"]), "token_pattern": TOKEN_PATTERN}
-    if weighting == "counts":
-        return CountVectorizer(**shared)
-    vectorizer = TfidfVectorizer(sublinear_tf=True, **shared)
+    words = _lines(_stored()["vocabulary"])
+    vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=words, token_pattern=TOKEN_PATTERN)
     vectorizer.idf_ = _tfidf().idf_
     return vectorizer
 

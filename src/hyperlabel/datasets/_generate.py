@@ -20,13 +20,12 @@ def make_multilabel(
     exponent: float = 0.0,
     density: float = 1.0,
     noise: float = 0.5,
-    n_topics: int | None = None,
     random_state: int | np.random.Generator | None = None,
     name: str = "synthetic",
 ) -> Dataset:
     r"""Draw label sets from topics, and features from the labels.
 
-    Row i has a topic t_i and c_i labels. Each label comes from the labels of its topic with
+    Row i has one of about √k topics, t_i, and c_i labels. Each label comes from the labels of its topic with
     probability ρ, otherwise from all labels, always in proportion to the weights
     :math:`w_j \propto j^{-a}`; so labels of one topic appear together the more the larger ρ is, and ρ leaves
     their frequencies alone. Features follow the labels:
@@ -56,8 +55,6 @@ def make_multilabel(
     noise : float ≥ 0
         Dense: standard deviation of the noise. Sparse: share (capped at 1) of words that have
         nothing to do with the labels.
-    n_topics : int, optional
-        Number of topics; about the square root of ``n_labels`` when not given.
     random_state : int, Generator or None
         Seed. The same seed gives the same data.
     name : str
@@ -86,10 +83,7 @@ def make_multilabel(
     if exponent < 0 or noise < 0:
         raise ValueError("exponent and noise must not be negative.")
     rng = np.random.default_rng(random_state)
-    topics = max(1, round(n_labels**0.5)) if n_topics is None else n_topics
-    if not 1 <= topics <= n_labels:
-        raise ValueError(f"n_topics must lie between 1 and n_labels={n_labels}, not {topics}.")
-    Y = _draw_labels(rng, n_rows, n_labels, cardinality, correlation, exponent, topics)
+    Y = _draw_labels(rng, n_rows, n_labels, cardinality, correlation, exponent)
     X: Any
     if density == 1:
         sizes = np.maximum(np.diff(Y.indptr), 1)
@@ -108,9 +102,9 @@ def _draw_labels(
     cardinality: float,
     correlation: float,
     exponent: float,
-    n_topics: int,
 ) -> sparse.csr_array:
     weights = np.arange(1, n_labels + 1, dtype=np.float64) ** -exponent
+    n_topics = max(1, round(n_labels**0.5))
     home = rng.permutation(n_labels) % n_topics
     order = np.argsort(home, kind="stable")  # labels of one topic side by side
     mass = np.concatenate([[0.0], np.cumsum(weights[order])])

@@ -16,7 +16,6 @@ def fetch_openml(
     data_id: int | None = None,
     label_names: list[str] | None = None,
     data_home: str | None = None,
-    cache: bool = True,
 ) -> Dataset:
     """Download a multi-label data set from openml.org (needs a network; kept on disk afterwards).
 
@@ -32,8 +31,6 @@ def fetch_openml(
         The columns that are labels; by default those OpenML has as its targets.
     data_home : path, optional
         Where to keep downloads; scikit-learn's folder by default.
-    cache : bool
-        Whether to keep them.
 
     Returns
     -------
@@ -58,7 +55,6 @@ def fetch_openml(
         data_id=data_id,
         data_home=data_home,
         target_column="default-target" if label_names is None else label_names,
-        cache=cache,
         as_frame=False,
         parser="liac-arff",
     )

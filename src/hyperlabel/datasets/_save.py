@@ -30,10 +30,8 @@ def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None)
     return path
 
 
-def save_shards(
-    parts: Iterable[Dataset], folder: str | os.PathLike[str], *, prefix: str = "part"
-) -> list[Path]:
-    """Write a stream of data sets as numbered npz files, one per piece.
+def save_shards(parts: Iterable[Dataset], folder: str | os.PathLike[str]) -> list[Path]:
+    """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per piece.
 
     Parameters
     ----------
@@ -41,8 +39,6 @@ def save_shards(
         For example what `iter_data` yields; only one piece is in memory at a time.
     folder : path
         Where to write; made when missing.
-    prefix : str
-        The files are called ``prefix-00000.npz`` and so on.
 
     Returns
     -------
@@ -60,7 +56,7 @@ def save_shards(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [save(part, folder / f"{prefix}-{i:05d}.npz") for i, part in enumerate(parts)]
+    return [save(part, folder / f"part-{i:05d}.npz") for i, part in enumerate(parts)]
 
 
 def _save_npz(data: Dataset, file: BinaryIO) -> None:

@@ -65,9 +65,9 @@ def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -
     return _json_lines(path, rows) if kind == "jsonl" else _csv(path, rows, delimiter)
 
 
-def whole_table(path: str | os.PathLike[str], delimiter: str | None = None) -> Cells:
+def whole_table(path: str | os.PathLike[str]) -> Cells:
     """Read all rows of a table as they are."""
-    parts = list(read_cells(path, 50_000, delimiter))
+    parts = list(read_cells(path, 50_000, None))
     names = dict.fromkeys(name for part in parts for name in part.columns)
     columns = {name: [cell for part in parts for cell in part.column(name)] for name in names}
     return replace(parts[0], columns=columns, places=[place for part in parts for place in part.places])

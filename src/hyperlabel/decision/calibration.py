@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.isotonic import IsotonicRegression
 
 from hyperlabel.solvers.platt import solve_platt
 
@@ -43,47 +42,11 @@ class Isotonic:
     """A rising step curve for each label, read between its knots by straight lines.
 
     The knots of label j are ``score[start[j]:start[j + 1]]`` and ``p[…]``.
-
-    Examples
-    --------
-    >>> curve = Isotonic(np.array([0, 2]), np.array([-1.0, 1.0]), np.array([0.2, 0.8]))
-    >>> curve.probabilities(np.array([[0.0], [5.0]])).round(3)
-    array([[0.5],
-           [0.8]])
     """
 
     start: np.ndarray
     score: np.ndarray
     p: np.ndarray
-
-    @classmethod
-    def fit(
-        cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None = None
-    ) -> Isotonic:
-        """Fit all labels; the curve stays within 1/(n+2) of 0 and 1, as far as n rows can tell."""
-        n = scores.shape[0]
-        weight = float(n if sample_weight is None else sample_weight.sum())
-        columns = Y.tocsc()
-        knots, values = [], []
-        for j in range(scores.shape[1]):
-            target = np.zeros(n)
-            target[columns.indices[columns.indptr[j] : columns.indptr[j + 1]]] = 1.0
-            curve = IsotonicRegression(
-                y_min=1 / (weight + 2), y_max=1 - 1 / (weight + 2), out_of_bounds="clip"
-            )
-            curve.fit(scores[:, j], target, sample_weight)
-            knots.append(curve.X_thresholds_)
-            values.append(curve.y_thresholds_)
-        start = np.concatenate([[0], np.cumsum([len(part) for part in knots])])
-        return cls(start, np.concatenate(knots), np.concatenate(values))
-
-    def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probability of each label, n×k."""
-        p = np.empty(scores.shape)
-        for j in range(scores.shape[1]):
-            part = slice(self.start[j], self.start[j + 1])
-            p[:, j] = np.interp(scores[:, j], self.score[part], self.p[part])
-        return p
 
 
 def expected_f1_sets(p: np.ndarray) -> np.ndarray:

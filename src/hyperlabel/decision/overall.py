@@ -22,12 +22,12 @@ from scipy import sparse
 from hyperlabel.decision.calibration import Sigmoid
 from hyperlabel.decision.promise import (
     CHOOSING_SHARE,
-    Promises,
     check_promise,
     choosing_and_testing,
     divide_units,
     strictest_cut,
 )
+from hyperlabel.decision.promise_table import Promises
 from hyperlabel.solvers.arrays import row_blocks
 
 N_CUTS = 120

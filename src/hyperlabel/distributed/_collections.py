@@ -41,9 +41,9 @@ def row_blocks(collection: Any, name: str, like: RowBlocks | None = None) -> Row
     return found
 
 
-def tree_reduce(parts: list[Any], add: Any, *, every: int = 4) -> Any:
+def tree_reduce(parts: list[Any], add: Any) -> Any:
     """Add delayed parts in a fixed tree: the same sum whichever worker does what."""
     add = delayed(add, pure=False)
     while len(parts) > 1:
-        parts = [add(parts[i : i + every]) for i in range(0, len(parts), every)]
+        parts = [add(parts[i : i + 4]) for i in range(0, len(parts), 4)]
     return parts[0]

@@ -7,7 +7,6 @@ from hyperlabel.experiments.store import Store
 from hyperlabel.metrics.statistics import (
     bayesian_correlated_t,
     corrected_resampled_t,
-    critical_difference,
     friedman,
     holm,
     indistinguishable_groups,
@@ -29,6 +28,5 @@ __all__ = [
     "friedman",
     "wilcoxon_holm",
     "holm",
-    "critical_difference",
     "indistinguishable_groups",
 ]

@@ -74,7 +74,6 @@ class Across:
 
     methods: list[str]
     friedman: statistics.Friedman
-    p_values: np.ndarray
     groups: list[list[int]]
     few: bool
 
@@ -212,9 +211,8 @@ class Comparison:
             return None
         table = self.sign() * np.array([[self.mean(d, m) for m in complete] for d in self.datasets])
         result = statistics.friedman(table)
-        p = statistics.wilcoxon_holm(table)
-        groups = statistics.indistinguishable_groups(result.ranks, p)
-        return Across(complete, result, p, groups, len(self.datasets) < FEW_DATASETS)
+        groups = statistics.indistinguishable_groups(result.ranks, statistics.wilcoxon_holm(table))
+        return Across(complete, result, groups, len(self.datasets) < FEW_DATASETS)
 
     # -- costs, labels, failures --------------------------------------------------------------------
 

@@ -53,22 +53,22 @@ def build(
     return methods
 
 
-def curves(data: Dataset, methods: Sequence[Method], scoring: str, *, seed: int = 0) -> list[dict[str, Any]]:
+def curves(data: Dataset, methods: Sequence[Method], scoring: str) -> list[dict[str, Any]]:
     """Return learning curves of the methods (grids not searched) and paths of λ and M, for a report."""
     from hyperlabel.experiments.protocol import LOWER_IS_BETTER, Splits, seeded
     from hyperlabel.model_selection import cross_val_scores
 
     rows = Rows.of(data.X)
     sign = -1.0 if scoring in LOWER_IS_BETTER else 1.0
-    parts = Splits("random", 3, train_size=0.75, seed=seed).parts(data)
-    rng = np.random.default_rng(seed)
+    parts = Splits("random", 3, train_size=0.75).parts(data)
+    rng = np.random.default_rng(0)
     shuffled = [(rng.permutation(train), test) for train, test in parts]
     n = min(len(train) for train, _ in parts)
     sizes = sorted({max(20, round(share * n)) for share in (0.1, 0.2, 0.4, 0.7, 1.0)})
     Y = data.Y.toarray()
 
     def score(model: Any, splits: list[Any]) -> list[float]:
-        found = cross_val_scores(seeded(model, seed), data.X, Y, scoring=scoring, cv=splits)
+        found = cross_val_scores(seeded(model, 0), data.X, Y, scoring=scoring, cv=splits)
         return [sign * float(v) for v in found["test_score"]]
 
     def panel(title: str, x: list[Any], scores: dict[str, Any], xlabel: str, log: bool = False) -> Any:

@@ -7,9 +7,7 @@ that is a hash of everything it was computed from. Running again skips what is t
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 import sqlite3
@@ -301,21 +299,6 @@ class Store(AbstractContextManager["Store"]):
         return [
             dict(zip(names, (*row[:5], math.nan if row[5] is None else row[5]), strict=True)) for row in rows
         ]
-
-    def table(self, suite: str) -> str:
-        """Return the results as CSV text: no clock in it, so equal runs give equal bytes."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["cell", "status", "series", "metric", "x", "value"])
-        rows = self._rows(
-            "SELECT c.id, c.status, v.series, v.metric, v.x, v.value "
-            "FROM member m JOIN cell c ON c.id = m.cell "
-            "LEFT JOIN value v ON v.cell = c.id WHERE m.suite = ? "
-            "ORDER BY m.position, v.series, v.metric, v.x",
-            (suite,),
-        )
-        writer.writerows([*row[:4], *("" if v is None else repr(v) for v in row[4:])] for row in rows)
-        return out.getvalue()
 
 
 def _schema(db: sqlite3.Connection) -> list[Any]:

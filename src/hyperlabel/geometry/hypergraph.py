@@ -78,7 +78,6 @@ class LabelHypergraph:
             centre = expansion == "cca"
 
             def product(v: np.ndarray) -> np.ndarray:
-                v = v.reshape(n, -1)
                 inner = mix(dense(factor.base.T @ (v - v.mean(axis=0) if centre else v)).T, factor.right)
                 image = factor.base @ mix(inner, factor.right.T).T
                 return v - (image - image.mean(axis=0) if centre else image)
@@ -86,11 +85,10 @@ class LabelHypergraph:
             scale, degrees = edge_scale(self.sizes, self.weights, expansion), self.degrees(expansion)
 
             def product(v: np.ndarray) -> np.ndarray:
-                v = v.reshape(n, -1)
                 return degrees[:, None] * v - Y @ (scale[:, None] * (Y.T @ v))
 
         def vector(v: np.ndarray) -> np.ndarray:
-            return product(v).ravel()
+            return product(v.reshape(n, 1)).ravel()
 
         return LinearOperator(
             (n, n), matvec=vector, matmat=product, rmatvec=vector, rmatmat=product, dtype=np.float64

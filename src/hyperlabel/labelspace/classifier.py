@@ -106,7 +106,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         if chooses and self._layout.kind == "multilabel":
             self.dimension_path_, sums, alpha = choose_dimension(self, encoder, X, Y, groups)
             encoder.set_params(n_components=self.dimension_path_["chosen"])
-        per_row = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
+        per_row = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
         if sums is not None:
             self._fit_sums(encoder, sums, alpha, per_row)
         else:
@@ -252,7 +252,10 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         X = self._check_predict(X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
         encoder, (n, K) = self.encoder_, Y.shape
-        exact = isinstance(encoder, FlatEncoder) and has_orthonormal_rows(encoder.components_)
+        exact = isinstance(encoder, FlatEncoder)
+        if exact:  # Theorem 1 needs PPᵀ = I
+            gram = dense(encoder.components_ @ encoder.components_.T)
+            exact = bool(np.abs(gram - np.eye(len(gram))).max() <= 1e-8)
         sums = np.zeros(4)
         for rows in row_blocks(n, 8 * K):
             truth, codes = Y[rows], self._codes(X[rows])
@@ -366,12 +369,6 @@ def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
     True
     """
     return signed(encoder.inverse_transform(encoder.transform(y)))
-
-
-def has_orthonormal_rows(components: Any, tol: float = 1e-8) -> bool:
-    """Whether PPᵀ = I, which Theorem 1 needs."""
-    gram = dense(components @ components.T)
-    return bool(np.abs(gram - np.eye(len(gram))).max() <= tol)
 
 
 def _chooses(encoder: Any) -> bool:

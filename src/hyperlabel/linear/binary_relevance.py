@@ -225,16 +225,13 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         scores of several labels, calibrated on those (`predict` cuts the scores instead). They are kept
         when rows and labels come and go. The logistic loss has its own, σ(score).
         """
-        if self.estimator is None and self.loss == "logistic":
-            scores = self._scores(self._check_predict(X)) + self.cut_
-            return shape_probabilities(
-                self._layout, expit(np.where(self._constant, 40.0 * self._constant, scores))
-            )
-        if self.estimator is None:
+        if self.estimator is None and self.loss != "logistic":
             return super().predict_proba(X)
         X = self._check_predict(X)
         p = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
-        for j, model in enumerate(self.estimators_):
+        if self.estimator is None:
+            p = np.where(self._constant, p, expit(self._scores(X) + self.cut_))
+        for j, model in enumerate(() if self.estimator is None else self.estimators_):
             if model is not None:
                 p[:, j] = model.predict_proba(X)[:, 1]
         return shape_probabilities(self._layout, p)

@@ -5,7 +5,8 @@
 3. A candidate's worth is its measure with cuts tuned on the *other* folds, fold by fold: the cuts
    never see the rows they are judged on.
 4. The best few are also blended (`meta.blending`); calibration and weights are refitted likewise.
-5. The winner is fitted on all rows, with cuts from all out-of-fold scores.
+5. Landmarks and trees in equal parts win unless something else is better by more than a spread over folds.
+6. The winner is fitted on all rows, with cuts from all out-of-fold scores.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     Attributes
     ----------
     leaderboard_ : list of dict
-        Everything tried, best first: ``method``, ``params``, ``rule`` (cuts), ``score`` and
-        ``spread`` over the folds, ``behind`` the best with its corrected 95 % interval ``low``,
-        ``high`` (Nadeau & Bengio), ``seconds``, for blends ``weights``; then what was left out or failed,
-        with the reason as ``left_out``.
+        Everything tried, what was chosen and then the best first: ``method``, ``params``, ``rule`` (cuts),
+        ``score`` and ``spread`` over the folds, ``behind`` the chosen with its corrected 95 % interval
+        ``low``, ``high`` (Nadeau & Bengio), ``seconds``, for blends ``weights``; then what was left out or
+        failed, with the reason as ``left_out``.
     preparation_ : transformer or None
         What was done to the rows first: unit variance of dense columns; unit length, tf-idf or nothing for
         rows that are mostly zeros, as served the shared ridge best out of fold.
@@ -139,7 +140,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
             for found in judge.blends(tried, judged, deadline):
                 judged.append(found)
                 self._tell(self._row(found, tried))
-        judged.sort(key=lambda j: -j.values.mean())
+        judged = judge.ordered(tried, judged)
         self._finish(task, tried, judged, judge)
         self._report(task, tried, judged, left_out)
         return self
@@ -299,11 +300,11 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
             return parts[0]
         if not self.blend_.linear:
             raise not_linear("A blend of chances")
-        odds = zip(parts, self.blend_.calibrations, self.blend_.weights, strict=True)
-        scaled = [
-            part.scaled(w * found.sigmoid.slope, w * found.sigmoid.intercept, columns)
-            for part, found, w in odds
-        ]
+        ones = np.ones(len(self._constant))
+        scaled = []
+        for part, found, weight in zip(parts, self.blend_.calibrations, self.blend_.weights, strict=True):
+            slope, intercept = found.linear()
+            scaled.append(part.scaled(weight * slope * ones, weight * intercept * ones, columns))
         coef = np.sum([part.coef for part in scaled], axis=0)
         return View(parts[0].Z, names, coef, np.sum([part.intercept for part in scaled], axis=0))
 

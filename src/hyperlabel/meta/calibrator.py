@@ -11,7 +11,7 @@ from scipy.special import logit
 
 from hyperlabel._base import shape_probabilities
 from hyperlabel._params import one_of
-from hyperlabel.decision import Isotonic, Sigmoid
+from hyperlabel.decision import Sigmoid
 from hyperlabel.decision.curves import Curves
 from hyperlabel.meta.view import View
 from hyperlabel.meta.wrapping import WrappingClassifier
@@ -19,8 +19,7 @@ from hyperlabel.meta.wrapping import WrappingClassifier
 _METHODS: dict[str, Any] = {
     "auto": Curves.fit,
     "sigmoid": Sigmoid.fit,
-    "isotonic": Isotonic.fit,
-    "beta": partial(Curves.fit, method="beta"),
+    **{name: partial(Curves.fit, method=name) for name in ("isotonic", "beta")},
 }
 
 
@@ -55,7 +54,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     ----------
     estimator_ : classifier
         Fitted on all rows.
-    calibration_ : Sigmoid, Isotonic or Curves
+    calibration_ : Sigmoid or Curves
         The fitted functions, of the labels that vary in training.
     classes_, label_names_ : ndarray
         As in every classifier of the library.

@@ -6,7 +6,7 @@ when dense, rows of unit length (or columns of largest value 1) when sparse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,10 +48,6 @@ class Rows:
 Grid = dict[str, list[Any]]
 
 
-def _no_grid(rows: Rows) -> Grid:
-    return {}
-
-
 @dataclass(frozen=True)
 class Known:
     """One method of the catalogue: how to make it for some rows, and what is worth comparing on them."""
@@ -59,7 +55,7 @@ class Known:
     name: str  # as given to ``--method``, ``--methods`` and ``methods=``
     title: str  # as tables print it
     make: Callable[[Rows], BaseEstimator] = field(repr=False)  # the unfitted classifier
-    grid: Callable[[Rows], Grid] = field(default=_no_grid, repr=False)  # parameters, likeliest value first
+    grid: Callable[[Rows], Grid] = field(default=lambda rows: {}, repr=False)  # the likeliest value first
     default: bool = True  # whether a comparison that names no methods includes it
     pairwise: bool = False  # needs few labels: its cost grows with their square
 
@@ -83,22 +79,6 @@ def _kernel_grid(rows: Rows) -> Grid:
     }
 
 
-def _spectral(rows: Rows) -> Any:
-    return ProjectionClassifier(HypergraphSpectral(expansion="star"))
-
-
-def _logistic(rows: Rows) -> Any:
-    return BinaryRelevance(LogisticRegression(max_iter=1000))
-
-
-def _neighbours(rows: Rows) -> Any:
-    return MLkNN(metric="cosine" if rows.is_sparse else "euclidean")  # texts differ in length
-
-
-def _chains(rows: Rows) -> Any:
-    return ChainEnsemble(LogisticRegression(max_iter=1000), n_chains=3)
-
-
 CATALOGUE: tuple[Known, ...] = (
     Known("ridge", "BinaryRelevance (shared ridge)", lambda rows: BinaryRelevance(), _ridge()),
     Known("kernel-ridge", "shared ridge on an RBF kernel", _kernel_ridge, _kernel_grid, default=False),
@@ -111,7 +91,12 @@ CATALOGUE: tuple[Known, ...] = (
     ),
     Known("plst", "PLST, dimension chosen", lambda rows: PLST(), _ridge()),
     Known("cplst", "CPLST, dimension chosen", lambda rows: CPLST(), _ridge(), default=False),
-    Known("spectral", "HypergraphSpectral, ridge on it", _spectral, _ridge("projection__alpha")),
+    Known(
+        "spectral",
+        "HypergraphSpectral, ridge on it",
+        lambda rows: ProjectionClassifier(HypergraphSpectral(expansion="star")),
+        _ridge("projection__alpha"),
+    ),
     Known(
         "hopls-mlknn",
         "HOPLS, ML-kNN on it",
@@ -119,7 +104,12 @@ CATALOGUE: tuple[Known, ...] = (
         _ridge("hopls__alpha"),
         default=False,
     ),
-    Known("mlknn", "ML-kNN", _neighbours, _values("n_neighbors", 10, 5, 20)),
+    Known(
+        "mlknn",
+        "ML-kNN",
+        lambda rows: MLkNN(metric="cosine" if rows.is_sparse else "euclidean"),  # texts differ in length
+        _values("n_neighbors", 10, 5, 20),
+    ),
     Known(
         "rank-svm", "Rank-SVM", lambda rows: RankSVM(tol=1e-2), _values("C", 1.0, 0.1, 10.0), pairwise=True
     ),
@@ -143,7 +133,7 @@ CATALOGUE: tuple[Known, ...] = (
     Known(
         "logistic",
         "logistic regression per label (scikit-learn)",
-        _logistic,
+        lambda rows: BinaryRelevance(LogisticRegression(max_iter=1000)),
         _values("estimator__C", 1.0, 0.1, 10.0),
     ),
     Known(
@@ -152,7 +142,12 @@ CATALOGUE: tuple[Known, ...] = (
         lambda rows: BinaryRelevance(LinearSVC(max_iter=5000)),
         _values("estimator__C", 0.1, 1.0, 0.01),
     ),
-    Known("chain-ensemble", "classifier chains, averaged (scikit-learn)", _chains, pairwise=True),
+    Known(
+        "chain-ensemble",
+        "classifier chains, averaged (scikit-learn)",
+        lambda rows: ChainEnsemble(LogisticRegression(max_iter=1000), n_chains=3),
+        pairwise=True,
+    ),
     Known(
         "prior",
         "always the most frequent answer: the floor",
@@ -161,10 +156,10 @@ CATALOGUE: tuple[Known, ...] = (
 )
 
 
-def known(name: str, also: Sequence[str] = ()) -> Known:
-    """Return a method by its name; the sentence that refuses others lists the names in `also` too."""
+def known(name: str) -> Known:
+    """Return a method by its name."""
     for method in CATALOGUE:
         if method.name == name:
             return method
-    names = ", ".join([*also, *(method.name for method in CATALOGUE)])
+    names = ", ".join(method.name for method in CATALOGUE)
     raise ValueError(f"There is no method {name!r}: choose from {names}.")

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import score_rows
 from hyperlabel._tables import Table
-from hyperlabel.meta.updating import walk
 from hyperlabel.meta.view import View, view
+from hyperlabel.meta.wrapping import walk
 from hyperlabel.moments.linear_map import not_linear
 
 _LABELS_SHOWN = 4  # of a direction
@@ -107,7 +107,9 @@ def explain(
     """
     check_is_fitted(model)
     label_names = _label_names(model)
-    scores = None if X is None else _scores(model, X)
+    if X is not None and not hasattr(model, "decision_function"):
+        raise not_linear(type(model).__name__)
+    scores = None if X is None else score_rows(model, X)
     asked = _asked(scores, labels, label_names)
     columns = sorted({j for _, j in asked})
     found = view(model, X, feature_names, columns)
@@ -203,12 +205,6 @@ def _column(label: str | int, label_names: list[str]) -> int:
     if isinstance(label, (int, np.integer)) and 0 <= label < len(label_names):
         return int(label)
     raise ValueError(f"The model has no label {label!r}.")
-
-
-def _scores(model: Any, X: Any) -> np.ndarray:
-    if not hasattr(model, "decision_function"):
-        raise not_linear(type(model).__name__)
-    return score_rows(model, X)
 
 
 def _first(model: Any, name: str) -> Any:

@@ -4,11 +4,17 @@ A blend is the weighted mean of calibrated scores: of log-odds where all members
 is linear too, otherwise of chances. A chance is the mean of two readings of a score: by a sigmoid of its
 label, and by one line for all labels, which keeps the order across labels that few positives cannot calibrate
 (delicious, out of fold, P@1/3/5: sigmoids 68.8/62.6/58.5, the line 68.8/63.0/58.4, both 69.4/63.3/58.9).
+For macro-F1 the line reads alone: the sigmoid of a label with few positives is flat, and no cut finds it.
+
+Landmarks and trees in equal parts are trusted: they are chosen unless something else is better by more than a
+spread over the folds. The best of twenty on a few hundred rows is mostly the luckiest
+(`benchmarks.quality_nested`). No blend is offered that is worse than its best member by more than a spread.
 
 Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
 from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
 again, and one more step for every member chosen draws the weights towards equal. They are offered where they
-gain more than one standard error over the folds. Members are chosen likewise, for what they add to the best.
+gain more than one standard error over the folds. Members are chosen likewise, for what they add to the
+trusted pair, or to the best where there is no such pair.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ STEPS = 8
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # fewer teach nothing
 BLENDED = 4  # candidates at most
+TRUSTED = ("kernel-ridge", "forest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,26 +52,28 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Two readings of a member's scores: a sigmoid for each label, a line for all of them."""
+    """Readings of a member's scores: a sigmoid for each label (or none), a line for all of them."""
 
-    sigmoid: Sigmoid
+    sigmoid: Sigmoid | None
     slope: float
     intercept: float
 
     @classmethod
-    def fit(cls, scores: np.ndarray, Y: sparse.csr_array) -> Calibration:
-        """Fit the sigmoids, and the line of least squares from all scores to 0 and 1."""
+    def fit(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool = True) -> Calibration:
+        """Fit the sigmoids if wanted, and the line of least squares from all scores to 0 and 1."""
         middle, share, spread = float(scores.mean()), Y.sum() / scores.size, float(scores.var())
         slope = float(Y.multiply(scores).sum() / scores.size - middle * share) / spread if spread else 0.0
-        return cls(Sigmoid.fit(scores, Y), slope, float(share - slope * middle))
+        return cls(Sigmoid.fit(scores, Y) if by_label else None, slope, float(share - slope * middle))
 
     def chances(self, scores: np.ndarray) -> np.ndarray:
-        """Return the mean of both readings."""
-        return (self.sigmoid.probabilities(scores) + self.slope * scores + self.intercept) / 2.0
+        """Return the mean of the readings."""
+        line = self.slope * scores + self.intercept
+        return line if self.sigmoid is None else (self.sigmoid.probabilities(scores) + line) / 2.0
 
-    def odds(self, scores: np.ndarray) -> np.ndarray:
-        """Return the log-odds of the sigmoids."""
-        return scores * self.sigmoid.slope + self.sigmoid.intercept
+    def linear(self) -> tuple[Any, Any]:
+        """Return slope and intercept of the reading that is linear: log-odds of the sigmoids, or the line."""
+        found = self if self.sigmoid is None else self.sigmoid
+        return found.slope, found.intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +90,8 @@ class Blend:
             return scores[0]
         total = np.zeros(scores[0].shape)
         for part, found, weight in zip(scores, self.calibrations, self.weights, strict=True):
-            total += weight * (found.odds(part) if self.linear else found.chances(part))
+            slope, intercept = found.linear()
+            total += weight * (part * slope + intercept if self.linear else found.chances(part))
         return total
 
 
@@ -130,6 +140,9 @@ class Judge:
     def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
         """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
         members = self.leaders(tried, judged)
+        trusted = [i for i in members if tried[i].name in TRUSTED]
+        begun = trusted if len(trusted) == len(TRUSTED) else members[:1]
+        members = begun + [i for i in members if i not in begun]
         left = deadline - time.perf_counter()
         while len(members) > 1 and self.needs(tried, members[:BLENDED]) > left:
             # what is slowest to fit goes first; of equals the weakest
@@ -137,21 +150,33 @@ class Judge:
         if len(members) < 2:
             return []
         parts = [tried[i] for i in members]
-        members = [members[i] for i in self._complements(parts)]
+        members = [members[i] for i in self._complements(parts, len(begun))]
         wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]
         wanted.append(("weighted blend of", tuple(members), True))
         parts = [tried[i] for i in members]
         found = self._judge(wanted, parts, sum(part.seconds for part in parts))
         best = max(found[: len(wanted) - 1], key=lambda j: j.values.mean())
+        alone = max(judged, key=lambda j: j.values.mean())
+        found = [j for j in found if _within_spread(j, alone)]
         # what learned weights gain must exceed its noise over the folds: equal ones do not bend to them
         return [j for j in found if len(set(j.weights)) == 1 or _exceeds_noise(j.values - best.values)]
 
-    def _complements(self, parts: list[Tried]) -> list[int]:
-        """Begin with the first and add, one by one, what lifts the equal blend most: twins add nothing."""
+    def ordered(self, tried: list[Tried], judged: list[Judged]) -> list[Judged]:
+        """Return the best first, after the trusted blend if that is within a spread of the best."""
+        found = sorted(judged, key=lambda j: -j.values.mean())
+        for place, j in enumerate(found):
+            kinds = sorted(tried[i].name for i in j.members)
+            if kinds == sorted(TRUSTED) and len(set(j.weights)) == 1 and _within_spread(j, found[0]):
+                return [j, *found[:place], *found[place + 1 :]]
+        return found
+
+    def _complements(self, parts: list[Tried], begun: int = 1) -> list[int]:
+        """Begin with the first few and add, one by one, what lifts the equal blend most: twins do not."""
         rows, linear = self._some(self.known), all(part.linear for part in parts)
         fitted = zip(self._calibrated(parts, rows), parts, strict=True)
         scores = [Blend([c], np.ones(1), linear)([p.scores[rows]]) for c, p in fitted]
-        order, total = list(range(BLENDED if len(rows) < LEAST_ROWS else 1))[: len(parts)], scores[0]
+        order = list(range(BLENDED if len(rows) < LEAST_ROWS else begun))[: len(parts)]
+        total = np.sum(scores[: len(order)], axis=0)
         while len(order) < min(BLENDED, len(parts)):
             left = [i for i in range(len(parts)) if i not in order]
             values = [self._crossed((total + scores[i]) / (len(order) + 1), rows) for i in left]
@@ -166,7 +191,10 @@ class Judge:
 
     def _calibrated(self, parts: list[Tried], rows: np.ndarray) -> list[Calibration]:
         """Calibrations of what is blended; one part alone passes as it is."""
-        return [Calibration.fit(p.scores[rows], self.task.Y[rows]) for p in parts] if len(parts) > 1 else []
+        if len(parts) < 2:
+            return []
+        by_label, Y = self.ranks or self.cut_scoring != "f1_macro", self.task.Y[rows]
+        return [Calibration.fit(part.scores[rows], Y, by_label=by_label) for part in parts]
 
     def _judge(self, wanted: list[Any], parts: list[Tried], seconds: float) -> list[Judged]:
         """Judge blends of the first few parts, (name, members, learned) each; one part passes as it is."""
@@ -249,6 +277,11 @@ class Judge:
     def _truth(self, rows: np.ndarray) -> Any:
         Y = self.task.Y[rows]
         return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
+
+
+def _within_spread(judged: Judged, best: Judged) -> bool:
+    spread = max(judged.values.std(), best.values.std())
+    return bool(judged.values.mean() >= best.values.mean() - spread)
 
 
 def _exceeds_noise(gain: np.ndarray) -> bool:

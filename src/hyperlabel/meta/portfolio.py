@@ -35,6 +35,10 @@ PROBED_ROWS, PROBED_VALUES = 4000, 1e6  # likewise of rows, and of their entries
 MOST_LANDMARKS = 3000
 LANDMARK_BYTES = 2**31  # of the rows seen through them
 TREES = 200
+FEW_ROWS, FOLD_TREES = (
+    2000,
+    100,
+)  # up to so many rows each fold has its hundred: fewer would look worse than they are
 NEIGHBOUR_ROWS = 50_000  # each is compared with all others
 
 
@@ -203,7 +207,8 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     start = time.perf_counter()
     each = _seconds_of_all(task.make("forest", n_estimators=folds), task) / folds
     room = 0.4 * (deadline - time.perf_counter()) / each
-    size = int(min(TREES, room)) // folds * folds
+    most = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * folds)
+    size = int(min(most, room)) // folds * folds
     if size < 4 * folds:
         raise OutOfTime(4 * folds * each)
     model = task.make("forest", n_estimators=size, cv=task.splits).fit(task.X, task.Y)

@@ -30,7 +30,8 @@ from hyperlabel.decision import (
 )
 from hyperlabel.decision.curves import Curves
 from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
-from hyperlabel.decision.promise import CONTROLS, Promises, check_promise
+from hyperlabel.decision.promise import CONTROLS, check_promise
+from hyperlabel.decision.promise_table import Promises
 from hyperlabel.meta.wrapping import WrappingClassifier
 from hyperlabel.metrics import f1_score, hamming_loss
 from hyperlabel.metrics.statistics import spread

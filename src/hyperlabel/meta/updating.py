@@ -5,7 +5,7 @@ transformers stay as they are, and through the wrappers of `meta`, whose cuts ar
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,19 +16,9 @@ from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import check_targets
 from hyperlabel.decision import proportional_cuts
 from hyperlabel.meta.threshold import ThresholdTuner
+from hyperlabel.meta.wrapping import walk
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
-
-
-def walk(model: Any) -> Iterator[Any]:
-    """Yield a fitted model and the classifiers inside it, outermost first."""
-    yield model
-    if isinstance(model, Pipeline):
-        yield from walk(model[-1])
-    elif hasattr(model, "estimator_"):
-        yield from walk(model.estimator_)
-    for member in getattr(model, "members_", ()):
-        yield from walk(member)
 
 
 def name_labels(model: Any, names: Sequence[str]) -> Any:

@@ -40,6 +40,23 @@ def brings_scores(estimator: Any) -> bool:
     return isinstance(estimator, BinaryRelevance) and estimator._is_ridge()
 
 
+def walk(model: Any, inner: str = "estimator_") -> Iterator[Any]:
+    """Yield a model and the classifiers inside it, outermost first; unfitted by ``inner="estimator"``."""
+    yield model
+    if isinstance(model, Pipeline):
+        yield from walk(model[-1], inner)
+    elif hasattr(model, inner):
+        yield from walk(getattr(model, inner), inner)
+    for member in getattr(model, "members_", ()):
+        yield from walk(member, inner)
+
+
+def _moving_part(estimator: Any) -> Any:
+    """Return the part of an unfitted classifier that scores, if its cut would move with the rows."""
+    part = next((part for part in walk(estimator, "estimator") if isinstance(part, MomentsModel)), None)
+    return part if getattr(part, "cut", 0.0) in (None, "auto") else None
+
+
 class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     """Base of the classifiers that fit another one (`estimator_`) and learn from its out-of-fold scores.
 
@@ -57,20 +74,12 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         Its own cut stays at 0 unless it is a number: it would move when rows come and go, and what is learned
         from scores must not.
         """
-        estimator = part = BinaryRelevance() if self.estimator is None else self.estimator
-        place = ""  # of the part that scores
-        while not isinstance(part, MomentsModel):
-            inner, part = (
-                part.steps[-1]
-                if isinstance(part, Pipeline)
-                else ("estimator", getattr(part, "estimator", None))
-            )
-            if part is None:
-                return estimator
-            place += f"{inner}__"
-        if self._is_prefit() or getattr(part, "cut", 0.0) not in (None, "auto"):
+        estimator = BinaryRelevance() if self.estimator is None else self.estimator
+        if self._is_prefit() or _moving_part(estimator) is None:
             return estimator
-        return clone(estimator).set_params(**{f"{place}cut": 0.0})
+        estimator = clone(estimator)
+        _moving_part(estimator).set_params(cut=0.0)
+        return estimator
 
     def _fit_estimator(
         self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Predicted probabilities against what came true: the data of reliability diagrams."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class Reliability:
 
     Parameters
     ----------
-    predicted, observed : ndarray of shape (n_bins,) or (n_labels, n_bins)
+    predicted, observed : ndarray of shape (n_bins,)
         Mean probability of the entries in the bin, and the share of them that is true; NaN in an empty bin.
     weight : ndarray of the same shape
         Number (or weight) of entries in the bin.
@@ -39,33 +39,20 @@ class Reliability:
     def calibration_error(self) -> Any:
         """Mean distance of predicted and observed, weighted by the entries: 0 is honest."""
         gap = np.where(self.weight > 0, np.abs(self.predicted - self.observed), 0.0)
-        return (gap * self.weight).sum(axis=-1) / self.weight.sum(axis=-1)
+        return (gap * self.weight).sum() / self.weight.sum()
 
 
 @documented
-def reliability(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    n_bins: int = 10,
-    strategy: Literal["quantile", "uniform"] = "quantile",
-    average: Literal["micro"] | None = "micro",
-    sample_weight: Any = None,
-) -> Reliability:
+def reliability(y_true: Any, y_proba: Any, *, n_bins: int = 10, sample_weight: Any = None) -> Reliability:
     """Compare probabilities with what came true, in bins: the data of a reliability diagram.
 
-    Like :func:`sklearn.calibration.calibration_curve`, for all labels at once, with the weight of each bin
-    and sparse y. Bins are shared by all labels; lists of the
-    best labels will not do.
+    Like :func:`sklearn.calibration.calibration_curve` with its quantile bins, of the entries of all labels
+    together, with the weight of each bin and sparse y; lists of the best labels will not do.
 
     Parameters
     ----------
     n_bins : int, default=10
-        Number of bins (fewer if quantiles coincide).
-    strategy : {"quantile", "uniform"}, default="quantile"
-        Bins with equal numbers of entries, or of equal width.
-    average : "micro" or None, default="micro"
-        All entries together, or one line for each label.
+        Number of bins with equal numbers of entries (fewer if quantiles coincide).
 
     Returns
     -------
@@ -75,7 +62,7 @@ def reliability(
     --------
     >>> from hyperlabel.metrics import reliability
     >>> y, p = [[1], [0], [1], [1]], [[0.25], [0.25], [0.75], [0.75]]
-    >>> reliability(y, p, n_bins=2, strategy="uniform").observed
+    >>> reliability(y, p, n_bins=2).observed
     array([0.5, 1. ])
     """
     truth = read_truth(y_true, y_proba)
@@ -83,30 +70,21 @@ def reliability(
     if isinstance(p, TopK):
         raise ValueError("reliability needs the probability of every label, not a list of the best.")
     weights = read_weights(sample_weight, truth)
-    if strategy not in ("quantile", "uniform"):
-        raise ValueError(f"strategy must be 'quantile' or 'uniform', got {strategy!r}.")
-    steps = np.linspace(0.0, 1.0, n_bins + 1)
-    edges = steps if strategy == "uniform" else np.unique(np.quantile(p, steps))
+    edges = np.unique(np.quantile(p, np.linspace(0.0, 1.0, n_bins + 1)))
     if len(edges) < 2:
         edges = np.array([edges[0], edges[0]])
     n, n_labels = truth.shape
     bins = len(edges) - 1
     w = np.ones(n) if weights is None else weights
-    sums = np.zeros((3, n_labels * bins))  # weight, probability, truth
+    sums = np.zeros((3, bins))  # weight, probability, truth
     for rows in blocks(n, n_labels):
         place = np.clip(np.searchsorted(edges, p[rows], side="right") - 1, 0, bins - 1)
-        cell = (place + np.arange(n_labels) * bins).ravel()
         mass = np.repeat(w[rows, None], n_labels, axis=1)
         if truth.unknown is not None:
             mass[truth.unknown[rows].toarray() > 0] = 0.0
         parts = (mass, mass * p[rows], mass * truth.Y[rows].toarray())
-        sums += [np.bincount(cell, part.ravel(), n_labels * bins) for part in parts]
-    table = sums.reshape(3, n_labels, bins)
-    if average == "micro":
-        table = table.sum(axis=1)
-    elif average is not None:
-        raise ValueError(f"average must be 'micro' or None, got {average!r}.")
-    weight, predicted, observed = table
+        sums += [np.bincount(place.ravel(), part.ravel(), bins) for part in parts]
+    weight, predicted, observed = sums
     empty = np.full_like(weight, np.nan)
     return Reliability(
         np.divide(predicted, weight, out=empty.copy(), where=weight > 0),

@@ -23,7 +23,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class PairedT:
-    """Mean difference of paired scores, its corrected interval and p-value."""
+    """Mean difference of paired scores, its corrected 95 % interval and p-value."""
 
     mean: float
     low: float
@@ -37,9 +37,6 @@ class PairedT:
 class BayesianT:
     """Posterior of a mean difference: probabilities of worse, as good as (inside the rope), better."""
 
-    mean: float
-    low: float
-    high: float
     worse: float
     equivalent: float
     better: float
@@ -57,9 +54,9 @@ class Friedman:
     n_datasets: int
 
 
-def _compared(a: Any, b: Any, test_share: float, confidence: float) -> tuple[np.ndarray, float, float, float]:
+def _compared(a: Any, b: Any, test_share: float) -> tuple[np.ndarray, float, float, float]:
     """Return the differences, their mean, its standard error when training sets overlap (Nadeau & Bengio,
-    §5), and half the interval.
+    §5), and half the 95 % interval.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
@@ -74,10 +71,10 @@ def _compared(a: Any, b: Any, test_share: float, confidence: float) -> tuple[np.
         )
     d = a - b
     scale = float(np.sqrt((1.0 / len(d) + test_share) * d.var(ddof=1)))
-    return d, float(d.mean()), scale, float(stats.t.ppf(0.5 + confidence / 2, len(d) - 1)) * scale
+    return d, float(d.mean()), scale, float(stats.t.ppf(0.975, len(d) - 1)) * scale
 
 
-def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: float = 0.95) -> PairedT:
+def corrected_resampled_t(a: Any, b: Any, *, test_share: float) -> PairedT:
     r"""Compare two methods on the splits of one data set, allowing for their overlap.
 
     .. math:: t = \frac{\bar d}{\sqrt{(1/J + n_2/n_1)\, s_d^2}}, \qquad J - 1 \text{ degrees of freedom},
@@ -94,8 +91,6 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: floa
         Scores of the two methods on the same splits.
     test_share : float
         Rows tested on divided by rows trained on: 1/(k−1) for k folds.
-    confidence : float, default=0.95
-        Coverage of the interval.
 
     Returns
     -------
@@ -108,7 +103,7 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: floa
     >>> round(t.mean, 3), t.low < 0 < t.high
     (0.083, True)
     """
-    d, mean, scale, half = _compared(a, b, test_share, confidence)
+    d, mean, scale, half = _compared(a, b, test_share)
     if scale == 0.0:  # the same difference on every split: nothing to divide by
         t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
         return PairedT(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, t, len(d))
@@ -116,9 +111,7 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float, confidence: floa
     return PairedT(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(t), len(d) - 1)), t, len(d))
 
 
-def bayesian_correlated_t(
-    a: Any, b: Any, *, test_share: float, rope: float = 0.01, confidence: float = 0.95
-) -> BayesianT:
+def bayesian_correlated_t(a: Any, b: Any, *, test_share: float, rope: float = 0.01) -> BayesianT:
     r"""Posterior of the mean difference of two methods on one data set.
 
     The posterior is Student's t with J − 1 degrees of freedom, located at the mean difference, with
@@ -132,8 +125,6 @@ def bayesian_correlated_t(
         As in :func:`corrected_resampled_t`; greater scores are better.
     rope : float, default=0.01
         Differences up to this size do not matter in practice.
-    confidence : float, default=0.95
-        Mass of the credible interval.
 
     Returns
     -------
@@ -148,13 +139,13 @@ def bayesian_correlated_t(
     """
     if rope < 0:
         raise ValueError(f"rope must be at least 0, got {rope}.")
-    d, mean, scale, half = _compared(a, b, test_share, confidence)
+    d, mean, scale, _ = _compared(a, b, test_share)
     if scale == 0.0:
         worse, better = float(mean < -rope), float(mean > rope)
-        return BayesianT(mean, mean, mean, worse, 1.0 - worse - better, better)
+        return BayesianT(worse, 1.0 - worse - better, better)
     worse = float(stats.t.cdf((-rope - mean) / scale, len(d) - 1))
     better = float(stats.t.sf((rope - mean) / scale, len(d) - 1))
-    return BayesianT(mean, mean - half, mean + half, worse, max(0.0, 1.0 - worse - better), better)
+    return BayesianT(worse, max(0.0, 1.0 - worse - better), better)
 
 
 def _scores(scores: Any) -> np.ndarray:
@@ -249,21 +240,6 @@ def wilcoxon_holm(scores: Any) -> np.ndarray:
     for (i, j), value in zip(pairs, holm(raw), strict=True):
         p[i, j] = p[j, i] = value
     return p
-
-
-def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05) -> float:
-    """Nemenyi's critical difference of average ranks (Demšar 2006, §3.2.2).
-
-    Examples
-    --------
-    >>> from hyperlabel.experiments import critical_difference
-    >>> round(critical_difference(4, 14), 2)
-    1.25
-    """
-    if n_methods < 2 or n_datasets < 1:
-        raise ValueError("A critical difference needs at least two methods and one data set.")
-    q = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
-    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_datasets)))
 
 
 def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) -> list[list[int]]:

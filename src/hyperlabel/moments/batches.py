@@ -78,7 +78,9 @@ class Batches:
         pyarrow = _pyarrow()
         pending: list[Any] = []
         rows = 0
-        for batch in _record_batches(source, pyarrow, self._wanted()):
+        known = self.feature_names
+        wanted = None if known is None else [*known, *filter(None, self._others())]
+        for batch in _record_batches(source, pyarrow, wanted):
             if pending and batch.schema != pending[0].schema:
                 yield pyarrow.Table.from_batches(pending)
                 pending, rows = [], 0
@@ -91,12 +93,6 @@ class Batches:
                     pending, rows = [], 0
         if rows:
             yield pyarrow.Table.from_batches(pending)
-
-    def _wanted(self) -> list[str] | None:
-        """Names of the columns needed, where they are known before reading."""
-        if self.feature_names is None:
-            return None
-        return [*self.feature_names, *(name for name in self._others() if name is not None)]
 
     def _others(self) -> list[str | None]:
         return [self._weight, *([self._labels] if isinstance(self._labels, str) else self._labels)]

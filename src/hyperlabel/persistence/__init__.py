@@ -4,6 +4,7 @@ The format is written down in docs/model-files.md. What needs scikit-learn is lo
 be looked into, and a text model served from it, without waiting for that.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hyperlabel.persistence._container import ModelFileError, describe
@@ -16,17 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["save", "load", "describe", "register", "export_onnx", "ModelFileError"]
 
 
+_HOMES = {"save": "_files", "load": "_files", "export_onnx": "_onnx", "register": "_registry"}
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("save", "load"):
-        from hyperlabel.persistence import _files
-
-        return getattr(_files, name)
-    if name == "export_onnx":  # few need it, and it brings all that can be exported
-        from hyperlabel.persistence._onnx import export_onnx
-
-        return export_onnx
-    if name == "register":
-        from hyperlabel.persistence._registry import register
-
-        return register
-    raise AttributeError(f"module 'hyperlabel.persistence' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hyperlabel.persistence' has no attribute {name!r}")
+    return getattr(import_module(f"hyperlabel.persistence.{_HOMES[name]}"), name)

@@ -33,7 +33,7 @@ class Encoder:
     def __init__(self, store: Callable[[np.ndarray], str]) -> None:
         self._store = store
         self._arrays: dict[int, str] = {}
-        self._parts: dict[int, int] = {}
+        self._parts: dict[int, int | None] = {}  # None while its state is written
         self._kept: list[Any] = []  # keeps ids valid while encoding
 
     def node(self, value: Any, path: str) -> Any:
@@ -124,6 +124,10 @@ class Encoder:
 
     def _part(self, value: Any, path: str) -> dict[str, Any]:
         if id(value) in self._parts:
+            if self._parts[id(value)] is None:
+                raise ModelFileError(
+                    f"{path} leads back to a part that contains it: model files hold no circles."
+                )
             return {"kind": "same", "id": self._parts[id(value)]}
         name = _registry.name_of(type(value))
         if name is None:
@@ -135,10 +139,11 @@ class Encoder:
                 "your class (hyperlabel.persistence.register)."
             )
         _registry.check_part(value, path)
-        number = self._parts[id(value)] = len(self._parts)
+        number, self._parts[id(value)] = len(self._parts), None
         self._kept.append(value)
         kept = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
         state = {key: self.node(item, f"{path}.{key}") for key, item in kept.items()}
+        self._parts[id(value)] = number
         return {"kind": "part", "type": name, "id": number, "state": state}
 
 
@@ -231,7 +236,6 @@ class Decoder:
     def _read_part(self, node: dict[str, Any]) -> Any:
         cls = self._known(_registry.class_of(str(node["type"])), node["type"])
         part = cls.__new__(cls)
-        self._parts[node["id"]] = part  # before its state, which may point back at it
         for key, item in node["state"].items():
             if not key.isidentifier() or key.startswith("__"):
                 raise ModelFileError(
@@ -239,6 +243,8 @@ class Decoder:
                 )
             part.__dict__[key] = self.value(item)
         _registry.check_part(part, str(node["type"]))
+        # Only now: a part that could contain itself would be walked without end.
+        self._parts[node["id"]] = part
         return part
 
     def check_parts(self) -> None:

@@ -20,8 +20,8 @@ from hyperlabel._base import place_constant_labels
 from hyperlabel._files import replacing
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
 from hyperlabel.meta.threshold import ThresholdTuner
-from hyperlabel.meta.updating import walk
 from hyperlabel.meta.view import view
+from hyperlabel.meta.wrapping import walk
 from hyperlabel.projection import Projection
 
 OPSET, IR = 17, 8  # of 2022: what runtimes in use understand

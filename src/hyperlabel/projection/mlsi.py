@@ -119,7 +119,9 @@ def solve_projection(
     A = beta * B @ B.T
     A[np.diag_indices_from(A)] += (1 - beta) * (s * scale) ** 2
     values, V = linalg.eigh(A)
-    return _positive(values[::-1], scale[:, None] * V[:, ::-1])
+    values, M = values[::-1], scale[:, None] * V[:, ::-1]
+    kept = values > rank_floor(values)
+    return values[kept], M[:, kept]
 
 
 def solve_latent(
@@ -144,8 +146,3 @@ def solve_latent(
     values = 1.0 / reciprocal[found]
     # mᵀ(N + γI)m = 1 fixes m = √λ S⁻¹u; the features carry another √λ.
     return values, (root[:, None] * U[:, found]) * values
-
-
-def _positive(values: np.ndarray, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    kept = values > rank_floor(values)
-    return values[kept], M[:, kept]

@@ -26,7 +26,7 @@ from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
 from hyperlabel.solvers.arrays import rank_floor
-from hyperlabel.solvers.moments import CenteredMoments, RowSums
+from hyperlabel.solvers.moments import RowSums
 
 
 @dataclass(eq=False, repr=False)
@@ -143,7 +143,9 @@ class ProjectionClassifier(MultiLabelClassifier):
             if alpha not in kept:
                 kept[alpha] = projection._read(posed, alpha)[1]
             size = setting.get("n_components", self._template().n_components)
-            return _through(kept[alpha][:, :size], centered, self.readout_alpha)
+            W = kept[alpha][:, :size]
+            V = read_out(W.T @ centered.xx @ W, W.T @ centered.xf, self.readout_alpha)
+            return LinearMap.through_directions(W, -centered.x_mean @ W, V, centered.f_mean)
 
         return found
 
@@ -154,8 +156,3 @@ def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:
     s = np.maximum(s, 0.0)
     inverse = np.divide(1.0, s + alpha, out=np.zeros_like(s), where=s > rank_floor(s))
     return Q @ (inverse[:, None] * (Q.T @ zy))
-
-
-def _through(W: np.ndarray, sums: CenteredMoments, alpha: float) -> LinearMap:
-    V = read_out(W.T @ sums.xx @ W, W.T @ sums.xf, alpha)
-    return LinearMap.through_directions(W, -sums.x_mean @ W, V, sums.f_mean)

@@ -99,24 +99,21 @@ def _answers(
 
 
 def _columns_section(columns: Sequence[Mapping[str, Any]], n: int) -> Section:
-    rows = [
-        {
+    rows = []
+    for c in columns:
+        share, text = c["missing"] / max(n, 1), c["example"]
+        shown = f"{text:.60}" + "…" * (len(text) > 60)
+        row = {
             "column": c["column"],
             "taken for": c["use"],
             "holds": c["kind"],
             "missing": c["missing"],
-            "missing share": number(c["missing"] / max(n, 1), text=f"{c['missing'] / max(n, 1):.1%}"),
+            "missing share": number(share, text=f"{share:.1%}"),
             "different values": c["distinct"],
-            "for example": _example(c["example"]),
+            "for example": Entry(shown, shown, title=text[:400]),
         }
-        for c in columns
-    ]
+        rows.append(row)
     return Section("columns", "Columns", blocks=[Table(f"{len(columns)} columns", rows)])
-
-
-def _example(text: str) -> Entry:
-    shown = f"{text:.60}" + "…" * (len(text) > 60)
-    return Entry(shown, shown, title=text[:400])
 
 
 def _labels_section(data: Dataset, counts: np.ndarray) -> Section:

@@ -31,8 +31,7 @@ def labels_section(c: Comparison) -> Section:
         display = label_displays.LabelScoresDisplay(
             [x.name for x in labels], [x.f1 for x in labels], [x.actual for x in labels]
         )
-        half = display.most // 2
-        part = f" (the {half} best and the {half} worst of {len(labels)})" if len(labels) > 2 * half else ""
+        part = f" (the 12 best and the 12 worst of {len(labels)})" if len(labels) > 24 else ""
         title = short_title(method)
         chart = draw(display.plot, f"{data}: F1 of each label under {title}{part}.", key=f"labels-{n}")
         caption = f"{data}: every label under {title}, worst first"

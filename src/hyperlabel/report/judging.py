@@ -11,8 +11,7 @@ from sklearn.pipeline import Pipeline
 from hyperlabel._base import score_rows
 from hyperlabel.decision import global_cut, per_label_cuts, proportional_cuts
 from hyperlabel.meta import ThresholdTuner
-from hyperlabel.meta.updating import walk
-from hyperlabel.meta.wrapping import brings_scores
+from hyperlabel.meta.wrapping import brings_scores, walk
 from hyperlabel.model_selection import out_of_fold_scores
 from hyperlabel.report.model_numbers import Judged
 

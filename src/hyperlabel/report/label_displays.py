@@ -16,6 +16,8 @@ from hyperlabel.report.displays import Display, beside
 class LabelScoresDisplay(Display):
     """F1 of each label as bars, worst at the bottom, with the number of rows that carry it.
 
+    Of more than 24 labels the 12 best and the 12 worst are shown.
+
     Parameters
     ----------
     names : sequence of str
@@ -24,8 +26,6 @@ class LabelScoresDisplay(Display):
         Their F1.
     actual : array-like of shape (n_labels,)
         Rows with the label.
-    most : int, default=24
-        When there are more labels: the best and the worst half of this many are shown.
 
     Examples
     --------
@@ -35,8 +35,8 @@ class LabelScoresDisplay(Display):
     [0.67, 1.0]
     """
 
-    def __init__(self, names: Sequence[str], f1: Any, actual: Any, *, most: int = 24) -> None:
-        self.names, self.most = list(names), most
+    def __init__(self, names: Sequence[str], f1: Any, actual: Any) -> None:
+        self.names = list(names)
         self.f1, self.actual = np.asarray(f1, dtype=float), np.asarray(actual, dtype=int)
 
     @classmethod
@@ -53,10 +53,9 @@ class LabelScoresDisplay(Display):
     def plot(self, ax: Any = None) -> LabelScoresDisplay:
         """Draw on `ax`, or on new axes."""
         order = np.argsort(-np.nan_to_num(self.f1, nan=-1.0), kind="stable")
-        if len(order) > self.most:
-            half = self.most // 2
-            order = np.concatenate([order[:half], order[-half:]])
-        ax = self._axes(ax, (5.2, 0.23 * min(len(self.names), self.most) + 0.9))
+        if len(order) > 24:
+            order = np.concatenate([order[:12], order[-12:]])
+        ax = self._axes(ax, (5.2, 0.23 * len(order) + 0.9))
         rows = np.arange(len(order))
         ax.barh(rows, np.nan_to_num(self.f1[order]), color="C0", height=0.7)
         for row, j in enumerate(order):
@@ -65,7 +64,7 @@ class LabelScoresDisplay(Display):
         ax.set_yticks(
             rows, [f"{self._short(self.names[j], 44)} ({self.actual[j]})" for j in order], fontsize=8
         )
-        if len(self.names) > self.most:
+        if len(self.names) > len(order):
             ax.axhline(len(order) / 2 - 0.5, color="C1", lw=1, ls="--")
         ax.set(xlim=(0, 1.08), xlabel="F1 (rows with the label in brackets)")
         ax.set_ylim(len(order) - 0.4, -0.6)

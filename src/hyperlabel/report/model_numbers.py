@@ -107,20 +107,18 @@ def _spread(between: np.ndarray) -> np.ndarray:
 # -- what the model is worth ----------------------------------------------------------------------------
 
 
-def worth(judged: Judged, *, seed: int = 0) -> dict[str, Any]:
+def worth(judged: Judged) -> dict[str, Any]:
     """Macro- and micro-F1, precision and recall with 95 % intervals over rows, and F1 intervals of labels.
 
     Cuts tuned on these very scores would flatter: they are tuned anew on four fifths of the rows for each
     fifth. Labels on no row do not count in the mean.
     """
-    sets = (
-        decide(judged.scores, judged.cuts) if judged.tune is None else _honest_sets(judged, judged.tune, seed)
-    )
+    sets = decide(judged.scores, judged.cuts) if judged.tune is None else _honest_sets(judged, judged.tune)
     Y = judged.Y
     predicted = sparse.csr_array(sets.astype(np.int64))
     hits = predicted.multiply(Y).tocsr()
     n = Y.shape[0]
-    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(np.float64)
+    draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(np.float64)
     draws = np.vstack([np.ones(n), draws])
     tp, claimed, actual = (np.asarray((part.T @ draws.T).T) for part in (hits, predicted, Y))
     present = actual[0] > 0
@@ -147,10 +145,10 @@ def _interval(values: np.ndarray) -> np.ndarray:
     return np.clip(values[0] + np.array([low, high]), 0, 1)
 
 
-def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray], seed: int) -> np.ndarray:
+def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray]) -> np.ndarray:
     sets = np.zeros(judged.scores.shape, dtype=bool)
     folds = min(5, judged.scores.shape[0])
-    splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=seed)
+    splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=0)
     for train, test in splitter.split(judged.scores, judged.Y):
         sets[test] = decide(judged.scores[test], tune(judged.scores[train], judged.Y[train]))
     return sets
@@ -173,14 +171,14 @@ def review_order(judged: Judged, p: np.ndarray) -> np.ndarray:
 # -- a map of the labels --------------------------------------------------------------------------------
 
 
-def label_map(Y: sparse.csr_array, *, seed: int = 0) -> dict[str, list[Any]]:
+def label_map(Y: sparse.csr_array) -> dict[str, list[Any]]:
     """Places, sizes and clusters of labels by co-occurrence: near each other are labels of the same rows."""
     counts = np.asarray(Y.sum(axis=0)).ravel().astype(np.float64)
     together = np.asarray((Y.T @ Y).todense(), dtype=np.float64)
     alike = together / np.sqrt(np.maximum(np.outer(counts, counts), 1))
     np.fill_diagonal(alike, 1.0)
     radius = np.maximum(np.sqrt(counts / max(counts.max(), 1)), 0.18)
-    free = _places(alike, seed)
+    free = _places(alike)
     places = _apart(_filled(free), radius)
     return {
         "x": places[:, 0].round(4).tolist(),
@@ -206,7 +204,7 @@ def _unit(radius: np.ndarray) -> float:
     return float(np.sqrt(0.2 * _BOX.prod() / (np.pi * (radius**2).sum())))
 
 
-def _places(alike: np.ndarray, seed: int) -> np.ndarray:
+def _places(alike: np.ndarray) -> np.ndarray:
     k = len(alike)
     if k < 5:
         angle = np.arange(k) * 2 * np.pi / max(k, 1)
@@ -215,15 +213,15 @@ def _places(alike: np.ndarray, seed: int) -> np.ndarray:
 
     distance = np.sqrt(np.maximum(2 - 2 * np.clip(alike, 0, 1), 0))
     near = min(15.0, (k - 1) / 3)
-    model = TSNE(metric="precomputed", init="random", perplexity=near, random_state=seed)
+    model = TSNE(metric="precomputed", init="random", perplexity=near, random_state=0)
     return np.asarray(model.fit_transform(distance), dtype=np.float64)
 
 
-def _apart(places: np.ndarray, radius: np.ndarray, steps: int = 120) -> np.ndarray:
+def _apart(places: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """Push overlapping circles apart."""
     size = radius * _unit(radius)
     places = places.copy()
-    for _ in range(steps):
+    for _ in range(120):
         near = cKDTree(places).query_pairs(2.24 * float(size.max()), output_type="ndarray")
         i, j = near[:, 0], near[:, 1]
         gap = places[i] - places[j]

@@ -2,8 +2,8 @@
 
 import importlib
 from collections.abc import Callable, Collection
-from functools import update_wrapper
-from typing import Any, overload
+from functools import partial, update_wrapper
+from typing import Any
 
 import numpy as np
 
@@ -12,19 +12,13 @@ from hyperlabel._labels import check_places
 Function = Callable[..., Any]
 
 
-@overload
-def compiled(function: Function) -> Function: ...
-@overload
-def compiled(*, fastmath: bool | Collection[str]) -> Callable[[Function], Function]: ...
 def compiled(function: Function | None = None, *, fastmath: bool | Collection[str] = False) -> Any:
     """Compile a function at its first call, free of the global lock, and keep it for later processes.
 
     Where neither the installation nor the user's home can be written (a container, say) numba refuses
     to keep anything; the function is then compiled in each process.
     """
-    if function is None:
-        return lambda found: _Compiled(found, fastmath)
-    return _Compiled(function, fastmath)
+    return partial(compiled, fastmath=fastmath) if function is None else _Compiled(function, fastmath)
 
 
 class _Compiled:

@@ -16,7 +16,6 @@ from functools import cache
 
 import numpy as np
 
-from hyperlabel.solvers.evidence import PROBES, SKETCH
 from hyperlabel.solvers.label_blocks import WIDTH
 from hyperlabel.solvers.ridge import route_of_shape
 from hyperlabel.solvers.ridge_krylov import KRYLOV_BYTES
@@ -26,9 +25,6 @@ GATHER = 8.0  # one step through sparse rows, labels side by side
 SCATTER = 230.0  # one step of a product of two sparse matrices
 FILL = 1000.0  # one entry of such a product: sorted, made dense, centred
 PRODUCTS = 12  # with the rows, in a typical fit at the default tolerance
-LOOKS = 20  # products of a Krylov space whose evidence is looked at
-COLUMNS = SKETCH + PROBES  # of that space's blocks
-SPECTRA = 4e10  # the eigenvalues of what it has become
 
 
 @dataclass(frozen=True)
@@ -39,64 +35,41 @@ class Estimate:
     seconds: float
     bytes: int
 
-    def advice(self, memory: float) -> str | None:
-        """Say in one sentence what to change where the fit does not keep within so many bytes."""
-        if self.bytes <= memory:
-            return None
-        change = {
-            "gram": "use fewer columns (max_features of the text, a projection before it)",
-            "samples": "use solver='krylov', or fewer rows",
-            "krylov": "use max_weights=100, PLST(100), or fewer columns",
-        }[self.route]
-        need, have = self.bytes / 2**30, memory / 2**30
-        return f"The fit needs about {need:.1f} GiB, more than the {have:.1f} GiB allowed: {change}."
-
 
 def estimate(
     n_rows: int,
     n_features: int,
     n_labels: int,
     n_nonzeros: int | None = None,
-    *,
-    n_positives: int | None = None,
-    evidence: bool = False,
-    memory_limit: float = KRYLOV_BYTES,
 ) -> Estimate:
-    """Estimate one fit of `BinaryRelevance` (and, up to its small factor, of the label-space methods).
+    """Estimate one fit of `BinaryRelevance` at a given λ (and, nearly, of the label-space methods).
 
-    `n_nonzeros` are those of sparse rows (None: dense), `n_positives` those of the labels (three a row if not
-    known), `evidence` stands for ``alpha="auto"``.
+    `n_nonzeros` are those of sparse rows (None: dense); labels are taken to be three a row.
     """
     n, d, k = n_rows, n_features, n_labels
-    positives = 3 * n if n_positives is None else n_positives
     route = route_of_shape(n, d, n_nonzeros is not None)
     nnz = n * d if n_nonzeros is None else n_nonzeros
     if route == "krylov":
-        steps, size = _krylov(n, d, k, nnz, n_nonzeros is None, evidence, memory_limit)
+        steps, size = _krylov(n, d, k, nnz, n_nonzeros is None)
     else:
         q = d if route == "gram" else n
         size = 24.0 * (q * q + d * k)
-        steps = q**3 / 3 + 4.0 * q * q * k + (2.0 * q**3 if evidence else 0.0)
+        steps = q**3 / 3 + 4.0 * q * q * k
         if n_nonzeros is None:
-            steps += n * d * q + (min(n * k, GATHER * positives) * d if q == d else 2.0 * nnz * k)
+            steps += n * d * q + (min(n * k, GATHER * 3 * n) * d if q == d else 2.0 * nnz * k)
         else:  # a row meets itself in the Gram of columns, a column in that of rows
             steps += SCATTER * nnz * nnz / (n if q == d else d) + FILL * q * q + GATHER * nnz * k * (q == n)
     return Estimate(route, steps / product_rate(), int(size))
 
 
-def _krylov(
-    n: int, d: int, k: int, nnz: int, dense: bool, evidence: bool, memory_limit: float
-) -> tuple[float, float]:
+def _krylov(n: int, d: int, k: int, nnz: int, dense: bool) -> tuple[float, float]:
     small, width = min(n, d), min(k, WIDTH)
     if dense:  # block Lanczos in single precision
         steps = 2 * PRODUCTS * (nnz * k + 4.0 * small * k * k)
-        size = min(memory_limit, 4.0 * small * k * (2 * PRODUCTS + 5)) + 4 * nnz + 8 * d * k
+        size = min(KRYLOV_BYTES, 4.0 * small * k * (2 * PRODUCTS + 5)) + 4 * nnz + 8 * d * k
     else:  # conjugate gradients: six blocks, and the rows once more
         steps = PRODUCTS * (GATHER * nnz + 12.0 * d) * k
-        size = min(memory_limit, 24.0 * d * width) + 12 * nnz + 8 * d * k
-    if evidence:  # in double precision, the rows by rows and by columns
-        steps += LOOKS * COLUMNS * (GATHER * nnz + 8.0 * small * COLUMNS) + SPECTRA
-        size += 8 * COLUMNS * (LOOKS * small + 2 * max(n, d)) + (8 if dense else 24) * nnz
+        size = min(KRYLOV_BYTES, 24.0 * d * width) + 12 * nnz + 8 * d * k
     return steps, size
 
 

@@ -103,8 +103,7 @@ def keep_largest(coef: np.ndarray, count: int) -> sparse.csr_array:
     if count < 1:
         raise ValueError(f"At least one weight per label must be kept, got {count}.")
     k, d = coef.shape
-    if count >= d:
-        return sparse.csr_array(coef)
+    count = min(count, d)
     columns = np.sort(np.argpartition(-np.abs(coef), count - 1, axis=1)[:, :count], axis=1)
     values = np.take_along_axis(coef, columns, axis=1)
     parts = values.ravel(), columns.ravel().astype(np.int32), np.arange(0, k * count + 1, count)

@@ -37,14 +37,9 @@ class PrincipalDirections:
 
 
 def principal_directions(
-    Y: Any,
-    n_components: int | None = None,
-    *,
-    offset: np.ndarray | None = None,
-    tol: float = 1e-6,
-    seed: int = 0,
+    Y: Any, n_components: int | None = None, *, offset: np.ndarray | None = None
 ) -> PrincipalDirections:
-    """Top right singular vectors of Y − 1oᵀ (all of the rank for None); `tol` is of the iterative route."""
+    """Top right singular vectors of Y − 1oᵀ (all of the rank for None)."""
     n, K = Y.shape
     wanted = min(n, K) if n_components is None else min(n_components, n, K)
     offset = np.zeros(K) if offset is None else offset
@@ -57,7 +52,7 @@ def principal_directions(
             f"{wanted} directions of {K} labels × {n} rows need a dense decomposition that does not fit: "
             f"ask for at most {min(n, K) // 4}."
         )
-    return _from_operator(Y, offset, wanted, tol=tol, seed=seed)
+    return _from_operator(Y, offset, wanted)
 
 
 def label_gram(Y: Any, offset: np.ndarray) -> np.ndarray:
@@ -72,13 +67,8 @@ def shifted_gram(yy: np.ndarray, y_sum: np.ndarray, weight: float, offset: np.nd
     return yy - cross - cross.T + weight * np.outer(offset, offset)
 
 
-def directions_of_gram(
-    gram: np.ndarray, n_components: int | None = None, *, certify: bool = True
-) -> PrincipalDirections:
-    """Top eigenvectors of a K×K Gram matrix; directions of eigenvalue 0 are left out.
-
-    Without `certify` the residual, which costs a product K×K×M, is NaN.
-    """
+def directions_of_gram(gram: np.ndarray, n_components: int | None = None) -> PrincipalDirections:
+    """Top eigenvectors of a K×K Gram matrix; directions of eigenvalue 0 are left out."""
     K = len(gram)
     wanted = K if n_components is None else min(n_components, K)
     if wanted <= K // 3:  # part of the spectrum: the tridiagonal reduction dominates either way
@@ -91,10 +81,8 @@ def directions_of_gram(
     rank = max(rank, 1)  # labels that never vary still get one (null) direction
     components = settle_directions(np.ascontiguousarray(vectors[:, :rank].T))
     values = np.maximum(values[:rank], 0.0)
-    residual = float("nan")
-    if certify:
-        gap = components @ gram - values[:, None] * components
-        residual = float(np.linalg.norm(gap, axis=1).max() / top) if top else 0.0
+    gap = components @ gram - values[:, None] * components
+    residual = float(np.linalg.norm(gap, axis=1).max() / top) if top else 0.0
     return PrincipalDirections(components, np.sqrt(values), residual, True)
 
 
@@ -147,7 +135,7 @@ def _from_sample_gram(Y: Any, offset: np.ndarray, wanted: int) -> PrincipalDirec
     return _certified(Y, offset, np.ascontiguousarray(Q.T), sigma, converged=True)
 
 
-def _from_operator(Y: Any, offset: np.ndarray, wanted: int, *, tol: float, seed: int) -> PrincipalDirections:
+def _from_operator(Y: Any, offset: np.ndarray, wanted: int) -> PrincipalDirections:
     K = Y.shape[1]
     Yt = sparse.csr_array(Y.T)
 
@@ -156,14 +144,14 @@ def _from_operator(Y: Any, offset: np.ndarray, wanted: int, *, tol: float, seed:
         return Yt @ z - offset * z.sum()
 
     operator = LinearOperator((K, K), matvec=apply, dtype=np.float64)
-    start = np.random.default_rng(seed).normal(size=K)
+    start = np.random.default_rng(0).normal(size=K)
     converged = True
     try:
-        values, vectors = eigsh(operator, k=wanted, v0=start, tol=tol, maxiter=20 * wanted)
+        values, vectors = eigsh(operator, k=wanted, v0=start, tol=1e-6, maxiter=20 * wanted)
     except ArpackNoConvergence as partial:  # keep what was found; the certificate says how good it is
         values, vectors, converged = partial.eigenvalues, partial.eigenvectors, False
         if not len(values):
-            raise ValueError("No principal direction converged: raise tol or lower n_components.") from None
+            raise ValueError("No principal direction converged: lower n_components.") from None
     order = np.argsort(-values)
     components = np.ascontiguousarray(vectors[:, order].T)
     return _certified(Y, offset, components, np.sqrt(np.maximum(values[order], 0.0)), converged=converged)

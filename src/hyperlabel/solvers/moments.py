@@ -179,7 +179,7 @@ class RowSums:
 
     def digits_kept(self) -> float:
         """Decimal digits of the centred sums that additions and subtractions left intact."""
-        left = float(np.trace(self.xx) - (self.x_sum @ self.x_sum) / max(self.weight, 1e-300))
+        left = float(np.trace(self.xx) - self.x_sum @ self.x_sum / self.weight) if self.weight > 0 else 0.0
         if left <= 0:
             return 0.0
         return max(0.0, self.digits - float(np.log10(max(self.peak / left, 1.0))))

@@ -58,7 +58,8 @@ def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> 
         X, T = sparse.csr_array(X), sparse.csr_array(T)
         check_rows(X)
         check_rows(T)
-        _search_sparse(X, T, skip.astype(np.int64), found)
+        parts = *csr_parts(X.sorted_indices()), *csr_parts(T.sorted_indices().tocsc())
+        _walk_index(*parts, T.shape[0], skip.astype(np.int64), found.index, found.distance)
     else:
         _search_dense(X, T, skip.astype(np.int64), found)
     np.sqrt(np.maximum(found.distance, 0.0, out=found.distance), out=found.distance)
@@ -96,11 +97,6 @@ def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, found: Nearest
 def _centered(X: np.ndarray, center: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     moved = np.empty(X.shape, dtype=dtype)
     return moved, _center(X, center, moved)
-
-
-def _search_sparse(X: sparse.csr_array, T: sparse.csr_array, skip: np.ndarray, found: Nearest) -> None:
-    X, by_feature = X.sorted_indices(), T.sorted_indices().tocsc()
-    _walk_index(*csr_parts(X), *csr_parts(by_feature), T.shape[0], skip, found.index, found.distance)
 
 
 @compiled

@@ -269,7 +269,6 @@ def _walk(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, count
         s, size = S[i], indptr[i + 1] - indptr[i]
         relevant[indices[indptr[i] : indptr[i + 1]]] = True
         radius = _radius(R[i, grid[0] : grid[-1]])
-        sure, sure_hits = 0, 0
         if counting:
             followed, sure, sure_hits = _undecided(s, radius, reach, relevant, names)
         else:

@@ -23,13 +23,7 @@ class LsqrPath(Path):
     n_iter = 0
 
     def __init__(
-        self,
-        X: Any,
-        F: Any,
-        *,
-        sample_weight: np.ndarray | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 300,
+        self, X: Any, F: Any, *, sample_weight: np.ndarray | None, tol: float, max_iter: int
     ) -> None:
         self.X, self.F, self.tol, self.max_iter = X, dense(F), tol, max_iter
         self.root = np.ones(X.shape[0]) if sample_weight is None else np.sqrt(sample_weight)

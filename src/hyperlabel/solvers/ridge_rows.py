@@ -37,7 +37,7 @@ class RowsPath(Path):
         """Return R and QᵀFc of Xc = QR, one block of rows at a time."""
         n, d = self.rows.shape
         R, target = np.zeros((0, d)), np.zeros((0, self._Fc.shape[1]))
-        step = max(d, BLOCK_BYTES // (8 * max(d, 1)), 1)
+        step = max(d, BLOCK_BYTES // (8 * d))
         for start in range(0, n, step):
             block = dense(self.rows.X[start : start + step]) - self.x_mean
             if self.rows.root is not None:

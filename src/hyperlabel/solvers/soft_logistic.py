@@ -12,6 +12,8 @@ from scipy import optimize, sparse, special
 
 from hyperlabel.solvers.arrays import dense
 
+TOL = 1e-7  # of the gradient
+
 
 @dataclass(frozen=True)
 class SoftLogisticResult:
@@ -24,15 +26,13 @@ class SoftLogisticResult:
     converged: bool
 
 
-def solve_soft_logistic(
-    X: Any, H: np.ndarray, *, alpha: float = 1.0, tol: float = 1e-7, max_iter: int = 500
-) -> SoftLogisticResult:
+def solve_soft_logistic(X: Any, H: np.ndarray, *, alpha: float = 1.0) -> SoftLogisticResult:
     """Fit class probabilities to rows of H that sum to one."""
     n, d = X.shape
     m = H.shape[1]
     mean, scale = _column_scale(X)
     rows = X if sparse.issparse(X) else (X - mean) / scale
-    columns = (sparse.csr_array(X.T) if sparse.issparse(X) else rows.T) if n else rows.T
+    columns = sparse.csr_array(X.T) if sparse.issparse(X) else rows.T
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         W, b = flat[: d * m].reshape(d, m), flat[d * m :]
@@ -51,12 +51,12 @@ def solve_soft_logistic(
         np.zeros(d * m + m),
         jac=True,
         method="L-BFGS-B",
-        options={"gtol": tol, "maxiter": max_iter, "ftol": 0.0, "maxcor": 20},
+        options={"gtol": TOL, "maxiter": 500, "ftol": 0.0, "maxcor": 20},
     )
     coef = found.x[: d * m].reshape(d, m) / scale[:, None]
     gradient = float(np.abs(found.jac).max(initial=0.0))
     intercept = found.x[d * m :] - (0.0 if sparse.issparse(X) else mean @ coef)
-    return SoftLogisticResult(coef, intercept, gradient, int(found.nit), gradient <= tol)
+    return SoftLogisticResult(coef, intercept, gradient, int(found.nit), gradient <= TOL)
 
 
 def _column_scale(X: Any) -> tuple[np.ndarray, np.ndarray]:
