@@ -458,6 +458,8 @@ def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_c
     assert "`--quick`: 6 minutes" in text
     assert "1 cells of work not run at all are not counted" in text
     assert "| `t` | 4 | 6.0 |" in text
+    whole = Runs(done, []).cpu(planned[:2], set())
+    assert "`hyperlabel reproduce`: 4 minutes of one core, all measured." in costs([Result("t", cpu=whole)])
     assert "minutes of one core" not in "\n".join(costs([Result("t")]))
 
 

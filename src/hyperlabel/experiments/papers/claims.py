@@ -232,10 +232,12 @@ def costs(results: Sequence[Result], quick: Sequence[Result] = ()) -> list[str]:
         known = [r.cpu.measured + r.cpu.estimated for r in plan]
         if sum(known):
             measured, unknown = sum(r.cpu.measured for r in plan), sum(r.cpu.unknown for r in plan)
-            said = (
-                f"{name}: {sum(known) / 60:.0f} minutes of one core, {measured / 60:.0f} of them measured, "
-            )
-            said += "the others estimated for cells not finished from other partitions of the same work"
+            said = f"{name}: {sum(known) / 60:.0f} minutes of one core, "
+            if measured == sum(known):
+                said += "all measured"
+            else:
+                said += f"{measured / 60:.0f} of them measured, the others estimated for cells not finished "
+                said += "from other partitions of the same work"
             said += f"; {unknown} cells of work not run at all are not counted." if unknown else "."
             lines += [said, ""]
     lines += ["| item | cells not of an item above | core minutes |", "|---|---:|---:|"]
