@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, PolynomialFeatures
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.random_projection import SparseRandomProjection
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators import CLASSIFIERS, TRANSFORMERS
@@ -20,6 +21,7 @@ from tests.persistence.test_bad_files import array_name, forge, good, npy, refus
 
 import hyperlabel
 from hyperlabel.persistence import ModelFileError
+from hyperlabel.persistence._nodes import DEEPEST
 from hyperlabel.solvers.nearest import solve_nearest
 from hyperlabel.solvers.neighbor_counts import look_up
 from hyperlabel.solvers.vertex_decode import best_with_and_without
@@ -272,3 +274,44 @@ def test_a_model_that_contains_itself_is_not_saved(tmp_path):
     with pytest.raises(ModelFileError, match=r"note_ leads back to a part that contains it"):
         hyperlabel.save(model, tmp_path / "m")
     assert not list(tmp_path.iterdir())
+
+
+def nested(path, out, depth, *, twice):
+    """Forge a pipeline of pipelines of pipelines …, each holding the next once or twice."""
+
+    def change(manifest):
+        first = state(manifest)["steps"][0]["items"]
+        own = {key: value for key, value in state(manifest).items() if key != "steps"}
+        for level in range(depth):
+            steps = [{"kind": "tuple", "items": ["a", first[1]]}]
+            if twice:
+                steps.append({"kind": "tuple", "items": ["b", {"kind": "same", "id": first[1]["id"]}]})
+            first[1] = {
+                **{"kind": "part", "type": manifest["model"]["type"], "id": 1000 + level},
+                "state": {**own, "steps": steps},
+            }
+
+    return forge(path, out, change)
+
+
+@pytest.mark.parametrize(("depth", "twice"), [(30, False), (8, True)])
+def test_pipelines_that_nobody_could_walk_through_are_refused(tmp_path, depth, twice):
+    """scikit-learn asks an inner pipeline three times for each time it is asked itself."""
+    X, Y = np.eye(6), np.tile(np.eye(2, dtype=int), (3, 1))
+    path = tmp_path / "m"
+    model = make_pipeline(StandardScaler(), hyperlabel.BinaryRelevance()).fit(X, Y)
+    saved(model, path)
+    refused(nested(path, tmp_path / "f", 2, twice=True), "does not repeat")  # it was walked through
+    refused(nested(path, tmp_path / "f", depth, twice=twice), "does not describe a model")
+
+
+def test_a_model_nested_too_deep_to_be_loaded_is_not_saved(tmp_path):
+    model = hyperlabel.BinaryRelevance().fit(np.eye(4), np.tile(np.eye(2, dtype=int), (2, 1)))
+    inner = model
+    for _ in range(DEEPEST - 1):
+        inner.note_ = hyperlabel.BinaryRelevance()
+        inner = inner.note_
+    saved(model, tmp_path / "m")
+    inner.note_ = hyperlabel.BinaryRelevance()
+    with pytest.raises(ModelFileError, match="inside one another"):
+        hyperlabel.save(model, tmp_path / "n")

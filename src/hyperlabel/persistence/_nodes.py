@@ -25,6 +25,9 @@ _SPARSE = {
 _FRAMES = ("pandas.DataFrame", "pandas.core.frame.DataFrame")  # looked at without importing pandas
 # Dtypes an array may have: numbers, truth values, text and dates; never objects or records.
 _ARRAY_KINDS = "biufcUSmM"
+# Estimators inside one another. Each pipeline asks the one inside it about three times whatever it is asked
+# itself: ten levels cost a second, twelve ten, thirty for ever.
+DEEPEST = 10
 
 
 class Encoder:
@@ -35,6 +38,7 @@ class Encoder:
         self._arrays: dict[int, str] = {}
         self._parts: dict[int, int | None] = {}  # None while its state is written
         self._kept: list[Any] = []  # keeps ids valid while encoding
+        self._depth = 0
 
     def node(self, value: Any, path: str) -> Any:
         """Return the node of a value; `path` says where it is, for messages."""
@@ -141,9 +145,15 @@ class Encoder:
         _registry.check_part(value, path)
         number, self._parts[id(value)] = len(self._parts), None
         self._kept.append(value)
+        level = int(hasattr(value, "get_params"))
+        self._depth += level
+        if self._depth > DEEPEST:
+            raise ModelFileError(
+                f"{path}: more than {DEEPEST} estimators inside one another cannot be saved."
+            )
         kept = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
         state = {key: self.node(item, f"{path}.{key}") for key, item in kept.items()}
-        self._parts[id(value)] = number
+        self._parts[id(value)], self._depth = number, self._depth - level
         return {"kind": "part", "type": name, "id": number, "state": state}
 
 
@@ -155,6 +165,8 @@ class Decoder:
         self._written_by = written_by
         self._arrays: dict[str, np.ndarray] = {}
         self._parts: dict[int, Any] = {}
+        self._sizes: dict[int, int] = {}  # parts in each part, those named again counted again
+        self._depth = self._unfolded = 0
 
     def value(self, node: Any) -> Any:
         """Return the object a node stands for."""
@@ -171,6 +183,9 @@ class Decoder:
         if kind == "dtype":
             return np.dtype(str(node["value"]))
         if kind == "same":
+            self._unfolded += self._sizes[node["id"]]
+            if self._unfolded > 10 * len(self._parts) + 200:
+                raise ValueError("parts that hold each other many times over")
             return self._parts[node["id"]]
         if kind not in _KINDS:
             raise ModelFileError(
@@ -235,7 +250,10 @@ class Decoder:
 
     def _read_part(self, node: dict[str, Any]) -> Any:
         cls = self._known(_registry.class_of(str(node["type"])), node["type"])
-        part = cls.__new__(cls)
+        part, before, level = cls.__new__(cls), self._unfolded, int(hasattr(cls, "get_params"))
+        self._unfolded, self._depth = before + 1, self._depth + level
+        if self._depth > DEEPEST:
+            raise ValueError("more estimators inside one another than anybody can ask")
         for key, item in node["state"].items():
             if not key.isidentifier() or key.startswith("__"):
                 raise ModelFileError(
@@ -245,6 +263,7 @@ class Decoder:
         _registry.check_part(part, str(node["type"]))
         # Only now: a part that could contain itself would be walked without end.
         self._parts[node["id"]] = part
+        self._sizes[node["id"]], self._depth = self._unfolded - before, self._depth - level
         return part
 
     def check_parts(self) -> None:
