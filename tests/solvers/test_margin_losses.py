@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 from sklearn.linear_model import LogisticRegression
 
-from hyperlabel.solvers import margin_losses
+from hyperlabel.solvers import active_rows, margin_losses
+from hyperlabel.solvers.active_rows import solve_active
 from hyperlabel.solvers.margin_losses import solve_margins
 
 LOSSES = ("squared_hinge", "logistic")
@@ -77,3 +78,60 @@ def test_a_label_has_the_same_solution_among_any_others(seed, loss):
         solve_margins(X, part, loss, 1.0, tol=1e-6) for part in (T, np.ascontiguousarray(T[:, order]))
     )
     np.testing.assert_allclose(moved.coef, whole.coef[:, order], rtol=1e-3, atol=1e-4)
+
+
+def text(seed=0, n=300, d=500, k=9, dtype=np.float64):
+    """Unit rows of a few words each, labels from rare to frequent, some unknown, rows of weight 0."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, d), density=0.03, rng=rng, format="csr", dtype=dtype)
+    X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)), np.diff(X.indptr)).astype(dtype)
+    scores = X @ rng.normal(size=(d, k)) + 0.2 * rng.normal(size=(n, k))
+    T = np.where(scores > np.quantile(scores, np.linspace(0.2, 0.99, k), axis=0).diagonal(), 1, -1)
+    T[rng.random(T.shape) < 0.05] = 0
+    weight = rng.uniform(0.2, 2.0, n) * (rng.random(n) < 0.9)
+    return sparse.csr_array(X), T.astype(np.int8), weight
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", [0.3, 3.0])
+def test_rows_inside_the_margin_alone_lead_to_the_minimum(alpha, dtype, monkeypatch):
+    X, T, weight = text(dtype=dtype)
+    monkeypatch.setattr(active_rows, "ROUNDS", 200)
+    monkeypatch.setattr(active_rows, "LABELS", 4)
+    coef, intercept, residual = solve_active(X, T, alpha, weight, 1e-5)
+    assert coef.dtype == dtype
+    assert residual.max() <= 1e-5
+    dense = X.toarray().astype(float)
+    exact = solve_margins(dense, T, "squared_hinge", alpha, sample_weight=weight, tol=1e-9)
+    for j in range(T.shape[1]):
+        given_ = (dense, T[:, j].astype(float), "squared_hinge", alpha, weight)
+        mine = objective(np.r_[coef[:, j], intercept[j]], *given_)
+        assert mine <= objective(np.r_[exact.coef[:, j], exact.intercept[j]], *given_) * (1 + 1e-6)
+    np.testing.assert_allclose(coef, exact.coef, atol=2e-3)
+    # the gradient stated is that of the weights returned
+    V = np.vstack([coef, intercept]).astype(float)
+    _, slopes = margin_losses._squared_hinge(margin_losses._scores(dense, V), T, weight)
+    _, first = margin_losses._squared_hinge(np.zeros(T.shape), T, weight)
+    norm = np.linalg.norm(margin_losses._gradient(dense, slopes, V, alpha), axis=0)
+    at_zero = np.linalg.norm(margin_losses._gradient(dense, first, 0 * V, alpha), axis=0)
+    np.testing.assert_allclose(residual, norm / at_zero, rtol=0.02, atol=1e-7)
+
+
+def test_labels_that_the_rounds_leave_go_on_by_lbfgs(monkeypatch):
+    X, T, weight = text(1)
+    whole = solve_margins(X, T, "squared_hinge", 1.0, sample_weight=weight, tol=1e-6)
+    monkeypatch.setattr(margin_losses, "FACTORED", 1)
+    monkeypatch.setattr(active_rows, "ROUNDS", 3)
+    found = solve_margins(X, T, "squared_hinge", 1.0, sample_weight=weight, tol=1e-6)
+    assert found.residual <= 1e-6
+    np.testing.assert_allclose(found.coef, whole.coef, rtol=1e-3, atol=1e-4)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_a_label_of_wide_rows_does_not_depend_on_the_others(seed):
+    X, T, weight = text(seed, n=60, d=80, k=5)
+    T = T[:, (T > 0).any(axis=0) & (T < 0).any(axis=0)]
+    order = np.random.default_rng(seed).permutation(T.shape[1])
+    whole, moved = (solve_active(X, part, 1.0, weight, 1e-4) for part in (T, T[:, order]))
+    np.testing.assert_allclose(moved[0], whole[0][:, order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(moved[1], whole[1][order], rtol=1e-9, atol=1e-12)

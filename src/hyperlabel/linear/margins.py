@@ -39,7 +39,7 @@ def margin_path(
     for alpha in sorted(alphas, key=size.__getitem__, reverse=True):
         start = solve_margins(X, T[:, varies], loss, size[alpha], sample_weight=weights, tol=tol, start=start)
         # as a ridge of 0/1 labels would have it
-        coef, intercept = np.zeros((X.shape[1], len(varies))), np.full(len(varies), 0.5)
+        coef, intercept = np.zeros((X.shape[1], len(varies)), start.coef.dtype), np.full(len(varies), 0.5)
         coef[:, varies], intercept[varies] = start.coef / 2, (start.intercept + 1) / 2
         found[alpha] = SolvedBlock(RidgeResult(coef, intercept, start.residual), centre, size[alpha], None)
     return [found[alpha] for alpha in alphas]

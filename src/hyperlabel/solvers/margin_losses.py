@@ -6,7 +6,8 @@ Each label j minimises, on targets t of ±1 (0 where the label of a row is unkno
 
 The Hessian of every label lies below κ·ZᵀCZ + 2αI, where Z has a column of ones and κ is 2 for the squared
 hinge, ¼ for the logistic loss (Böhning 1992): one Cholesky factor of that bound serves all labels, and an
-iteration is two products with the rows, whatever the number of labels.
+iteration is two products with the rows, whatever the number of labels. On wide sparse rows the squared hinge
+goes through `solvers.active_rows` first.
 
 Notation
 --------
@@ -25,6 +26,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers.active_rows import solve_active
 from hyperlabel.solvers.arrays import dense
 
 CURVATURE = {"squared_hinge": 2.0, "logistic": 0.25}
@@ -57,6 +59,27 @@ def solve_margins(
     """Minimise the loss of every label to a relative gradient of `tol`, from `start` or zero."""
     n, d = X.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if loss == "squared_hinge" and sparse.issparse(X) and d > FACTORED and alpha > 0:
+        return _of_active_rows(X, T, alpha, weight, tol)
+    return _preconditioned(X, T, loss, alpha, weight, tol, start)
+
+
+def _of_active_rows(X: Any, T: np.ndarray, alpha: float, weight: np.ndarray, tol: float) -> MarginFit:
+    """Solve by the rows inside each margin; labels that this leaves above `tol` go on from there."""
+    coef, intercept, residual = solve_active(X, T, alpha, weight, tol)
+    left = residual > tol
+    if left.any():
+        start = MarginFit(coef[:, left], intercept[left], float(residual.max()))
+        rest = _preconditioned(X, T[:, left], "squared_hinge", alpha, weight, tol, start)
+        coef[:, left], intercept[left], residual[left] = rest.coef, rest.intercept, rest.residual
+    return MarginFit(coef, intercept, float(residual.max(initial=0.0)))
+
+
+def _preconditioned(
+    X: Any, T: np.ndarray, loss: str, alpha: float, weight: np.ndarray, tol: float, start: MarginFit | None
+) -> MarginFit:
+    """Solve by L-BFGS, in blocks of labels."""
+    n, d = X.shape
     solve = _preconditioner(X, weight, CURVATURE[loss], alpha)
     first = np.zeros((d + 1, T.shape[1])) if start is None else np.vstack([start.coef, start.intercept])
     width = max(1, BLOCK // max(n, 1))
