@@ -88,8 +88,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     estimator : classifier, default=None
         A scikit-learn classifier cloned for each label, or None for the shared ridge.
     loss : {"squared", "squared_hinge", "logistic"}, default="squared"
-        Loss of the shared solve. "logistic" is slower, ranks better on some data (docs/choosing.md) and has
-        probabilities of its own; α is 1/(2C) of scikit-learn's `LogisticRegression`.
+        Loss of the shared solve. "squared_hinge" ranks better on wide text (docs/scaling.md). "logistic" is
+        slower, ranks better on some data (docs/choosing.md) and has probabilities of its own; α is 1/(2C) of
+        scikit-learn's `LogisticRegression`.
     alpha : float, sequence of float or "auto", default="auto"
         The ridge λ of the shared solve. "auto" takes the smallest λ whose evidence is the largest, or nearly,
         a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,

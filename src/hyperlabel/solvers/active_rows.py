@@ -160,17 +160,7 @@ def _sweeps(indptr, indices, data, squares, mean, shared, ratio, T, a, rows, gap
 
     Meanwhile w stands for Σ aᵢtᵢxᵢ, b for the intercept of centred rows.
     """
-    kept, total, curve, slope = 0, 0.0, 0.0, 0.0
-    threshold = 0.25**turn if turn < 6 else 0.0
-    for q in range(len(rows)):
-        i = rows[q]
-        total += a[i] * T[i]
-        if gap[q] > 0:
-            curve += 1 / ratio[i]
-            slope += T[i] * gap[q] / ratio[i]
-        if a[i] > 0 or gap[q] > threshold:
-            rows[kept] = i
-            kept += 1
+    kept, total, curve, slope = _choose(ratio, T, a, rows, gap, turn)
     along, mean_squared = 0.0, 0.0  # wᵀμ and μᵀμ
     for c in range(len(w)):
         b += w[c] * mean[c]
@@ -201,3 +191,20 @@ def _sweeps(indptr, indices, data, squares, mean, shared, ratio, T, a, rows, gap
         w[c] -= total * mean[c]
         b -= w[c] * mean[c]
     return b
+
+
+@compiled
+def _choose(ratio, T, a, rows, gap, turn):
+    """Put the rows to visit first; return their number, Σ aᵢtᵢ, and curvature and slope along b."""
+    kept, total, curve, slope = 0, 0.0, 0.0, 0.0
+    threshold = 0.25**turn if turn < 6 else 0.0
+    for q in range(len(rows)):
+        i = rows[q]
+        total += a[i] * T[i]
+        if gap[q] > 0:
+            curve += 1 / ratio[i]
+            slope += T[i] * gap[q] / ratio[i]
+        if a[i] > 0 or gap[q] > threshold:
+            rows[kept] = i
+            kept += 1
+    return kept, total, curve, slope
