@@ -21,10 +21,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import hyperlabel
 from attack.targets import TARGETS, WEIGHTS, Target, run
 
 HANG_SECONDS = 10.0  # of processor time
 MEMORY = 3 << 30  # beyond what the attack itself takes
+PACKAGE = Path(hyperlabel.__file__).parent
 CORPUS = Path(__file__).parents[1] / "tests" / "attack" / "corpus"
 
 
@@ -40,9 +42,8 @@ def attempt(target: Target, path: Path, raw: bytes) -> str:
         return run(target, path)
     except (Exception, Hang) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        place = next(
-            (f"{Path(f.filename).name}:{f.name}" for f in reversed(frames) if "hyperlabel" in f.filename), ""
-        )
+        inside = [f for f in frames if Path(f.filename).is_relative_to(PACKAGE)]
+        place = f"{Path(inside[-1].filename).name}:{inside[-1].name}" if inside else ""
         return f"{type(error).__name__} in {place or 'the check'}: {str(error)[:120]}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)

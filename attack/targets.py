@@ -381,7 +381,6 @@ def read_store(path: Path) -> None:
             for cell in store.cells(name):
                 json.dumps(cell["spec"])
             sum(value["value"] for value in store.values(name))
-            store.table(name)
             store.artifact(name, "portrait")
         store.write("new", {"fold": 9}, [("ridge", "f1", None, 0.5)])
 

@@ -139,18 +139,9 @@ class Judge:
 
     def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
         """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
-        members = self.leaders(tried, judged)
-        trusted = [i for i in members if tried[i].name in TRUSTED]
-        begun = trusted if len(trusted) == len(TRUSTED) else members[:1]
-        members = begun + [i for i in members if i not in begun]
-        left = deadline - time.perf_counter()
-        while len(members) > 1 and self.needs(tried, members[:BLENDED]) > left:
-            # what is slowest to fit goes first; of equals the weakest
-            members.remove(max(members[1:], key=lambda i: (tried[i].refit_seconds, members.index(i))))
+        members = self._members(tried, judged, deadline - time.perf_counter())
         if len(members) < 2:
             return []
-        parts = [tried[i] for i in members]
-        members = [members[i] for i in self._complements(parts, len(begun))]
         wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]
         wanted.append(("weighted blend of", tuple(members), True))
         parts = [tried[i] for i in members]
@@ -161,6 +152,20 @@ class Judge:
         # what learned weights gain must exceed its noise over the folds: equal ones do not bend to them
         return [j for j in found if len(set(j.weights)) == 1 or _exceeds_noise(j.values - best.values)]
 
+    def _members(self, tried: list[Tried], judged: list[Judged], seconds: float) -> list[int]:
+        """Return the candidates to blend: the trusted pair or the best, what adds to it, as time allows."""
+        members = self.leaders(tried, judged)
+        trusted = [i for i in members if tried[i].name in TRUSTED]
+        begun = trusted if len(trusted) == len(TRUSTED) else members[:1]
+        members = begun + [i for i in members if i not in begun]
+        while len(members) > 1 and self.needs(tried, members[:BLENDED]) > seconds:
+            # what is slowest to fit goes first; of equals the weakest
+            members.remove(max(members[1:], key=lambda i: (tried[i].refit_seconds, members.index(i))))
+        if len(members) < 2:
+            return members
+        begun = [i for i in begun if i in members]
+        return [members[i] for i in self._complements([tried[i] for i in members], len(begun))]
+
     def ordered(self, tried: list[Tried], judged: list[Judged]) -> list[Judged]:
         """Return the best first, after the trusted blend if that is within a spread of the best."""
         found = sorted(judged, key=lambda j: -j.values.mean())
@@ -170,7 +175,7 @@ class Judge:
                 return [j, *found[:place], *found[place + 1 :]]
         return found
 
-    def _complements(self, parts: list[Tried], begun: int = 1) -> list[int]:
+    def _complements(self, parts: list[Tried], begun: int) -> list[int]:
         """Begin with the first few and add, one by one, what lifts the equal blend most: twins do not."""
         rows, linear = self._some(self.known), all(part.linear for part in parts)
         fitted = zip(self._calibrated(parts, rows), parts, strict=True)
