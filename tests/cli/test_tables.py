@@ -193,6 +193,12 @@ def test_info_proposes_the_column_of_labels(tmp_path):
     asked = run("data", "info", notes(tmp_path / "notes.csv"))
     assert asked.exit_code == 2
     assert "perhaps --labels tags" in asked.stderr
+    sets = ["red, blue", "blue", "green, red", "blue, green", "red"]
+    rows = "".join(
+        f"{10 + i % 7},{10 + i % 5};{sets[i % 5]}\n" for i in range(35)
+    )  # decimal commas list nothing
+    (tmp_path / "prices.csv").write_text(f"price;words\n{rows}")
+    assert "perhaps --labels words" in run("data", "info", tmp_path / "prices.csv").stderr
     (tmp_path / "flags.csv").write_text("x,spam,urgent\n1.5,0,1\n2.5,1,1\n")
     assert "perhaps --labels spam,urgent" in run("data", "info", tmp_path / "flags.csv").stderr
 

@@ -59,11 +59,15 @@ def _categories(
 
 def _warn_of_left(path: str, columns: dict[str, list[Any]]) -> None:
     """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
-    filled = {name: _filled(cells) for name, cells in columns.items()}
-    commas = [name for name, cells in filled.items() if cells and all(map(_DECIMAL_COMMA, cells))]
+    commas = [name for name, cells in columns.items() if _has_decimal_commas(cells)]
     hint = f". Numbers are read with a decimal point; {commas[0]!r} has commas" if commas else ""
     with plain_warnings():
         warn_of_dropped(Path(path).name, list(columns), hint)
+
+
+def _has_decimal_commas(cells: list[Any]) -> bool:
+    filled = _filled(cells)
+    return bool(filled) and all(map(_DECIMAL_COMMA, filled))
 
 
 def _without(columns: dict[str, list[Any]], taken: list[Any]) -> dict[str, list[Any]]:
@@ -90,7 +94,7 @@ def _labels(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -
 
 
 def _lists_labels(cells: list[Any]) -> bool:
-    if _is_numeric(cells) or _words(cells) >= 2 * _WORDS:
+    if _is_numeric(cells) or _has_decimal_commas(cells) or _words(cells) >= 2 * _WORDS:
         return False
     return any(isinstance(cell, list | tuple) for cell in cells) or bool(find_separator(cells))
 
