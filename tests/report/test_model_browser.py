@@ -66,6 +66,19 @@ def text_page(vectoriser):
     return model_report(model, judged, names, PageRows(texts=rows), title="languages"), model
 
 
+def test_labels_without_a_mistake_are_not_called_weak(browser):
+    rows = ["red one", "blue two", "red and blue", "nothing"] * 30
+    Y = sparse.csr_array([[1, 0], [0, 1], [1, 1], [0, 0]] * 30)
+    model = make_pipeline(CountVectorizer(), BinaryRelevance(alpha=0.1, cut=0.0)).fit(rows, Y)
+    cards = "document.getElementById('weakest').textContent"
+    for judged, said in ((Y, "No label is missed or set wrongly"), (Y[:, ::-1], "F1 0.")):
+        page = judge(model, rows, judged, "held-out", n_rows=0)
+        browser.open(model_report(model, page, ["red", "blue"], PageRows(texts=rows), title="colours"))
+        shown = browser.run(cards)
+        assert said in shown
+        assert ("Often" in shown) == (judged is not Y)
+
+
 @pytest.mark.parametrize("name", VECTORISERS)
 def test_the_model_in_the_page_agrees_with_python_in_more_than_ten_languages(browser, name):
     html, model = text_page(VECTORISERS[name])

@@ -48,8 +48,9 @@ function dots(data, labels) {
 }
 
 function weakest(data, labels) {
-  const weak = labels.filter((l) => l.rows >= 3).sort((a, b) => a.f1 - b.f1 || b.rows - a.rows).slice(0, 6);
-  $("weakest").replaceChildren(...weak.map((l) => h("li", { class: "card" },
+  const weak = labels.filter((l) => l.rows >= 3 && l.f1 < 1).sort((a, b) => a.f1 - b.f1 || b.rows - a.rows).slice(0, 6);
+  if (!weak.length) $("weakest").replaceChildren(h("li", { class: "muted" }, "No label is missed or set wrongly on these rows."));
+  else $("weakest").replaceChildren(...weak.map((l) => h("li", { class: "card" },
     h("h3", {}, labelLink(data, l.j)),
     h("p", {}, h("strong", {}, `F1 ${share(l.f1)}`), h("span", { class: "muted" }, ` · ${plural(l.rows, "row")}, ${whole(l.predicted)} predicted, ${whole(l.hits)} found`)),
     h("p", {}, advice(data, l)))));
