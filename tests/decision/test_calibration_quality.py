@@ -184,6 +184,18 @@ def test_scores_that_say_nothing_are_fitted_at_once():
     assert expit(found.slope * 3.0 + found.intercept) == pytest.approx((5 * 6 / 7 + 45 / 47) / 50)
 
 
+@pytest.mark.parametrize("far", [[1.86e-4, 1.54e-4, 1.76e-4], [7545.0, 13183.0, 12117.0, 8312.0, 18467.0]])
+def test_a_few_rows_far_from_all_others_are_fitted(far):
+    """A step that overshot to where no chance is between 0 and 1 was divided by its curvature, zero."""
+    scores, on = np.zeros((5000, 1)), np.zeros((5000, 1))
+    scores[: len(far), 0], on[: len(far)] = far, 1.0
+    found = solve_platt(scores, sparse.csr_array(on), tol=1e-6)
+    assert found.converged
+    p = expit(found.slope * scores + found.intercept)
+
+    assert p.sum() == pytest.approx(len(far) * (len(far) + 1) / (len(far) + 2) + 1, abs=0.02)
+
+
 def test_bins_leave_at_most_two_steps_on_the_scores_themselves():
     """A tolerance of 1 is met as soon as the binned problem is solved."""
     rng = np.random.default_rng(0)

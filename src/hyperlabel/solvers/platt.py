@@ -23,6 +23,7 @@ BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hol
 REACH = 8.0
 TILE = 256  # rows turned into columns at a time
 BINS_TOL = 1e-7  # binning errs by more than this
+FLAT = 1e-12  # curvature that no solution has: chances are at least one in n + 2 on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +99,14 @@ def _derivatives(z, w, tz, t1, a, b):
 @compiled
 def _step(a, ga, gb, haa, hab, hbb):
     """Return the Newton step and the largest component of the projected gradient (a ≥ 0)."""
+    if hbb < FLAT:  # no chance lies between 0 and 1: curvature along b is at most 1/4
+        return 0.0, -4.0 * gb, max(abs(ga), abs(gb))
     if a <= 0.0 and ga > 0.0:
         return 0.0, -gb / hbb, abs(gb)
     worst = max(abs(ga), abs(gb))
     det = haa * hbb - hab * hab
-    if det <= 1e-14 * haa * hbb:
-        return 0.0, -gb / hbb, worst
+    if det <= 1e-14 * haa * hbb:  # scores that do not vary, or only where no chance lies between 0 and 1
+        return -ga / haa if haa > 0.0 else 0.0, -gb / hbb, worst
     return -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det, worst
 
 
@@ -179,11 +182,12 @@ def _damped_newton(z, w, tz, t1, a, b, tol, max_iter):
         da, db, worst = _step(a, *_derivatives(z, w, tz, t1, a, b))
         if worst <= tol or step_no == max_iter:
             break
-        size = 1.0
+        size = -a / da if 0.0 < a < -da else 1.0  # no farther than to where the slope is 0
+        least = 1e-8 * size
         while True:
             new_a, new_b = max(0.0, a + size * da), b + size * db
             found = _loss(z, w, tz, t1, new_a, new_b)
-            if found <= loss or size < 1e-8:
+            if found <= loss or size < least:
                 break
             size *= 0.5
         step_no += 1
