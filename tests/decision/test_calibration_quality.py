@@ -192,7 +192,6 @@ def test_a_few_rows_far_from_all_others_are_fitted(far):
     found = solve_platt(scores, sparse.csr_array(on), tol=1e-6)
     assert found.converged
     p = expit(found.slope * scores + found.intercept)
-
     assert p.sum() == pytest.approx(len(far) * (len(far) + 1) / (len(far) + 2) + 1, abs=0.02)
 
 
