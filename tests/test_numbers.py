@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -28,6 +28,7 @@ from hyperlabel.solvers.label_svd import principal_directions
 from hyperlabel.solvers.rank_dcd import solve_rank_dcd
 from hyperlabel.solvers.rank_problem import RankProblem
 from hyperlabel.solvers.ridge import solve_ridge
+from hyperlabel.solvers.ridge_krylov import KrylovPath
 
 
 def rows(n=60, d=5, k=4, seed=0):
@@ -135,6 +136,11 @@ def ridge_residual(X, F, alpha, W):
     st.floats(0.0, 3.0),
 )
 @settings(max_examples=40, deadline=None)
+# A Krylov space that has filled the space: its last, faint directions must be orthogonal to the others too.
+@example(884, "krylov", 1e-3, 0.0)
+@example(884, "krylov", 0.1, 0.0)
+@example(601, "krylov", 10.0, 1.0)
+@example(52, "krylov", 10.0, 0.0)
 def test_the_certificate_of_ridge_is_its_residual(seed, route, alpha, spread):
     rng = np.random.default_rng(seed)
     n, d = (int(size) for size in rng.integers(5, 40, size=2))
@@ -148,6 +154,30 @@ def test_the_certificate_of_ridge_is_its_residual(seed, route, alpha, spread):
     # centring has a large relative residual of its own, and another in the norm of all columns.
     room = np.linalg.norm(X - X.mean(axis=0), 2) / np.sqrt(alpha) if route in ("samples", "krylov") else 1.0
     assert true <= 10 * max(room, 1.0) * found.residual + 1e-11
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 20),
+    st.floats(-4.0, 3.0),
+    st.floats(0.0, 4.0),
+    st.sampled_from([1e-3, 1e-6, 1e-10]),
+    st.sampled_from([np.float32, np.float64]),
+)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:The Krylov solver stopped")
+def test_the_certificate_of_a_krylov_space_bounds_its_residual(seed, k, power, spread, tol, dtype):
+    rng = np.random.default_rng(seed)
+    n, d, alpha = *(int(size) for size in rng.integers(3, 60, size=2)), 10.0**power
+    X = (rng.normal(size=(n, d)) * np.logspace(0, -spread, d)).astype(dtype)
+    F = (rng.random((n, k)) < 0.4).astype(float)
+    F[0], F[1] = 0, 1
+    path = KrylovPath(X, sparse.csr_array(F), alpha=alpha, tol=tol, dtype=dtype)
+    Xc, Fc = (part - part.mean(axis=0) for part in (X.astype(np.longdouble), F.astype(np.longdouble)))
+    Z = path.spaces[0].expand(path.spaces[0].small_solution(alpha)[0]).astype(np.longdouble)
+    A, B = (Xc @ Xc.T, Fc) if path.side == "samples" else (Xc.T @ Xc, Xc.T @ Fc)
+    true = np.sqrt(((B - A @ Z - alpha * Z) ** 2).sum(axis=0) / (B**2).sum(axis=0)).max()
+    assert true <= 2 * path.residual(alpha) + 100 * np.finfo(dtype).eps  # B itself is rounded
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 100.0]))

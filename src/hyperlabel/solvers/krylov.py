@@ -14,11 +14,12 @@ start     S: B = Q₁S                                  m₁×m
 
 Numerics
 --------
-Blocks are orthogonalised against their two predecessors only. The recurrence then holds to
-rounding even where far blocks lose orthogonality, and (T + λI)y = E₁S is solved exactly with
-the block-tridiagonal T that was built; hence B − (A + λI)Qy = −Q_{j+1}C_j y_j, so that the residual
-reported from the small factors is the true one. Lost orthogonality costs steps, not truth. In
-single precision the products themselves round by ε√N‖A‖‖y‖, which is added to what is reported.
+Blocks are orthogonalised against their two predecessors only, faint directions (the last of a space that
+is nearly filled) a second time at unit length. The recurrence then holds to rounding even where far
+blocks lose orthogonality, and (T + λI)y = E₁S is solved exactly with the block-tridiagonal T that was built;
+hence B − (A + λI)Qy = −Q_{j+1}C_j y_j, so that the residual reported from the small factors is the true
+one. Lost orthogonality costs steps, not truth. What products and neighbouring blocks round by,
+(ε√N + overlap)‖A‖‖y‖, is added to what is reported.
 """
 
 from collections.abc import Callable
@@ -42,6 +43,7 @@ class KrylovSpace:
     diagonal: list[np.ndarray] = field(default_factory=list)
     lower: list[np.ndarray] = field(default_factory=list)
     spread: float = 0.0  # running estimate of ‖A‖
+    overlap: float = 0.0  # of a block with its two predecessors, at most
     converged: bool = False
 
     @property
@@ -60,9 +62,10 @@ class KrylovSpace:
         if not self.diagonal:
             return [], np.zeros(len(self.norms))
         y = elimination.back_substitute()
-        # Products of length N round by about ε√N‖A‖‖y‖: nothing in double precision, the limit in single.
+        # Little in double precision, the limit in single.
         size = np.sqrt(sum(np.einsum("ij,ij->j", part, part) for part in y))
-        rounding = float(np.finfo(self.dtype).eps) * np.sqrt(self.size) * (self.spread + alpha) * size
+        unit = float(np.finfo(self.dtype).eps) * np.sqrt(self.size) + self.overlap
+        rounding = unit * (self.spread + alpha) * size
         return y, _relative(np.linalg.norm(self.lower[-1] @ y[-1], axis=0) + rounding, self.norms)
 
     def expand(self, y: list[np.ndarray], right: np.ndarray | None = None) -> np.ndarray:
@@ -91,7 +94,7 @@ def block_lanczos(
     `enough(space, final)`, if given, decides instead; `final` says that the space will not grow.
     """
     norms = np.linalg.norm(B, axis=0)
-    scale = np.where(norms > 0, norms, 1.0)
+    scale, eps = np.where(norms > 0, norms, 1.0), float(np.finfo(B.dtype).eps)
     Q, S = orthonormalise(B / scale.astype(B.dtype))
     space = KrylovSpace(len(B), B.dtype, start=S * scale, norms=norms)
     elimination = _Elimination(space.start, alpha)
@@ -108,7 +111,16 @@ def block_lanczos(
             W -= previous @ (previous.T @ W)
         space.spread = max(space.spread, float(np.linalg.norm(diagonal, 2)))
         # What is smaller than the rounding of A is no new direction.
-        following, C = orthonormalise(W, floor=space.spread * 10 * float(np.finfo(W.dtype).eps))
+        following, C = orthonormalise(W, floor=space.spread * 10 * eps)
+        # A direction of norm s keeps ε‖A‖/s of its predecessors: faint ones once more, at unit length.
+        kept = eps * space.spread / np.linalg.norm(C, axis=1).min(initial=np.inf)
+        if kept > eps ** (2 / 3):
+            for block in (Q,) if previous is None else (Q, previous):
+                following -= block @ (block.T @ following)
+            following, again = orthonormalise(following)
+            C = again @ C
+            kept = eps
+        space.overlap = max(space.overlap, kept)
         if enough is None:
             elimination.push(diagonal.astype(np.float64), space.lower[-1] if space.lower else None)
         space.basis.append(Q)
