@@ -308,10 +308,9 @@ def batches_of(root: Path, told: Path, file: str, function: str, line: int, agai
     traced = _lines(told)
     tests = tests_of(traced, [f"{file}:{line}"])
     if not tests and "@compiled" in (root / "src" / file).read_text(encoding="utf-8"):
-        entering = set(tests_of(traced, [file]))
-        tests = [
-            one for path in near for one in sorted(entering) if one.startswith(f"{path}::")
-        ]  # nearness stands for the lines nobody sees
+        entering = tests_of(traced, [file])  # nearness stands for the lines nobody sees
+        place = {path: i for i, path in enumerate(near)}
+        tests = sorted(entering, key=lambda test: place.get(test.partition("::")[0], len(near)))
     tests = tests or tests_of(traced, [f"{file}:{function}", file])
     batches = [[test] for test in new] + [part for part in (tests[:8], tests[8:40], tests[40:]) if part]
     # Tests that start other processes come to no line; they are near.

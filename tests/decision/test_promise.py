@@ -175,6 +175,15 @@ def test_bad_input_is_one_sentence():
         promise_overall_precision(scores, Y, 0.99)
 
 
+def test_what_an_overall_precision_asks_for_grows_with_the_logarithm_of_the_chance_of_error():
+    scores, Y = draw(300, 6, 0, shift=0.5)
+    found = [promise_overall_precision(scores, Y, 0.85, confidence=c) for c in (0.8, 0.96, 0.992)]
+    once, twice, thrice = (one.positives[0] + one.more[0] for one in found)
+    assert found[0].more[0] > 1
+    assert twice == pytest.approx(2 * once, abs=2)
+    assert thrice == pytest.approx(3 * once, abs=3)
+
+
 def test_the_shared_level_is_that_of_the_most_labels_that_pass_it():
     from hyperlabel.decision.promise import _shared_level
 

@@ -41,3 +41,17 @@ def test_a_predicted_label_seen_on_few_rows_is_checked_before_one_seen_on_many()
     assert gains[0, 1] > 3 * gains[0, 0]
     assert gains[0, 2] == gains[0, 3]
     np.testing.assert_allclose(gains, review_gains(p * [[500 / 502, 4 / 6, 1, 1]], sets))
+
+
+def test_gains_of_a_budget_foresee_what_checking_it_finds_and_takes_away():
+    rng = np.random.default_rng(3)
+    p, budget = rng.random((40, 5)), 30
+    sets = p > 0.6
+    gains = review_gains(p, sets, budget=budget)
+    checked = gains >= np.sort(gains.ravel())[-budget]
+    right = p[sets].sum() + p[checked & ~sets].sum()
+    size = sets.sum() + p.sum()
+    predicted = size + p[checked & ~sets].sum() - (1 - p)[checked & sets].sum()
+    F = 2 * right / predicted
+    assert checked.sum() == budget
+    np.testing.assert_allclose(gains * size, np.where(sets, (1 - p) * F, p * (2 - F)), rtol=1e-12)

@@ -19,6 +19,8 @@ from hyperlabel import (
     outofcore,
 )
 from hyperlabel.labelspace import LabelSpaceClassifier, PrincipalEncoder
+from hyperlabel.labelspace.dimension import LARGE_MAX, check_candidates
+from hyperlabel.solvers.label_svd import GRAM_MAX
 
 BOTH = {"alpha": "auto", "cut": "auto"}
 MODELS = [
@@ -139,3 +141,15 @@ def test_a_label_that_no_row_has_does_not_change_what_each_dimension_is_worth():
     first, second = (PLST("auto", alpha=1.0).fit(X, targets) for targets in (Y, with_empty))
     scores = second.dimension_path_["fold_scores"]
     assert_allclose(scores[:, : Y.shape[1]], first.dimension_path_["fold_scores"], atol=1e-12)
+
+
+def test_every_dimension_is_tried_while_the_labels_fit_a_square_matrix():
+    for shape, largest in (
+        ((50, 30), 30),
+        ((20, 30), 20),
+        ((10**6, GRAM_MAX), GRAM_MAX),
+        ((10**6, 10**5), LARGE_MAX),
+    ):
+        for candidates in (None, "all"):
+            grid = check_candidates(candidates, shape)
+            assert (grid[0], grid[-1]) == (1, largest)

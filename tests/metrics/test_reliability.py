@@ -29,6 +29,7 @@ def test_unknown_entries_weights_and_empty_bins():
     np.testing.assert_allclose(found.observed, [0.75, np.nan, 1.0])
     assert found.calibration_error == pytest.approx((4 * 0.65 + 3 * 0.1) / 7)
     assert reliability([[1], [0]], [[0.5], [0.5]]).observed == pytest.approx([0.5])
+    assert reliability([[1], [0]], [[0.9], [0.2]], n_bins=2).calibration_error == pytest.approx(0.15)
 
 
 def test_refusals():

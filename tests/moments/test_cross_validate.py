@@ -46,6 +46,7 @@ def test_oof_scores_equal_refits(data, splitter, weighted, solver):
         model.coef_, BinaryRelevance(alpha=1.0, solver=solver).fit(X, Y, sample_weight=w).coef_, atol=1e-5
     )
     assert model.solver_ == solver
+    assert hasattr(model, "moments_") == (solver == "gram")
 
 
 def test_group_folds(data):

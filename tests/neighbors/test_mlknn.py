@@ -105,6 +105,9 @@ def test_nearest_rows_equal_brute_force_with_any_offset(offset):
     np.testing.assert_array_equal(found.index, np.argsort(D, axis=1, kind="stable")[:, :5])
     distance, _ = NearestNeighbors(n_neighbors=5, algorithm="kd_tree").fit(X).kneighbors()
     np.testing.assert_allclose(found.distance, distance, atol=1e-9)
+    if not offset:
+        walked = solve_nearest(sparse.csr_array(X), sparse.csr_array(X), 5, skip=np.arange(250))
+        np.testing.assert_allclose(walked.distance, distance, atol=1e-7)
 
 
 @pytest.mark.real_data

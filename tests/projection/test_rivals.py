@@ -154,6 +154,8 @@ def test_lpp_equals_the_dense_eigenproblem(shape, alpha):
         assert_allclose(model.width_, width)
         check(model, values[::-1][:3], (half @ V)[:, ::-1][:, :3])
     assert np.abs(LPP(n_neighbors=4, alpha=0.0).fit(X).eigenvalues_).max() <= 1 + 1e-10
+    nearest = squared[np.arange(n), near[:, 0]].mean()
+    assert_allclose(LPP(n_neighbors=1).fit(1e-3 * X).width_, 1e-6 * nearest)
 
 
 @pytest.mark.parametrize(

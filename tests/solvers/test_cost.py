@@ -26,7 +26,9 @@ def test_the_route_named_is_the_route_taken(n, d, is_sparse):
 
 
 @pytest.mark.parametrize("sparse_rows", [False, True])
-@pytest.mark.parametrize("base", [(20_000, 400, 100), (1000, 20_000, 100), (50_000, 30_000, 300)])
+@pytest.mark.parametrize(
+    "base", [(20_000, 400, 100), (20_000, 400, 2), (1000, 20_000, 100), (50_000, 30_000, 300)]
+)
 def test_more_of_anything_never_costs_less(base, sparse_rows):
     def cost(n, d, k, each=50):
         return estimate(n, d, k, n * each if sparse_rows else None)

@@ -53,6 +53,16 @@ def test_any_chunking_gives_the_same_sums(seed, cuts):
     _assert_same(total, whole)
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+def test_a_row_added_alone_gives_the_sums_of_all(zeros):
+    X, F, w = _rows(1, offset=0.0)
+    X[-1, ::2] *= not zeros
+    shift = np.zeros(X.shape[1]) if zeros else None
+    one = RowSums.from_rows(X[:-1], F[:-1], sample_weight=w[:-1], shift=shift, with_ff=True)
+    one.add_row(X[-1], F[-1], w[-1])
+    _assert_same(one, RowSums.from_rows(X, F, sample_weight=w, with_ff=True))
+
+
 def test_sparse_rows_give_the_dense_sums_and_stay_sparse():
     X, F, w = _rows(3)
     for weights in (None, w):

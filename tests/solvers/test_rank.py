@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 
 from hyperlabel.solvers.rank_dcd import _State, _Visits, solve_rank_dcd
 from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
-from hyperlabel.solvers.rank_problem import RankProblem
+from hyperlabel.solvers.rank_problem import RankProblem, rank_memory
 from hyperlabel.solvers.row_space import kernel_space
 
 
@@ -250,3 +250,8 @@ def test_a_single_active_row_is_no_reason_for_a_certificate(monkeypatch):
     monkeypatch.setattr(_Visits, "epoch", epoch)
     found = solve_rank_dcd(problem, tol=1e-12, max_iter=4)
     assert found.trace[:, 0].tolist() == [3, 4]
+
+
+def test_memory_of_a_solve_is_its_duals_weights_score_blocks_and_rows():
+    n, d, k, pairs = 10, 3, 4, 7
+    assert rank_memory(n, d, k, pairs, np.float32) == 4 * pairs + 8 * (4 * d * k + 2 * n * k + 5 * n)

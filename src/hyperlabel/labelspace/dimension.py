@@ -75,7 +75,7 @@ def choose_dimension(
 def check_candidates(candidates: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return the M to try, ascending: a geometric grid, all of them, or the user's own."""
     n, K = shape
-    largest = min(K, n) if min(n, K) <= GRAM_MAX else min(n, K, LARGE_MAX)
+    largest = min(n, K) if min(n, K) <= GRAM_MAX else LARGE_MAX
     if candidates is None:
         return np.unique(np.geomspace(1, largest, GRID_SIZE).round().astype(np.int64))
     if isinstance(candidates, str):
