@@ -203,6 +203,8 @@ def test_bins_leave_at_most_two_steps_on_the_scores_themselves():
     scores[:, 5] = np.exp(scores[:, 5])
     binned, whole = (solve_platt(scores, sparse.csr_array(Y), tol=tol).n_iter for tol in (1.0, 1e-8))
     assert (whole - binned <= 2).all()
+    for most in (1, 3):
+        assert solve_platt(scores, sparse.csr_array(Y), tol=1e-15, max_iter=most).n_iter.max() <= most
 
 
 @pytest.mark.parametrize("z", [np.zeros(50), np.linspace(-2, 2, 50)], ids=["constant", "spread"])

@@ -221,6 +221,10 @@ def test_more_components_than_there_are_mean_all(make):
     assert_allclose(make(99).fit(X, Y).decision_function(X), make(None).fit(X, Y).decision_function(X))
 
 
+def test_codes_that_are_no_sums_have_no_choices_to_make():
+    assert not {"cut", "scoring", "candidates", "cv"} & set(CompressedSensing().get_params())
+
+
 # -- the encoder decides what a classifier can do ---------------------------------------------------
 
 TWINS = [

@@ -200,6 +200,7 @@ def test_dense_scores_over_many_labels_need_a_bounded_block():
         ([[0.1, 0.2, 0.3]], "y_score has shape"),
         (([[0]], [[0.1]], 1), "pair"),
         (([[0, 0]], [[0.2, 0.1]]), "twice"),
+        (([[0, -2]], [[0.2, 0.1]]), "or be -1 for padding"),
         (([[2]], [[0.2]]), "between 0 and 1"),
         (([[0.5]], [[0.2]]), "integers"),
         (([[0]], [[0.2, 0.1]]), "both be of shape"),

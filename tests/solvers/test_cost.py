@@ -54,3 +54,16 @@ def test_seconds_are_steps_over_the_rate_of_this_machine():
 def test_memory_of_dense_block_lanczos_is_its_basis_the_rows_and_the_weights():
     n, d, k = 50_000, 30_000, 1000
     assert estimate(n, d, k).bytes == KRYLOV_BYTES + 4 * n * d + 8 * d * k
+
+
+def test_sparse_rows_cost_their_products_and_a_dense_gram():
+    n, d, nnz = 10**6, 1000, 2 * 10**7
+    steps = 230 * nnz**2 / n + 1000 * d**2 + d**3 / 3 + 4 * d**2
+    assert estimate(n, d, 1, nnz).seconds == pytest.approx(steps / product_rate())
+
+
+def test_memory_of_conjugate_gradients_is_six_blocks_the_rows_and_the_weights():
+    n, d, k, nnz = 50_000, 30_000, 50, 10**6
+    found = estimate(n, d, k, nnz)
+    assert found.route == "krylov"
+    assert found.bytes == 6 * 4 * d * k + 12 * nnz + 8 * d * k

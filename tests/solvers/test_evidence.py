@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 from hyperlabel.solvers.evidence import _Look, alpha_grid, krylov_alpha, spread
 from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_auto, solve_ridge
+from hyperlabel.solvers.ridge import RidgePath, SamplePath, choose_alpha, solve_auto, solve_ridge
 from hyperlabel.solvers.shared_cut import shared_cut
 
 
@@ -174,3 +174,11 @@ def test_the_evidence_is_looked_at_after_six_products_and_then_at_every_third(mo
     monkeypatch.setattr(_Look, "_choose", watch)
     krylov_alpha(X, Y)
     assert seen == [6, 9, 12, 15]
+
+
+@pytest.mark.parametrize("solver", ["auto", "gram", "samples"])
+def test_a_lambda_alone_is_that_of_the_route_that_would_be_solved(solver, monkeypatch):
+    monkeypatch.delattr("hyperlabel.solvers.ridge.krylov_alpha")  # not looked for where a factor tells
+    rng = np.random.default_rng(8)
+    X, F = rng.normal(size=(40, 6)), (rng.random((40, 3)) < 0.5) * 1.0
+    assert choose_alpha(X, F, solver=solver) == solve_auto(X, F, solver=solver)[1]

@@ -22,6 +22,11 @@ def test_equals_scipy(dtype, columns, shape):
         assert_allclose(found, A @ B, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
 
 
+def test_shapes_that_do_not_meet_are_refused_before_compiled_code():
+    with pytest.raises(ValueError, match="mismatch"):
+        sparse_times_dense(sparse.csr_array(np.ones((3, 2))), np.ones((3, WIDE)))
+
+
 @pytest.mark.parametrize("density", [0.0, 0.3])
 def test_columns_in_turn_add_up_to_the_whole_product(density):
     """Blocks of any size, none included; sums in the precision of the result."""

@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 from hyperlabel.solvers.eigen import _kept, fix_signs
 from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
 from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.operators import CenteredRows
+from hyperlabel.solvers.operators import CenteredRows, narrow
 from hyperlabel.solvers.ridge import (
     SPARSE_LIMIT,
     KrylovPath,
@@ -243,3 +243,12 @@ def test_lsqr_takes_at_most_300_steps_unless_told_otherwise():
     with pytest.warns(RuntimeWarning, match="LSQR stopped"):
         path.solve(0.0)
     assert path.n_iter == 300
+
+
+def test_indices_are_narrow_where_they_fit():
+    A = sparse.csr_array(np.eye(3))
+    wide = sparse.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    found = narrow(wide)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    np.testing.assert_array_equal(found.toarray(), np.eye(3))
