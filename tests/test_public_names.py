@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,21 @@ def test_a_public_name_has_an_example_and_a_place_in_the_reference(home, name):
         assert ">>>" in (thing.__doc__ or ""), f"{home.__name__}.{name} has no example"
     page = Path(__file__).resolve().parents[1] / "docs" / "api.md"
     assert f"   {name}\n" in page.read_text(encoding="utf-8")
+
+
+def test_defaults_are_what_the_documentation_says():
+    said = {}
+    for home, public in NAMES:
+        thing = getattr(home, public)
+        for names, default in re.findall(
+            r"^ *(\w+(?:, \w+)*) : .*?default=(.+)$", thing.__doc__ or "", flags=re.M
+        ):
+            for name in names.split(", "):
+                said[thing, name] = eval(default, {})
+    assert len(said) > 200
+    for (thing, name), default in said.items():
+        given = inspect.signature(thing).parameters[name].default
+        assert given == default or default == {}, (thing, name)  # a dict of one's own comes from a factory
 
 
 def test_every_public_method_says_what_it_does():

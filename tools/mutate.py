@@ -51,7 +51,9 @@ SLOW = (
     "persistence",
     "outofcore",
 )
-NUMERICAL = ("test_numbers.py", "test_topk.py", "test_label_forms.py", "test_validation.py", "test_base.py")
+NUMERICAL = tuple(
+    f"test_{name}.py" for name in ("numbers", "topk", "label_forms", "validation", "base", "public_names")
+)
 
 _COMPARE = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},

@@ -54,6 +54,8 @@ def test_residual_and_error_are_those_of_the_coefficients_returned(text, tol):
     true = np.linalg.norm(B - A @ found.coef, axis=0)[held] / np.linalg.norm(B, axis=0)[held]
     assert found.coef.dtype == np.float32
     assert_allclose(found.residual, true.max(), rtol=1e-2)
+    small, _ = ConjugateRidge(X * 2.0**-10, 2.0**-20, dtype=np.float32).solve(Y, tol=tol)
+    assert small.residual == found.residual
     missed = (
         X @ (found.coef - np.linalg.solve(A, B)) + found.intercept - (Y - X @ np.linalg.solve(A, B)).mean(0)
     )

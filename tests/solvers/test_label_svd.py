@@ -67,3 +67,11 @@ def test_predictable_directions_equal_the_textbook(d):
     assert_allclose(found.singular_values**2, values[::-1][:3], rtol=1e-9)
     assert linalg.subspace_angles(found.components.T, vectors[:, ::-1][:, :3]).max() < 1e-7
     assert found.residual < 1e-10
+
+
+def test_directions_of_an_ill_conditioned_gram_are_refused_without_a_ridge_alone():
+    X = np.random.default_rng(0).normal(size=(150, 2)) * [1e7, 1.0]
+    sums = RowSums.from_rows(X, _labels(3, n=150, K=12)).centered()
+    assert predictable_directions(sums, 0.5).residual < 1e-10
+    with pytest.raises(ValueError, match="alpha = 0 has no reliable answer"):
+        predictable_directions(sums, 0.0)

@@ -142,5 +142,10 @@ def test_lambda_zero_is_the_pseudo_inverse():
     assert result.residual < 1e-10
 
 
+def test_no_rows_keep_no_digits():
+    X, F, _ = _rows(2)
+    assert RowSums.from_rows(X, F, sample_weight=np.zeros(len(X)), shift=X[0]).digits_kept() == 0
+
+
 def test_rows_all_alike_keep_no_digits():
     assert RowSums.from_rows(np.full((4, 2), 0.0), np.ones((4, 1))).digits_kept() == 0.0

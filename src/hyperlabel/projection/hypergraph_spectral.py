@@ -74,8 +74,10 @@ class HypergraphSpectral(LabelProjection):
     solver : {"auto", "gram", "samples", "krylov", "lsqr"}, default="auto"
         Factor the d×d Gram, the n×n Gram, or iterate without forming either, over all right-hand
         sides at once or one by one with a bias column as in (30); "auto" goes by shape and density.
-    tol, max_iter : float, default=1e-6, and int, default=300
-        Krylov and LSQR: relative residual, and the bound on (block) products.
+    tol : float, default=1e-6
+        Krylov and LSQR: relative residual.
+    max_iter : int, default=300
+        Krylov and LSQR: bound on (block) products.
     cross_fit : False, int, splitter or iterable, default=False
         Folds in which `fit_transform` projects every training row by a fit that did not see it; a number
         means stratified folds. What is trained on in-sample projections is optimistic, the more the

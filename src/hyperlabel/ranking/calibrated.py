@@ -48,7 +48,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         The ridge λ.
     n_jobs : int, default=None
         Pairs fitted in parallel when `estimator` is given.
-    memory_limit : int, default=4 GiB
+    memory_limit : int, default=2**32
         Refuse, before allocating, a ridge whose k Gram matrices and k(k−1)/2 weight vectors
         need more bytes than this.
 

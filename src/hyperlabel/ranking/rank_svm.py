@@ -84,7 +84,7 @@ class RankSVM(MultiLabelClassifier):
         Of the solver: ``{"trace": True}`` records the primal and dual objective after every
         iteration in `trace_`; ``{"dual_dtype": "float32"}`` (dcd) halves the memory of the duals, one
         for each relevant/irrelevant pair of each row.
-    memory_limit : int, default=4 GiB
+    memory_limit : int, default=2**32
         Refuse, before allocating, a fit that `estimate_memory` puts above this many bytes.
     random_state : int, RandomState or None, default=None
         For the order in which rows are visited, and for those held out to choose C.
