@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from hyperlabel import BinaryRelevance
+from hyperlabel.solvers import label_blocks
+from hyperlabel.solvers.conjugate import ConjugateRidge
 from hyperlabel.solvers.label_blocks import keep_largest
 
 
@@ -53,6 +55,18 @@ def test_a_tolerance_that_single_precision_reaches_keeps_the_type_of_the_rows(dt
     assert 0 < single.residual_ <= 1e-2
     off = single.decision_function(X) - whole.decision_function(X)  # scores are 2·(0 or 1) − 1
     assert np.sqrt((off**2).mean(axis=0)).max() <= 1.5 * 2 * single.tol
+
+
+@pytest.mark.parametrize(("tol", "dtype"), [(9e-5, np.float64), (1e-4, np.float32)])
+def test_sparse_rows_go_by_conjugate_gradients_in_single_precision_from_1e_4_on(
+    tol, dtype, data, monkeypatch
+):
+    made = []
+    monkeypatch.setattr(
+        label_blocks, "ConjugateRidge", lambda *a, **k: made.append(k) or ConjugateRidge(*a, **k)
+    )
+    assert len(list(label_blocks.solve_label_blocks(*data, 0.5, route="krylov", tol=tol))) == 1
+    assert [one["dtype"] for one in made] == [dtype]
 
 
 def test_a_tolerance_of_nothing_is_refused(data):

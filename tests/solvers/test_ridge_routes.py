@@ -252,3 +252,9 @@ def test_indices_are_narrow_where_they_fit():
     found = narrow(wide)
     assert found.indices.dtype == found.indptr.dtype == np.int32
     np.testing.assert_array_equal(found.toarray(), np.eye(3))
+
+
+def test_a_krylov_path_gives_up_after_300_products():
+    X = np.random.default_rng(0).normal(size=(420, 400)) * np.logspace(0, -3, 400)
+    with pytest.warns(RuntimeWarning, match="stopped after 300 block products"):
+        assert KrylovPath(X, X[:, :1], alpha=1e-9, tol=1e-14).n_iter == 300

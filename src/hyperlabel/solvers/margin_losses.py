@@ -82,7 +82,7 @@ def _preconditioned(
     n, d = X.shape
     solve = _preconditioner(X, weight, CURVATURE[loss], alpha)
     first = np.zeros((d + 1, T.shape[1])) if start is None else np.vstack([start.coef, start.intercept])
-    width = max(1, BLOCK // max(n, 1))
+    width = max(1, BLOCK // n)
     parts = [
         _descend(
             X,

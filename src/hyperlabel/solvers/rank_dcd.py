@@ -73,7 +73,7 @@ def solve_rank_dcd(
             state.restart_from(W, b)
             if looks_done and gap > tol:
                 visits.start_over()
-    kept = np.array(records).reshape(-1, 3)
+    kept = np.array(records).reshape(len(records), 3)
     return RankResult(W, b, state.alpha, primal, dual, gap, epoch, gap <= tol, kept)
 
 
