@@ -51,7 +51,7 @@ class _Entries:
 
     def most(self, cut: float) -> int:
         """Return the largest number of entries above the cut in a row."""
-        return int(self.place[self.above(cut)].max(initial=0))
+        return int(self.place[self.above(cut)].max())
 
     def sums(self, cut: float, most: int) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted and wrong entries of each unit, per row."""
@@ -150,7 +150,7 @@ def _cuts(logit: np.ndarray) -> list[float]:
 
 def _stake(z: np.ndarray, precision: float, most: int) -> tuple[float, float]:
     """Return the stake under which wealth would have grown most on these units, and that growth."""
-    stakes = np.linspace(0.02, 0.95, N_STAKES) / (precision * max(most, 1))
+    stakes = np.linspace(0.02, 0.95, N_STAKES) / (precision * most)
     growth = [float(np.log1p(-stake * z).sum()) for stake in stakes]
     best = int(np.argmax(growth))
     return float(stakes[best]), growth[best]
@@ -158,7 +158,7 @@ def _stake(z: np.ndarray, precision: float, most: int) -> tuple[float, float]:
 
 def _wealth(entries: _Entries, cut: float, most: int, stake: float, precision: float) -> float:
     """Return the log of the greatest wealth on the way through the units."""
-    stake = min(stake, 0.95 / (precision * max(most, 1)))  # nobody may lose more than all
+    stake = min(stake, 0.95 / (precision * most))  # nobody may lose more than all
     predicted, wrong = entries.sums(cut, most)
     return float(np.cumsum(np.log1p(-stake * (wrong - (1 - precision) * predicted))).max(initial=0.0))
 

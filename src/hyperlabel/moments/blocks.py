@@ -56,7 +56,7 @@ def open_fit(
         raise ValueError(refusal)
     y = plain_targets(y)
     column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
-    if (column or dimensions(y) == 1) and (classes is not None or not whole):
+    if (column or dimensions(y) == 1) and not whole:
         if classes is None:
             raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
         X = check_features(model, X, reset=True)

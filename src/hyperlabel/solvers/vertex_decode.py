@@ -31,12 +31,11 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
 
 def label_margins(on: np.ndarray, off: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Turn best scores into margins that are positive exactly on the chosen sets."""
-    known = np.where(np.isfinite(on), on, np.where(np.isfinite(off), off, 0.0))
-    low = np.minimum(known, np.where(np.isfinite(off), off, known)).min(axis=1, keepdims=True)
-    high = np.maximum(known, np.where(np.isfinite(off), off, known)).max(axis=1, keepdims=True)
-    beyond = high - low + 1.0  # more than any margin between two vertices
-    margin = np.where(np.isfinite(on), on, high - beyond) - np.where(np.isfinite(off), off, high - beyond)
-    margin = np.where(np.isfinite(on) | np.isfinite(off), margin, -beyond)
+    has, lacks = np.isfinite(on), np.isfinite(off)  # some vertex either has or lacks the label
+    both = np.stack([np.where(has, on, off), np.where(lacks, off, on)])
+    high = both.max(axis=(0, 2))[:, None]
+    beyond = high - both.min(axis=(0, 2))[:, None] + 1.0  # more than any margin between two vertices
+    margin = np.where(has, on, high - beyond) - np.where(lacks, off, high - beyond)
     return np.where(chosen, np.maximum(margin, TINY), np.minimum(margin, 0.0))
 
 
