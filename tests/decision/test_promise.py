@@ -216,3 +216,14 @@ def test_what_a_group_loses_is_the_mean_over_its_rows():
     _, lost, n = _missed(scores, sparse.csr_array(np.ones((10, 3))), np.arange(10), groups, flat)
     assert n == 5
     assert lost[-1] == pytest.approx(5.0)
+
+
+def test_a_new_label_needs_the_rows_that_the_smallest_promise_takes():
+    scores, Y = draw(400, 2, 0)
+    recall, precision = promise_recall(scores, Y, 0.9), promise_precision(scores, Y, 0.8)
+    for found in (recall, precision):
+        again = found.relabelled(["a", "b"], ["b", "c"])
+        assert again.cuts.tolist() == [found.cuts[1], np.inf]
+        assert again.more[1] == (9 if found is recall else np.ceil(np.log(0.1) / np.log(0.8)))
+    for n, more in ((8, 1), (9, 0)):  # (0 + 1)/(9 + 1) may be missed
+        assert promise_recall(np.ones((n, 1)), sparse.csr_array(np.ones((n, 1))), 0.9).more[0] == more

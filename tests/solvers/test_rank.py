@@ -1,5 +1,7 @@
 """Label ranking: an independent QP, Algorithm 1 word for word, certificates that hold for any W and α."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -255,3 +257,22 @@ def test_a_single_active_row_is_no_reason_for_a_certificate(monkeypatch):
 def test_memory_of_a_solve_is_its_duals_weights_score_blocks_and_rows():
     n, d, k, pairs = 10, 3, 4, 7
     assert rank_memory(n, d, k, pairs, np.float32) == 4 * pairs + 8 * (4 * d * k + 2 * n * k + 5 * n)
+
+
+def test_a_kernel_is_refused_where_an_eigenvalue_is_negative_beyond_rounding():
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    for least, refused in ((-0.9e-6, False), (-1.1e-6, True)):
+        K = (Q * [least, 0.1, 0.2, 0.5, 1.0]) @ Q.T
+        with pytest.raises(ValueError, match="positive semi-definite") if refused else nullcontext():
+            assert kernel_space(K).rows.shape == (5, 4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_rows_take_the_epochs_of_dense_ones(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
+    Y = sparse.csr_array((rng.random((60, 5)) < 0.4).astype(float))
+    dense, rare = (
+        solve_rank_dcd(RankProblem.build(rows, Y), C=5.0, tol=1e-6) for rows in (X, sparse.csr_array(X))
+    )
+    assert rare.n_iter == dense.n_iter > 5

@@ -13,7 +13,7 @@ from scipy import sparse
 
 def mean_vertex(Y: Any) -> np.ndarray:
     """Return the mean of the vertices, the optimal reference point o of eq. (6)."""
-    return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel() / max(Y.shape[0], 1)
+    return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel() / Y.shape[0]
 
 
 def majority_vertex(Y: Any) -> np.ndarray:
