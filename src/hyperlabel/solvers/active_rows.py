@@ -35,8 +35,9 @@ from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.operators import narrow, weighted_mean
 
 LABELS = 64  # side by side in a scan
-ROUNDS = 20
+ROUNDS = 14  # the few labels that then are left go on by L-BFGS
 SWEEPS = 4  # over the rows found, in each round
+KNOWN = 4  # rounds until nearly all rows of a margin are found: then each sweep corrects the intercept
 RARE = 20.0  # times the root of the rarer side's share: where this is below 1, it tightens the tolerance
 TINY = np.finfo(float).tiny
 _FAST = {"contract", "reassoc"}
@@ -56,7 +57,8 @@ def solve_active(
     mean = weighted_mean(X, weight)
     ratio = np.divide(alpha, weight, out=np.full(n, np.inf), where=weight > 0)
     lines = (X.indptr, X.indices, X.data, squares, X @ mean, ratio)
-    sides = np.vstack([weight @ (T > 0), weight @ (T < 0)])
+    targets = np.ascontiguousarray(T.T)
+    sides = _sides(targets, weight)
     tight = tol * np.minimum(1.0, RARE * np.sqrt(sides.min(axis=0) / np.maximum(sides.sum(axis=0), TINY)))
     order = np.argsort(-sides.min(axis=0), kind="stable")  # what needs most rounds comes first
     side = np.where(sides[0] > sides[1], 1, -1)
@@ -66,7 +68,7 @@ def solve_active(
         lines,
         mean,
         X.T @ weight,
-        np.ascontiguousarray(T.T),
+        targets,
         alpha,
         tight,
         side,
@@ -78,6 +80,17 @@ def solve_active(
     )
     _transpose(found, coef, k)
     return coef, intercept, residual
+
+
+@compiled
+def _sides(T, weight):
+    """Return the weight of the rows with and without each label."""
+    sides = np.zeros((2, len(T)))
+    for j in range(len(T)):
+        for i in range(len(weight)):
+            if T[j, i] != 0:
+                sides[0 if T[j, i] > 0 else 1, j] += weight[i]
+    return sides
 
 
 @compiled(fastmath=_FAST)
@@ -199,17 +212,23 @@ def _sweeps(X, mean_squared, t, a, rows, gap, u, b, turn, n_sweeps):
     kept, total, along, curve, slope = _choose(shared, ratio, t, a, rows, gap, turn)
     b += along - total * mean_squared  # of centred rows
     beta = 0.0
-    if turn > 0 and curve > 0:  # one Newton step along b, and the centre that makes it the present value
-        beta = 1 / curve
-        b += beta * (slope - total)
     for sweep in range(n_sweeps):
+        if curve > 0 and (turn >= KNOWN or (turn > 0 and sweep == 0)):
+            b += beta * total
+            beta = 1 / curve
+            b += beta * (slope - total)  # one Newton step, and the centre that makes it the present value
+        curve, slope = 0.0, 0.0
         for q in range(kept):
             i = rows[q if sweep % 2 == 0 else kept - 1 - q]
             score = b + total * (beta + mean_squared - shared[i]) - along
             for z in range(indptr[i], indptr[i + 1]):
                 score += data[z] * u[indices[z]]
+            short = 1.0 - t[i] * score
+            if short > 0:
+                curve += 1 / ratio[i]
+                slope += t[i] * short / ratio[i]
             width = squares[i] - 2 * shared[i] + mean_squared + beta + ratio[i]
-            now = max(a[i] + (1.0 - t[i] * score - ratio[i] * a[i]) / width, 0.0)
+            now = max(a[i] + (short - ratio[i] * a[i]) / width, 0.0)
             step = (now - a[i]) * t[i]
             if step != 0.0:
                 a[i] = now
