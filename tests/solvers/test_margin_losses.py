@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 from hyperlabel.solvers import active_rows, margin_losses
 from hyperlabel.solvers.active_rows import solve_active
@@ -135,3 +136,25 @@ def test_a_label_of_wide_rows_does_not_depend_on_the_others(seed):
     whole, moved = (solve_active(X, part, 1.0, weight, 1e-4) for part in (T, T[:, order]))
     np.testing.assert_allclose(moved[0], whole[0][:, order], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(moved[1], whole[1][order], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+def test_places_that_labels_take_in_turn_change_nothing(places, monkeypatch):
+    X, T, weight = text(4, k=7)
+    whole = solve_active(X, T, 1.0, weight, 1e-4)
+    monkeypatch.setattr(active_rows, "LABELS", places)
+    for found, known in zip(solve_active(X, T, 1.0, weight, 1e-4), whole, strict=True):
+        np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-12)
+
+
+def test_wide_rows_have_the_minimum_of_liblinear():
+    X, T, _ = text(2)
+    T, alpha = np.where(T > 0, 1, -1).astype(np.int8), 0.5
+    coef, intercept, residual = solve_active(X, T, alpha, np.ones(X.shape[0]), 1e-4)
+    assert residual.max() <= 1e-4
+    for j in range(T.shape[1]):
+        # liblinear penalises the intercept: with so large a constant column, next to nothing
+        theirs = LinearSVC(C=0.5 / alpha, intercept_scaling=1e3, dual=False, tol=1e-9, max_iter=10_000)
+        theirs.fit(X, T[:, j])
+        np.testing.assert_allclose(coef[:, j], theirs.coef_[0], atol=5e-3)
+        np.testing.assert_allclose(intercept[j], theirs.intercept_[0], atol=5e-3)

@@ -30,7 +30,8 @@ def margin_path(
 
     Labels that do not vary keep zeros.
     """
-    T = np.where(Y.toarray() > 0, 1, -1).astype(np.int8)
+    T = np.full(Y.shape, -1, dtype=np.int8)
+    T[Y.nonzero()] = 1
     if unknown is not None:
         T[unknown.nonzero()] = 0
     varies = np.asarray((T > 0).any(axis=0) & (T < 0).any(axis=0))
@@ -40,7 +41,8 @@ def margin_path(
         start = solve_margins(X, T[:, varies], loss, size[alpha], sample_weight=weights, tol=tol, start=start)
         # as a ridge of 0/1 labels would have it
         coef, intercept = np.zeros((X.shape[1], len(varies)), start.coef.dtype), np.full(len(varies), 0.5)
-        coef[:, varies], intercept[varies] = start.coef / 2, (start.intercept + 1) / 2
+        coef[:, varies], intercept[varies] = start.coef, (start.intercept + 1) / 2
+        coef /= 2
         found[alpha] = SolvedBlock(RidgeResult(coef, intercept, start.residual), centre, size[alpha], None)
     return [found[alpha] for alpha in alphas]
 

@@ -44,7 +44,8 @@ def estimate(
 ) -> Estimate:
     """Estimate one fit of `BinaryRelevance` at a given λ (and, nearly, of the label-space methods).
 
-    `n_nonzeros` are those of sparse rows (None: dense); labels are taken to be three a row.
+    `n_nonzeros` are those of sparse rows (None: dense); labels are taken to be three a row. Losses other than
+    the squared one are not estimated: what they take depends on the data, not on shapes alone.
     """
     n, d, k = n_rows, n_features, n_labels
     route = route_of_shape(n, d, n_nonzeros is not None)
