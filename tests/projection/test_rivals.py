@@ -224,3 +224,11 @@ def test_lpp_factors_no_matrix_larger_than_the_smaller_side(shape, monkeypatch):
     monkeypatch.setattr(lpp, "_range", lambda gram: (sizes.append(gram.shape), spectrum(gram))[1])
     LPP(2, n_neighbors=3).fit(np.random.default_rng(0).normal(size=shape))
     assert sizes == [(min(shape), min(shape))]
+
+
+@pytest.mark.parametrize("kind", [OPLS, HOPLS, MDDM, MLSI])
+def test_what_projections_share_has_the_same_defaults(kind):
+    known, own = HypergraphSpectral().get_params(), kind().get_params()
+    shared = {"tol", "max_iter", "cross_fit"} & set(own)
+    assert "tol" in shared or kind is MLSI
+    assert {name: own[name] for name in shared} == {name: known[name] for name in shared}
