@@ -6,7 +6,7 @@ each measure asked for and chosen among by several rules, with everything on the
 
 - asked for nDCG@5: whatever came out best, or landmarks and trees unless something is better by a spread, and
   the ridge alone, its scores as they are and as they are read;
-- asked for macro-F1: likewise, or the ridge unless something is better by a spread.
+- asked for macro-F1: likewise, or the ridge unless something gains more than its noise over the folds.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_nested [name …] [--splits 2]
 """
@@ -34,25 +34,21 @@ RULES: dict[str, tuple[str, ...]] = {"best": (), "landmarks and trees": TRUSTED,
 
 
 class Kept(AutoMultiLabel):
-    """Keeps what was tried, to choose again under another rule."""
+    """Keeps what was tried, and landmarks with trees in equal parts, to choose again under another rule."""
 
     def _finish(self, task: Any, tried: Any, judged: Any, judge: Any) -> None:
-        self.found = task, tried, judged, judge
+        alone = [j for j in judged if len(j.members) == 1]
+        pair = [i for i in judge.leaders(tried, alone) if tried[i].name in TRUSTED]
+        both = judge._judge([("blend of", tuple(pair), False)], [tried[i] for i in pair], 0.0)
+        self.found = task, tried, judged + both, judge
         super()._finish(task, tried, judged, judge)
 
-    def under(self, trusted: tuple[str, ...]) -> Kept:
-        """Choose again, trusting these methods in equal parts."""
+    def under(self, trusted: tuple[str, ...], among: tuple[str, ...] = ()) -> Kept:
+        """Choose again, trusting these methods in equal parts, among all or some by name."""
         task, tried, judged, judge = self.found
         judge.trusted = trusted
-        alone = [j for j in judged if len(j.members) == 1]
-        again = judge.ordered(tried, alone + judge.blends(tried, alone, np.inf))
-        super()._finish(task, tried, again, judge)
-        return self
-
-    def only(self, name: str) -> Kept:
-        """Take one candidate by itself."""
-        task, tried, judged, judge = self.found
-        super()._finish(task, tried, [j for j in judged if j.name == name], judge)
+        some = [j for j in judged if not among or j.name in among]
+        super()._finish(task, tried, judge.ordered(tried, some), judge)
         return self
 
 
@@ -72,8 +68,8 @@ def ranked(T: Any, scores: np.ndarray) -> list[float]:
 def measured(X: Any, Y: Any, C: Any, T: Any, options: Any) -> dict[str, list[float]]:
     asked = {"time_budget": options.budget, "methods": options.methods}
     model, found = Kept("ndcg_at_5", **asked).fit(X, Y), {}
-    scores = model.only("ridge").decision_function(C)
-    as_they_are = model.members_[0].decision_function(model.preparation_.transform(model._as_rows(C)))
+    scores = model.under((), ("ridge",)).decision_function(C)
+    as_they_are = model.members_[0].decision_function(model._prepared(C))
     found |= {"ridge as it is": ranked(T, as_they_are), "ridge as read": ranked(T, scores)}
     for rule in ("best", "landmarks and trees"):
         scores = model.under(RULES[rule]).decision_function(C)

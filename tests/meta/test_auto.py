@@ -269,6 +269,23 @@ def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
     assert_allclose(macro(scores), 0.25 * lines[0] + 0.75 * lines[1], atol=1e-10)
 
 
+def test_linear_members_are_read_by_the_sigmoid_of_their_label_and_one_for_all(data):
+    _, Y = data
+    rng = np.random.default_rng(0)
+    scores, truth = rng.normal(size=Y.shape) + Y, sparse.csr_array(Y.astype(float))
+    own = Sigmoid.fit(scores, truth)
+    shared = Sigmoid.fit(scores.reshape(-1, 1), sparse.csr_array(Y.reshape(-1, 1).astype(float)))
+    read = [s.slope * scores + s.intercept for s in (own, shared)]
+    for models in ([BinaryRelevance()], [BinaryRelevance()] * 2, [LabelForest()]):  # one alone, of any kind
+        parts = [Tried("", {}, model, scores, 1.0, 1.0) for model in models]
+        task = Task(scores, truth, None, list(KFold(3).split(Y)), None, None, 0)
+        judged = Judged("", (0, 1), "global", np.zeros(3), 0.0, (1.0 / len(parts),) * len(parts))
+        blend = Judge(task, None, "f1_macro", ranks=True).blend(judged, parts)
+        assert_allclose(blend([scores] * len(parts)), np.mean(read, axis=0), atol=1e-10)
+    alone = Judge(task, None, "f1_macro").blend(judged, parts)
+    assert_array_equal(alone([scores]), scores)  # cuts do not ask for the order across labels
+
+
 def test_learned_weights_find_the_good_members_and_stay_near_equal():
     rng = np.random.default_rng(0)
     Y = (rng.random((400, 6)) < 0.3).astype(int)
@@ -415,10 +432,14 @@ def test_the_ridge_is_trusted_for_rare_labels_of_words(four, columns, scoring, c
     judge = Judge(task, judge.scorer, "f1_macro" if ranks else scoring, ranks=ranks)
     values = np.full(5, 0.5)
     ridge, pair = Judged("ridge", (0,), "global", values, 1.0), Judged("pair", (1, 2), "global", values, 1.0)
-    lucky = Judged("lucky", (3,), "global", values + np.array([0.2, -0.1, 0.1, 0.0, 0.1]), 1.0)
+    lucky = Judged("lucky", (3,), "global", values + np.array([0.2, -0.2, 0.1, 0.0, 0.05]), 1.0)
     assert [j.name for j in judge.ordered(tried, [ridge, pair, lucky])][:2] == [chosen, "lucky"]
     sure = replace(lucky, values=values + 0.1)
     assert judge.ordered(tried, [ridge, pair, sure])[0] is sure
+    likely = replace(
+        lucky, name="likely", values=values + np.array([0.2, -0.1, 0.1, 0.0, 0.1])
+    )  # .06 ± .05, spread .1
+    assert judge.ordered(tried, [ridge, pair, likely])[0].name == ("likely" if chosen == "ridge" else chosen)
 
 
 def test_a_label_the_rows_say_nothing_about_is_ranked_by_its_frequency():

@@ -6,7 +6,7 @@
    never see the rows they are judged on.
 4. The best few are also blended (`meta.judging`); calibration and weights are refitted likewise.
 5. Landmarks and trees in equal parts win unless something else is better by more than a spread over folds;
-   for macro-F1 of sparse rows the ridge does.
+   for macro-F1 of sparse rows the ridge does, unless something gains more than its noise.
 6. The winner is fitted on all rows, with cuts from all out-of-fold scores.
 """
 

@@ -10,9 +10,9 @@ For macro-F1 the line reads alone: the sigmoid of a label with few positives is 
 
 Landmarks and trees in equal parts are trusted: they are chosen unless something else is better by more than a
 spread over the folds. The best of twenty on a few hundred rows is mostly the luckiest
-(`benchmarks.quality_nested`). For macro-F1 of sparse rows, mostly words, the ridge is trusted instead: what
-bends the rows blurs their rare labels. No blend is offered that is worse than its best member by more than a
-spread.
+(`benchmarks.quality_nested`). For macro-F1 of sparse rows, mostly words, what bends the rows blurs their rare
+labels: there the ridge is trusted, unless something gains more than one standard error over the folds. No
+blend is offered that is worse than its best member by more than a spread.
 
 Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
 from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
@@ -61,7 +61,7 @@ class Calibration:
     sigmoid: Sigmoid | None
     slope: float
     intercept: float
-    shared: Sigmoid | None = None  # files of older versions have none
+    shared: Sigmoid | None = None
 
     @classmethod
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool = True) -> Calibration:
@@ -176,11 +176,13 @@ class Judge:
         return [members[i] for i in self._complements([tried[i] for i in members], len(begun))]
 
     def ordered(self, tried: list[Tried], judged: list[Judged]) -> list[Judged]:
-        """Return the best first, after what is trusted if that is within a spread of the best."""
+        """Return the best first, after what is trusted if that is near enough to the best."""
         found = sorted(judged, key=lambda j: -j.values.mean())
         for place, j in enumerate(found):
             kinds = sorted(tried[i].name for i in j.members)
-            if kinds == sorted(self.trusted) and len(set(j.weights)) == 1 and _within_spread(j, found[0]):
+            less = found[0].values - j.values
+            near = _within_spread(j, found[0]) if self.trusted == TRUSTED else not _exceeds_noise(less)
+            if kinds == sorted(self.trusted) and len(set(j.weights)) == 1 and near:
                 return [j, *found[:place], *found[place + 1 :]]
         return found
 
