@@ -1,6 +1,7 @@
 """AutoMultiLabel: honest values, honest cuts, honest reporting, and a budget that is kept."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,15 +15,15 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 import hyperlabel
-from hyperlabel import AutoMultiLabel, BinaryRelevance, LabelForest
+from hyperlabel import AutoMultiLabel, BinaryRelevance, LabelForest, explain
 from hyperlabel._validation import TargetLayout
 from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
 from hyperlabel.meta import portfolio
 from hyperlabel.meta.catalogue import CATALOGUE
-from hyperlabel.meta.judging import Judge, Judged, learned_weights
+from hyperlabel.meta.judging import Calibration, Judge, Judged, learned_weights
 from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, Tried, _stop_if_labels_take_too_long
 from hyperlabel.meta.wrapping import walk
-from hyperlabel.metrics import f1_score, get_scorer, label_ranking_average_precision
+from hyperlabel.metrics import f1_score, get_scorer, label_ranking_average_precision, ranking_loss
 from hyperlabel.model_selection import TimeOrderedSplit
 
 
@@ -100,13 +101,19 @@ def test_oof_scores_are_those_of_the_winner(data):
 def test_ranking_measures_and_time_ordered_folds(data):
     X, Y = data
     model = AutoMultiLabel(
-        "label_ranking_average_precision", methods=["ridge", "plst"], cv=TimeOrderedSplit(3), blend=False
+        "label_ranking_average_precision", methods=["ridge"], cv=TimeOrderedSplit(3), blend=False
     ).fit(X, Y)
     assert np.isnan(model.oof_scores_).any(axis=1).any()  # the first block is never tested
-    best = model.leaderboard_[0]["score"]
-    folds = TimeOrderedSplit(3).split(X)
-    values = [label_ranking_average_precision(Y[t], model.oof_scores_[t]) for _, t in folds]
-    assert_allclose(best, np.mean(values), atol=1e-12)
+    Z, folds = model.preparation_.transform(X), list(TimeOrderedSplit(3).split(X))
+    ridge = BinaryRelevance(alpha=model.leaderboard_[0]["params"][0]["alpha"])
+    scores = np.vstack([clone(ridge).fit(Z[a], Y[a]).decision_function(Z[b]) for a, b in folds])
+    known, values = np.concatenate([b for _, b in folds]), []
+    for _, test in folds:  # what reads the scores of a fold is taught by the others
+        here = np.isin(known, test)
+        found = Calibration.fit(scores[~here], sparse.csr_array(Y[known[~here]].astype(float)))
+        slope, intercept = found.linear()
+        values.append(label_ranking_average_precision(Y[test], scores[here] * slope + intercept))
+    assert_allclose(model.leaderboard_[0]["score"], np.mean(values), atol=1e-9)
 
 
 def test_what_does_not_fit_in_the_budget_is_listed(data, monkeypatch):
@@ -262,6 +269,23 @@ def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
     assert_allclose(macro(scores), 0.25 * lines[0] + 0.75 * lines[1], atol=1e-10)
 
 
+def test_linear_members_are_read_by_the_sigmoid_of_their_label_and_one_for_all(data):
+    _, Y = data
+    rng = np.random.default_rng(0)
+    scores, truth = rng.normal(size=Y.shape) + Y, sparse.csr_array(Y.astype(float))
+    own = Sigmoid.fit(scores, truth)
+    shared = Sigmoid.fit(scores.reshape(-1, 1), sparse.csr_array(Y.reshape(-1, 1).astype(float)))
+    read = [s.slope * scores + s.intercept for s in (own, shared)]
+    for models in ([BinaryRelevance()], [BinaryRelevance()] * 2, [LabelForest()]):  # one alone, of any kind
+        parts = [Tried("", {}, model, scores, 1.0, 1.0) for model in models]
+        task = Task(scores, truth, None, list(KFold(3).split(Y)), None, None, 0)
+        judged = Judged("", (0, 1), "global", np.zeros(3), 0.0, (1.0 / len(parts),) * len(parts))
+        blend = Judge(task, None, "f1_macro", ranks=True).blend(judged, parts)
+        assert_allclose(blend([scores] * len(parts)), np.mean(read, axis=0), atol=1e-10)
+    alone = Judge(task, None, "f1_macro").blend(judged, parts)
+    assert_array_equal(alone([scores]), scores)  # cuts do not ask for the order across labels
+
+
 def test_learned_weights_find_the_good_members_and_stay_near_equal():
     rng = np.random.default_rng(0)
     Y = (rng.random((400, 6)) < 0.3).astype(int)
@@ -390,6 +414,47 @@ def test_only_what_is_better_by_a_spread_is_chosen_over_landmarks_and_trees(four
     assert found[0].name == chosen
     assert [j.name for j in found if j is not trusted] == ["lucky", "uneven"]
     assert judge.ordered(tried, [uneven, lucky])[0] is lucky
+
+
+@pytest.mark.parametrize(
+    ("columns", "scoring", "chosen"),
+    [
+        (sparse.csr_array((600, 1)), "f1_macro", "ridge"),
+        (sparse.csr_array((600, 1)), "f1_micro", "pair"),
+        (sparse.csr_array((600, 1)), "ndcg_at_5", "pair"),
+        (np.zeros((600, 1)), "f1_macro", "pair"),
+    ],
+)
+def test_the_ridge_is_trusted_for_rare_labels_of_words(four, columns, scoring, chosen):
+    tried, judge = four
+    ranks = scoring == "ndcg_at_5"
+    task = replace(judge.task, X=columns)
+    judge = Judge(task, judge.scorer, "f1_macro" if ranks else scoring, ranks=ranks)
+    values = np.full(5, 0.5)
+    ridge, pair = Judged("ridge", (0,), "global", values, 1.0), Judged("pair", (1, 2), "global", values, 1.0)
+    lucky = Judged("lucky", (3,), "global", values + np.array([0.2, -0.2, 0.1, 0.0, 0.05]), 1.0)
+    assert [j.name for j in judge.ordered(tried, [ridge, pair, lucky])][:2] == [chosen, "lucky"]
+    sure = replace(lucky, values=values + 0.1)
+    assert judge.ordered(tried, [ridge, pair, sure])[0] is sure
+    likely = replace(
+        lucky, name="likely", values=values + np.array([0.2, -0.1, 0.1, 0.0, 0.1])
+    )  # .06 ± .05, spread .1
+    assert judge.ordered(tried, [ridge, pair, likely])[0].name == ("likely" if chosen == "ridge" else chosen)
+
+
+def test_a_label_the_rows_say_nothing_about_is_ranked_by_its_frequency():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    known = X[:, :3] + 0.5 * rng.normal(size=(400, 3)) > 0.8
+    Y = np.hstack([known, rng.random((400, 12)) < np.linspace(0.02, 0.4, 12)]).astype(int)
+    model = AutoMultiLabel("ranking_loss", methods=["ridge"], cv=KFold(3)).fit(X[:200], Y[:200])
+    (ridge,) = model.members_
+    as_they_are = ridge.decision_function(model.preparation_.transform(X[200:]))
+    losses = [ranking_loss(Y[200:], s) for s in (model.decision_function(X[200:]), as_they_are)]
+    assert losses[0] < losses[1] - 0.01
+    (why,) = explain(model, X[200:201], labels=[0], top=30)  # it is still linear
+    assert_allclose(why.base + sum(part.share for part in why.features), why.score)
+    assert_allclose(why.score, model.decision_function(X[200:201])[0, 0])
 
 
 def test_few_rows_get_a_hundred_trees_for_each_fold(data):

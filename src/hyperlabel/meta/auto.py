@@ -4,8 +4,9 @@
 2. Every candidate gives out-of-fold scores on the same folds (`meta.portfolio`).
 3. A candidate's worth is its measure with cuts tuned on the *other* folds, fold by fold: the cuts
    never see the rows they are judged on.
-4. The best few are also blended (`meta.blending`); calibration and weights are refitted likewise.
-5. Landmarks and trees in equal parts win unless something else is better by more than a spread over folds.
+4. The best few are also blended (`meta.judging`); calibration and weights are refitted likewise.
+5. Landmarks and trees in equal parts win unless something else is better by more than a spread over folds;
+   for macro-F1 of sparse rows the ridge does, unless something gains more than its noise.
 6. The winner is fitted on all rows, with cuts from all out-of-fold scores.
 """
 

@@ -4,17 +4,21 @@ A blend is the weighted mean of calibrated scores: of log-odds where all members
 is linear too, otherwise of chances. A chance is the mean of two readings of a score: by a sigmoid of its
 label, and by one line for all labels, which keeps the order across labels that few positives cannot calibrate
 (delicious, out of fold, P@1/3/5: sigmoids 68.8/62.6/58.5, the line 68.8/63.0/58.4, both 69.4/63.3/58.9).
+Log-odds are likewise the mean of the label's own sigmoid and of one for all. Where the order of labels counts
+one member alone is read so too: a label that the rows say little about falls back to its frequency.
 For macro-F1 the line reads alone: the sigmoid of a label with few positives is flat, and no cut finds it.
 
 Landmarks and trees in equal parts are trusted: they are chosen unless something else is better by more than a
 spread over the folds. The best of twenty on a few hundred rows is mostly the luckiest
-(`benchmarks.quality_nested`). No blend is offered that is worse than its best member by more than a spread.
+(`benchmarks.quality_nested`). For macro-F1 of sparse rows, mostly words, what bends the rows blurs their rare
+labels: there the ridge is trusted, unless something gains more than one standard error over the folds. No
+blend is offered that is worse than its best member by more than a spread.
 
 Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
 from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
 again, and one more step for every member chosen draws the weights towards equal. They are offered where they
 gain more than one standard error over the folds. Members are chosen likewise, for what they add to the
-trusted pair, or to the best where there is no such pair.
+trusted, or to the best where these were not all tried.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ STEPS = 8
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # fewer teach nothing
 BLENDED = 4  # candidates at most
-TRUSTED = ("kernel-ridge", "forest")
+TRUSTED, OF_WORDS = ("kernel-ridge", "forest"), ("ridge",)  # the second for macro-F1 of sparse rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +56,23 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Readings of a member's scores: a sigmoid for each label (or none), a line for all of them."""
+    """Readings of a member's scores: a sigmoid for each label and for all (or none), a line for all."""
 
     sigmoid: Sigmoid | None
     slope: float
     intercept: float
+    shared: Sigmoid | None = None
 
     @classmethod
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool = True) -> Calibration:
         """Fit the sigmoids if wanted, and the line of least squares from all scores to 0 and 1."""
         middle, share, spread = float(scores.mean()), Y.sum() / scores.size, float(scores.var())
         slope = float(Y.multiply(scores).sum() / scores.size - middle * share) / spread if spread else 0.0
-        return cls(Sigmoid.fit(scores, Y) if by_label else None, slope, float(share - slope * middle))
+        line = slope, float(share - slope * middle)
+        if not by_label:
+            return cls(None, *line)
+        column = scores.reshape(-1, 1), sparse.csr_array(Y.reshape((-1, 1)))
+        return cls(Sigmoid.fit(scores, Y), *line, Sigmoid.fit(*column))
 
     def chances(self, scores: np.ndarray) -> np.ndarray:
         """Return the mean of the readings."""
@@ -71,14 +80,15 @@ class Calibration:
         return line if self.sigmoid is None else (self.sigmoid.probabilities(scores) + line) / 2.0
 
     def linear(self) -> tuple[Any, Any]:
-        """Return slope and intercept of the reading that is linear: log-odds of the sigmoids, or the line."""
-        found = self if self.sigmoid is None else self.sigmoid
-        return found.slope, found.intercept
+        """Return slope and intercept of the reading that is linear: mean log-odds, or the line."""
+        own = self if self.sigmoid is None else self.sigmoid
+        all_ = self.shared or own
+        return (own.slope + all_.slope) / 2.0, (own.intercept + all_.intercept) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """From the scores of the members to those of the blend; one member's pass as they are."""
+    """From the members' scores to those of the blend; one member's pass as they are if not calibrated."""
 
     calibrations: list[Calibration]
     weights: np.ndarray
@@ -107,6 +117,8 @@ class Judge:
         self.known = np.unique(np.concatenate(tests))
         self.folds = [(np.setdiff1d(self.known, test), test) for test in tests]
         self.seconds = 0.0  # what judging one candidate took last
+        self.by_label = ranks or cut_scoring != "f1_macro"
+        self.trusted = TRUSTED if self.by_label or not sparse.issparse(task.X) else OF_WORDS
 
     def cuts(self, rule: str, scores: np.ndarray, Y: sparse.csr_array) -> np.ndarray:
         """Return the cuts of a rule, tuned on these rows."""
@@ -132,10 +144,7 @@ class Judge:
     def needs(self, tried: list[Tried], members: list[int]) -> float:
         """Seconds to judge blends of these candidates, and to fit all of them and their cuts."""
         refits = 1.3 * sum(tried[i].refit_seconds for i in members)
-        if len(members) < 2:
-            return self.seconds + refits
-        # calibration takes several times as long as a measure that needs no cuts
-        return (4 if self.ranks else 1) * (8 + 3 * len(members)) * self.seconds + refits
+        return ((8 + 3 * len(members)) if len(members) > 1 else 1) * self.seconds + refits
 
     def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
         """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
@@ -153,10 +162,10 @@ class Judge:
         return [j for j in found if len(set(j.weights)) == 1 or _exceeds_noise(j.values - best.values)]
 
     def _members(self, tried: list[Tried], judged: list[Judged], seconds: float) -> list[int]:
-        """Return the candidates to blend: the trusted pair or the best, what adds to it, as time allows."""
+        """Return the candidates to blend: the trusted or the best, what adds to them, as time allows."""
         members = self.leaders(tried, judged)
-        trusted = [i for i in members if tried[i].name in TRUSTED]
-        begun = trusted if len(trusted) == len(TRUSTED) else members[:1]
+        trusted = [i for i in members if tried[i].name in self.trusted]
+        begun = trusted if len(trusted) == len(self.trusted) else members[:1]
         members = begun + [i for i in members if i not in begun]
         while len(members) > 1 and self.needs(tried, members[:BLENDED]) > seconds:
             # what is slowest to fit goes first; of equals the weakest
@@ -167,17 +176,19 @@ class Judge:
         return [members[i] for i in self._complements([tried[i] for i in members], len(begun))]
 
     def ordered(self, tried: list[Tried], judged: list[Judged]) -> list[Judged]:
-        """Return the best first, after the trusted blend if that is within a spread of the best."""
+        """Return the best first, after what is trusted if that is near enough to the best."""
         found = sorted(judged, key=lambda j: -j.values.mean())
         for place, j in enumerate(found):
             kinds = sorted(tried[i].name for i in j.members)
-            if kinds == sorted(TRUSTED) and len(set(j.weights)) == 1 and _within_spread(j, found[0]):
+            less = found[0].values - j.values
+            near = _within_spread(j, found[0]) if self.trusted == TRUSTED else not _exceeds_noise(less)
+            if kinds == sorted(self.trusted) and len(set(j.weights)) == 1 and near:
                 return [j, *found[:place], *found[place + 1 :]]
         return found
 
     def _complements(self, parts: list[Tried], begun: int) -> list[int]:
         """Begin with the first few and add, one by one, what lifts the equal blend most: twins do not."""
-        rows, linear = self._some(self.known), all(part.linear for part in parts)
+        rows, linear = self._some(self.known), _is_linear(parts)
         fitted = zip(self._calibrated(parts, rows), parts, strict=True)
         scores = [Blend([c], np.ones(1), linear)([p.scores[rows]]) for c, p in fitted]
         order = list(range(BLENDED if len(rows) < LEAST_ROWS else begun))[: len(parts)]
@@ -192,17 +203,17 @@ class Judge:
     def blend(self, judged: Judged, parts: list[Tried]) -> Blend:
         """Return the blend that was judged, calibrated on all rows with out-of-fold scores."""
         found = self._calibrated(parts, self.known)
-        return Blend(found, np.array(judged.weights), all(p.linear for p in parts))
+        return Blend(found, np.array(judged.weights), _is_linear(parts))
 
     def _calibrated(self, parts: list[Tried], rows: np.ndarray) -> list[Calibration]:
-        """Calibrations of what is blended; one part alone passes as it is."""
-        if len(parts) < 2:
+        """Calibrations of what is blended; one part alone passes as it is where its order does not count."""
+        if len(parts) < 2 and not self.ranks:
             return []
-        by_label, Y = self.ranks or self.cut_scoring != "f1_macro", self.task.Y[rows]
-        return [Calibration.fit(part.scores[rows], Y, by_label=by_label) for part in parts]
+        Y = self.task.Y[rows]
+        return [Calibration.fit(part.scores[rows], Y, by_label=self.by_label) for part in parts]
 
     def _judge(self, wanted: list[Any], parts: list[Tried], seconds: float) -> list[Judged]:
-        """Judge blends of the first few parts, (name, members, learned) each; one part passes as it is."""
+        """Judge blends of the first few parts, (name, members, learned) each."""
         table = np.stack([self._judge_fold(wanted, parts, *fold) for fold in self.folds], axis=-1)
         fitted = self._calibrated(parts, self.known)
         found = (
@@ -253,7 +264,7 @@ class Judge:
         self, parts: list[Tried], fitted: list[Calibration], rows: np.ndarray, learned: bool
     ) -> tuple[np.ndarray, bool]:
         """Return weights that sum to 1, and whether the blend is linear."""
-        equal, linear = np.full(len(parts), 1.0 / len(parts)), all(p.linear for p in parts)
+        equal, linear = np.full(len(parts), 1.0 / len(parts)), _is_linear(parts)
         if not learned or len(rows) < LEAST_ROWS:
             return equal, linear
         some = self._some(rows)
@@ -282,6 +293,10 @@ class Judge:
     def _truth(self, rows: np.ndarray) -> Any:
         Y = self.task.Y[rows]
         return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
+
+
+def _is_linear(parts: list[Tried]) -> bool:
+    return len(parts) == 1 or all(part.linear for part in parts)
 
 
 def _within_spread(judged: Judged, best: Judged) -> bool:
