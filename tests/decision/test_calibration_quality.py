@@ -193,6 +193,8 @@ def test_a_few_rows_far_from_all_others_are_fitted(far):
     assert found.converged
     p = expit(found.slope * scores + found.intercept)
     assert p.sum() == pytest.approx(len(far) * (len(far) + 1) / (len(far) + 2) + 1, abs=0.02)
+    for most in range(1, found.n_iter[0]):
+        assert solve_platt(scores, sparse.csr_array(on), tol=1e-6, max_iter=most).n_iter[0] <= most
 
 
 def test_bins_leave_at_most_one_step_on_the_scores_themselves():

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.linalg import helmert
 from scipy.stats import multivariate_normal, norm
 
-from hyperlabel.solvers.evidence import _Look, alpha_grid, krylov_alpha, spread
+from hyperlabel.solvers.evidence import _Look, alpha_grid, fallback_alpha, krylov_alpha, spread
 from hyperlabel.solvers.moments import RowSums
 from hyperlabel.solvers.ridge import RidgePath, SamplePath, choose_alpha, solve_auto, solve_ridge
 from hyperlabel.solvers.shared_cut import shared_cut
@@ -182,3 +182,11 @@ def test_a_lambda_alone_is_that_of_the_route_that_would_be_solved(solver, monkey
     rng = np.random.default_rng(8)
     X, F = rng.normal(size=(40, 6)), (rng.random((40, 3)) < 0.5) * 1.0
     assert choose_alpha(X, F, solver=solver) == solve_auto(X, F, solver=solver)[1]
+
+
+@pytest.mark.parametrize(("size", "known"), [(1e-5, False), (1e-4, True)])
+def test_targets_within_rounding_of_their_mean_tell_nothing_of_lambda(size, known):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(100, 5))
+    found = krylov_alpha(X, size * (X[:, :2] > 0))
+    assert (found != fallback_alpha(spread(X, None), 5)) == known

@@ -158,3 +158,11 @@ def test_wide_rows_have_the_minimum_of_liblinear():
         theirs.fit(X, T[:, j])
         np.testing.assert_allclose(coef[:, j], theirs.coef_[0], atol=5e-3)
         np.testing.assert_allclose(intercept[j], theirs.intercept_[0], atol=5e-3)
+
+
+def test_rare_labels_stop_at_a_tighter_gradient(monkeypatch):
+    X, _, _ = text(5, n=1600, k=12)
+    T = np.where(np.arange(1600)[:, None] % 800 == np.arange(12), 1, -1).astype(np.int8)  # two rows each
+    monkeypatch.setattr(active_rows, "ROUNDS", 200)
+    for tol in (0.03, 0.01, 0.005):
+        assert solve_active(X, T, 1.0, np.ones(1600), tol)[2].max() <= tol * 20 * np.sqrt(2 / 1600)

@@ -272,7 +272,12 @@ def test_sparse_rows_take_the_epochs_of_dense_ones(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
     Y = sparse.csr_array((rng.random((60, 5)) < 0.4).astype(float))
-    dense, rare = (
-        solve_rank_dcd(RankProblem.build(rows, Y), C=5.0, tol=1e-6) for rows in (X, sparse.csr_array(X))
-    )
+    problems = [RankProblem.build(rows, Y) for rows in (X, sparse.csr_array(X))]
+    dense, rare = (solve_rank_dcd(problem, C=5.0, tol=1e-6) for problem in problems)
     assert rare.n_iter == dense.n_iter > 5
+    states = [_State(p, 5.0, None, np.dtype(np.float64)) for p in problems]
+    for _ in range(60):
+        found = [state.epoch(np.arange(60), -np.inf, np.inf) for state in states]
+        for one, other in zip(*found, strict=True):
+            assert_allclose(one, other, atol=1e-9)
+    assert 0 < found[0][1] < 1
