@@ -19,6 +19,7 @@ from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import row_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
+from hyperlabel.linear.per_label import fit_labels
 from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
 from hyperlabel.solvers.moments import RowSums
 
@@ -189,4 +190,4 @@ def _open_labels(model: Any, whole: tuple[Any, Any, Any]) -> tuple[Any, Any, Any
 
 def _fit_labels(opened: tuple[Any, Any, Any, Any], labels: np.ndarray) -> list[Any]:
     model, X, Y, weights = opened
-    return model._fit_labels(X, Y, labels, weights, {}, None)
+    return fit_labels(model, X, Y, labels, weights, {}, None)

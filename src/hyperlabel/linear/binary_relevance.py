@@ -20,26 +20,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts, shape_probabilities
 from hyperlabel._params import number, one_of
 from hyperlabel._validation import check_weights, split_unknown
 from hyperlabel.linear.margins import cross_validate_margins, margin_path
-from hyperlabel.linear.per_label import fit_labels, map_of_labels, score_labels, solve_known
+from hyperlabel.linear.per_label import fit_labels, map_of_labels, refit_folds, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
-from hyperlabel.moments.cross_validate import (
-    Fold,
-    FoldModel,
-    Folds,
-    FreeCV,
-    cross_validate_ridge,
-    free_cross_validation,
-)
+from hyperlabel.moments.cross_validate import Folds, FreeCV, cross_validate_ridge
 from hyperlabel.moments.decided import CUT, Auto, cut_beside, decide_alpha, decide_cut, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed
 from hyperlabel.moments.model import MomentsModel
@@ -212,10 +203,12 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 self._keep_blocks(*solve_known(X, Y, unknown, weights, alpha, self.solver))
         else:
             labels = np.flatnonzero(self._constant == 0)
-            fitted = iter(self._fit_labels(X, Y, labels, weights, fit_params, unknown))
+            fitted = iter(fit_labels(self, X, Y, labels, weights, fit_params, unknown))
             self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
             if self.cv is not None:
-                self._keep_cv(self._refit_folds(X, Y, weights, groups, fit_params), Y, weights)
+                folds = Folds(X, Y, self.cv, groups=groups, summed=False)
+                found = refit_folds(self, X, Y, folds, weights, fit_params, self._scorer(1))
+                self._keep_cv(found, Y, weights)
         return self
 
     @available_if(_has_probabilities)
@@ -236,6 +229,11 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             if model is not None:
                 p[:, j] = model.predict_proba(X)[:, 1]
         return shape_probabilities(self._layout, p)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        if self.estimator is None:
+            return self._linear_map().scores(X)
+        return score_labels(self.estimators_, X)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: all fit parameters to the per-label estimator."""
@@ -440,54 +438,3 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    # -- one estimator per label --------------------------------------------------------------------
-
-    def _fit_labels(
-        self,
-        X: Any,
-        Y: sparse.csr_array,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        fit_params: dict[str, Any],
-        unknown: sparse.csc_array | None,
-    ) -> list[Any]:
-        """One fitted clone for each of the labels."""
-        if not is_classifier(self.estimator):
-            raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
-        params = self._params_for_labels(weights, fit_params)
-        return fit_labels(self.estimator, X, Y, labels, params, unknown, self.n_jobs)
-
-    def _refit_folds(
-        self,
-        X: Any,
-        Y: sparse.csr_array,
-        weights: np.ndarray | None,
-        groups: Any,
-        fit_params: dict[str, Any],
-    ) -> FreeCV:
-        """Out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
-
-        def fold_model(fold: Fold) -> FoldModel:
-            part = _check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
-            model = clone(self).set_params(cv=None).fit(X[fold.train], Y[fold.train], **part)
-            return lambda rows, _: model.decision_function(rows)
-
-        folds = Folds(X, Y, self.cv, groups=groups, summed=False)
-        return free_cross_validation(X, Y, self._layout, folds, [{}], fold_model, self._scorer(1))
-
-    def _params_for_labels(self, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
-        if _routing_enabled():
-            given = {} if weights is None else {"sample_weight": weights}
-            routed = process_routing(self, "fit", **given, **fit_params)
-            return dict(routed.estimator.fit)
-        if weights is None:
-            return fit_params
-        if not has_fit_parameter(self.estimator, "sample_weight"):
-            raise TypeError(f"{type(self.estimator).__name__} does not take sample_weight: leave it out.")
-        return {**fit_params, "sample_weight": weights}
-
-    def _scores(self, X: Any) -> np.ndarray:
-        if self.estimator is None:
-            return self._linear_map().scores(X)
-        return score_labels(self.estimators_, X)

@@ -4,10 +4,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from hyperlabel._base import label_counts
+from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
 from hyperlabel.moments.decided import is_auto
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.solvers.label_blocks import SolvedBlock
@@ -16,18 +19,32 @@ from hyperlabel.solvers.ridge import RidgeResult, Solver, choose_alpha, solve_ri
 
 
 def fit_labels(
-    estimator: Any,
+    owner: Any,
     X: Any,
     Y: sparse.csr_array,
     labels: np.ndarray,
-    params: dict[str, Any],
+    weights: np.ndarray | None,
+    fit_params: dict[str, Any],
     unknown: sparse.csc_array | None,
-    n_jobs: int | None,
 ) -> list[Any]:
-    """Fit a clone for each of the labels, on the rows where it is known."""
-    columns = Y.tocsc()
-    jobs = (delayed(_fit_label)(clone(estimator), X, columns, j, params, unknown) for j in labels)
-    return list(Parallel(n_jobs=n_jobs)(jobs))
+    """Fit a clone of the owner's estimator for each of the labels, on the rows where it is known."""
+    if not is_classifier(owner.estimator):
+        raise ValueError(f"estimator must be a classifier, got {type(owner.estimator).__name__}.")
+    params, columns = _params_for_labels(owner, weights, fit_params), Y.tocsc()
+    jobs = (delayed(_fit_label)(clone(owner.estimator), X, columns, j, params, unknown) for j in labels)
+    return list(Parallel(n_jobs=owner.n_jobs)(jobs))
+
+
+def _params_for_labels(owner: Any, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
+    if _routing_enabled():
+        given = {} if weights is None else {"sample_weight": weights}
+        routed = process_routing(owner, "fit", **given, **fit_params)
+        return dict(routed.estimator.fit)
+    if weights is None:
+        return fit_params
+    if not has_fit_parameter(owner.estimator, "sample_weight"):
+        raise TypeError(f"{type(owner.estimator).__name__} does not take sample_weight: leave it out.")
+    return {**fit_params, "sample_weight": weights}
 
 
 def _fit_label(
@@ -46,6 +63,25 @@ def _fit_label(
         X, target = X[kept], target[kept]
         params = {name: np.asarray(value)[kept] for name, value in params.items()}
     return model.fit(X, target, **params)
+
+
+def refit_folds(
+    owner: Any,
+    X: Any,
+    Y: sparse.csr_array,
+    folds: Folds,
+    weights: np.ndarray | None,
+    fit_params: dict[str, Any],
+    scorer: Any,
+) -> FreeCV:
+    """Return out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
+
+    def fold_model(fold: Fold) -> FoldModel:
+        part = _check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
+        model = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **part)
+        return lambda rows, _: model.decision_function(rows)
+
+    return free_cross_validation(X, Y, owner._layout, folds, [{}], fold_model, scorer)
 
 
 def score_labels(models: list[Any], X: Any) -> np.ndarray:
