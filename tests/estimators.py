@@ -123,6 +123,7 @@ CLASSIFIERS: list[Any] = [
     KernelDependencyEstimation(label_kernel="linear", decoder="round", kernel="rbf"),
     MLkNN(),
     but(LabelForest(20, random_state=0), row_order=TREE),
+    but(LabelForest(20, splits="means", random_state=0), row_order=TREE),
     but(ThresholdTuner(), sign_of_score=TUNED_CUTS),
     but(
         ThresholdTuner(

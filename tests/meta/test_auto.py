@@ -355,7 +355,7 @@ def test_members_that_come_fitted_are_the_fit_on_all_rows(data):
         assert not any(hasattr(step, "oof_scores_") for step in walk(model.members_[0]))
     forest = AutoMultiLabel(methods=["forest"], cv=TimeOrderedSplit(3)).fit(X, Y).members_[0]
     fresh = clone(forest).fit(StandardScaler().fit_transform(X), Y)  # its folds grew on few rows: grown anew
-    assert_array_equal(forest._feature, fresh._feature)
+    assert_array_equal(forest._weights.indices, fresh._weights.indices)
 
 
 def test_blends_take_what_complements_the_best_before_its_twin():

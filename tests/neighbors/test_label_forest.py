@@ -1,17 +1,22 @@
-"""LabelForest against a plain loop over the leaves of scikit-learn's own trees."""
+"""LabelForest against a plain loop over the leaves of its trees, scikit-learn's or the solver's own."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import KFold
+from sklearn.preprocessing import normalize
 from sklearn.tree import ExtraTreeRegressor
 
 import hyperlabel
 from hyperlabel import LabelForest, ThresholdTuner
 from hyperlabel.neighbors import _forest
-from hyperlabel.neighbors._forest import leaf_frequencies
+from hyperlabel.solvers.label_trees import find_leaves, grow_tree, leaf_frequencies
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +89,13 @@ def test_a_leaf_shared_by_all_rows_gives_the_label_means():
 def test_sparse_rows_wide_rows_and_dense_rows_give_one_model(data, monkeypatch):
     X, Y, X_new = data
     X, X_new = np.where(X > 3, X, 0.0), np.where(X_new > 3, X_new, 0.0)
-    dense = LabelForest(4, random_state=0).fit(X, Y)
-    opened = LabelForest(4, random_state=0).fit(sparse.csr_array(X), sparse.csr_array(Y))
+    dense = LabelForest(4, splits="columns", random_state=0).fit(X, Y)
+    opened = clone(dense).fit(sparse.csr_array(X), sparse.csr_array(Y))
     assert_allclose(dense.decision_function(X_new), opened.decision_function(sparse.csr_array(X_new)))
     monkeypatch.setattr(_forest, "DENSE_BYTES", 0)
-    wide = LabelForest(30, random_state=0).fit(sparse.csr_array(X), Y)
-    many = LabelForest(30, random_state=0).fit(X, Y)
+    wide = clone(dense).set_params(n_estimators=30).fit(sparse.csr_array(X), Y)
+    monkeypatch.undo()
+    many = clone(dense).set_params(n_estimators=30).fit(X, Y)
     gap = np.abs(wide.decision_function(X_new) - many.decision_function(X_new)).mean()
     assert gap < 0.1  # scikit-learn draws other thresholds on sparse columns
 
@@ -122,34 +128,96 @@ def test_a_file_brings_the_same_forest_back_without_pickle(data, tmp_path):
     assert_array_equal(again.decision_function(X_new), model.decision_function(X_new))
 
 
-def test_memory_is_a_few_numbers_for_each_row_tree_and_node(data):
+@pytest.mark.parametrize("splits", ["columns", "means"])
+def test_memory_is_a_few_numbers_for_each_row_tree_node_and_weight(data, splits):
     X, Y, _ = data
-    model = LabelForest(7, random_state=0).fit(X, Y)
-    parts = [model._feature, model._threshold, model._children, model._edges.data, model._edges.indices]
-    nodes = len(model._feature)
+    model = LabelForest(7, splits=splits, random_state=0).fit(X, Y)
+    weights, nodes = model._weights, len(model._threshold)
+    parts = [model._threshold, model._children, weights.data, weights.indices, weights.indptr]
+    parts += [model._edges.data, model._edges.indices]
     assert nodes < 7 * len(X)  # two rows and more in a leaf
-    assert sum(part.nbytes for part in parts) == 8 * len(X) * 7 + 20 * nodes
+    assert sum(part.nbytes for part in parts) <= 8 * len(X) * 7 + 24 * (nodes + 1) + 8 * weights.nnz
+    assert splits == "means" or weights.nnz < nodes / 2
 
 
 def test_trees_that_lead_in_circles_end(data):
     X, Y, X_new = data
     model = LabelForest(200, random_state=0).fit(X, Y)
     model._children[:] = np.roll(np.arange(len(model._children)), 1)[:, None]  # back to the node before
-    steps = []
-    model._feature = _Counted(model._feature, steps)
     assert model.decision_function(X_new).shape == (len(X_new), Y.shape[1])
-    assert len(steps) < 10
 
 
-class _Counted:
-    """Counts how often it is asked."""
+def words(seed, n=400, d=300, k=30):
+    """Rows of few words, each label with words of its own."""
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, k)) < 0.08
+    X = rng.poisson(0.02 + Y @ (rng.random((k, d)) < 0.03) * 0.5)
+    return X.astype(float), Y.astype(int)
 
-    def __init__(self, values, steps):
-        self.values, self.steps = values, steps
 
-    def __len__(self):
-        return len(self.values)
+def test_means_are_grown_on_sets_of_labels_and_their_rows():
+    """Every leaf joins the rows that the solver's own tree sends there."""
+    X, Y = words(0)
+    model = LabelForest(3, splits="means", min_samples_leaf=2, random_state=4).fit(X, Y)
+    rows = sparse.csr_array(normalize(X)).astype(np.float32)
+    none = Y.sum(axis=1, keepdims=True) == 0
+    sets = TfidfTransformer().fit_transform(sparse.csr_array(np.hstack([Y, none]).astype(float)))
+    seeds = np.random.RandomState(4).randint(np.iinfo(np.int32).max, size=3)
+    expected = np.zeros(Y.shape)
+    for seed in seeds:
+        leaves = find_leaves(rows, grow_tree(rows, sparse.csr_array(sets), 4, seed), np.zeros(1, np.int32))[
+            :, 0
+        ]
+        expected += [Y[leaves == leaf].mean(axis=0) / 3 for leaf in leaves]
+    assert_allclose(model.decision_function(X) + 0.5, expected, atol=1e-12)
 
-    def __getitem__(self, key):
-        self.steps.append(1)
-        return self.values[key]
+
+def test_rows_of_mostly_zeros_are_parted_by_means_however_they_are_stored(data):
+    X, Y = words(1)
+    model = LabelForest(5, random_state=0).fit(X, Y)
+    scores = model.decision_function(X)
+    assert_array_equal(LabelForest(5, splits="means", random_state=0).fit(X, Y).decision_function(X), scores)
+    unsorted = sparse.csr_array(X)
+    for start, stop in pairwise(unsorted.indptr):
+        unsorted.indices[start:stop] = unsorted.indices[start:stop][::-1].copy()
+        unsorted.data[start:stop] = unsorted.data[start:stop][::-1].copy()
+    unsorted.has_sorted_indices = False
+    for form in (sparse.csr_array(X), sparse.csc_array(X), unsorted, X.astype(np.float32)):
+        assert_array_equal(LabelForest(5, random_state=0).fit(form, Y).decision_function(form), scores)
+    X, Y, _ = data
+    whole = [
+        LabelForest(5, splits=splits, random_state=0).fit(X, Y)._weights for splits in ("auto", "columns")
+    ]
+    assert_array_equal(whole[0].indices, whole[1].indices)
+
+
+def test_means_find_what_no_single_word_tells():
+    X, Y = words(2, n=900)
+    scores = {
+        splits: LabelForest(50, splits=splits, random_state=0)
+        .fit(X[:600], Y[:600])
+        .decision_function(X[600:])
+        for splits in ("columns", "means")
+    }
+    best = {key: Y[600:][np.arange(300), s.argmax(axis=1)].mean() for key, s in scores.items()}
+    assert best["means"] > best["columns"] + 0.05
+
+
+def test_rows_without_labels_and_without_words_have_their_place():
+    X, Y = words(3)
+    X[::5], Y[1::3] = 0.0, 0
+    model = LabelForest(10, cv=3, random_state=0).fit(X, Y)
+    assert np.isfinite(model.oof_scores_).all()
+    found = model.predict_proba(X[[0, 1]])
+    assert found[1].max() < 0.5 < model.predict_proba(X[2:3]).max() + 0.5
+    nothing = LabelForest(3, random_state=0).fit(X, np.zeros_like(Y))
+    assert not nothing.predict(X).any()
+
+
+def test_a_file_brings_means_back_too(tmp_path):
+    X, Y = words(4)
+    model = LabelForest(5, random_state=0).fit(X, Y)
+    hyperlabel.save(model, tmp_path / "forest.hlm")
+    assert_array_equal(
+        hyperlabel.load(tmp_path / "forest.hlm").decision_function(X), model.decision_function(X)
+    )

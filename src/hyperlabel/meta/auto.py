@@ -32,6 +32,7 @@ from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.cross_validate import as_indicator
 from hyperlabel.moments.linear_map import not_linear
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
+from hyperlabel.solvers.arrays import mostly_zero
 
 _CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")
@@ -121,7 +122,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         """Try the portfolio on folds that keep `groups` together, and fit the winner on all rows."""
         deadline = time.perf_counter() + float(self.time_budget)
         X, Y = self._check_fit(X, y, min_samples=2)
-        self._mostly_zero = density(X) < 0.5
+        self._mostly_zero = mostly_zero(X)
         X = self._as_rows(X)
         scorer = get_scorer(self.scoring)
         task = Task(
@@ -313,8 +314,3 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         # members place constant labels themselves
         for batch in score_batches(X.shape[0], self._layout.n_columns):
             yield batch, self._scores(X[batch])
-
-
-def density(X: Any) -> float:
-    """Return the share of entries that are not zero."""
-    return (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) / max(X.shape[0] * X.shape[1], 1)

@@ -84,9 +84,9 @@ CATALOGUE: tuple[Known, ...] = (
     Known("kernel-ridge", "shared ridge on an RBF kernel", _kernel_ridge, _kernel_grid, default=False),
     Known(
         "forest",
-        "trees on label codes (LabelForest)",
+        "trees that part labels (LabelForest)",
         lambda rows: LabelForest(),
-        _values("min_samples_leaf", 2, 5, 1),
+        lambda rows: {"min_samples_leaf": [5, 2, 10] if rows.is_sparse else [2, 5, 1]},
         default=False,
     ),
     Known("plst", "PLST, dimension chosen", lambda rows: PLST(), _ridge()),

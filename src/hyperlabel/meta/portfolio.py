@@ -2,9 +2,10 @@
 
 Methods come from the catalogue, by name. The ridge family, on rows as they are prepared or through
 landmarks, compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `FreeSearchCV`), with λ in proportion
-to the size of the columns; a forest brings out-of-fold scores along; all these come fitted on all rows. The
-others are fitted on each training fold. Whatever may be slow is first timed on a few rows (and a few labels
-where they are fitted one by one); the first fold then tells whether the rest fits in the time left.
+to the size of the columns; a forest brings out-of-fold scores along; all these come fitted on all rows, but
+for trees split by means, grown anew on them. The others are fitted on each training fold. Whatever may be
+slow is first timed on a few rows (and a few labels where they are fitted one by one); the first fold then
+tells whether the rest fits in the time left.
 """
 
 import time
@@ -205,6 +206,7 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
     folds = len(task.splits)
     start = time.perf_counter()
+    task.make("forest", n_estimators=1).fit(task.X[:20], task.Y[:20])  # compiled before it is timed
     each = _seconds_of_all(task.make("forest", n_estimators=folds), task) / folds
     room = 0.4 * (deadline - time.perf_counter()) / each
     most = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * folds)
@@ -215,8 +217,8 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     scores, params = model.oof_scores_, {"n_estimators": size}
     del model.oof_scores_
     spent = time.perf_counter() - start
-    # trees grown on most of the rows, leaves filled with all, are as good as any; on few they are not
-    whole = min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
+    # split by columns, trees grown on most of the rows, leaves filled with all, are as good as any
+    whole = not model._by_means and min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
     yield Tried("forest", params, model.set_params(cv=None), scores, spent, 0.0 if whole else 1.3 * spent)
 
 

@@ -1,35 +1,42 @@
-"""Leaves as hyperedges: trees grown on label codes, each leaf joining the training rows that fall into it.
+"""Leaves as hyperedges: trees that part rows by their labels, each leaf joining the rows that fall into it.
 
 A row asks each tree for its leaf, each leaf answers with the label frequencies of its rows, and the score is
-the mean of the answers. Trees are scikit-learn's, grown one at a time on a few label codes (PLST) and kept as
-plain arrays that no compiled code trusts: 8 bytes for each row and tree, 20 for each node, and Y. Every tree
-is grown on the training rows of one fold, so that out-of-fold scores need no refit.
+the mean of the answers. A tree splits by one column (scikit-learn's, grown on a few label codes, PLST) or by
+the means of two groups of label sets (`solvers.label_trees`). Either is kept as weights, a threshold and two
+children, plain arrays that no compiled code trusts: 8 bytes for each row and tree, 24 for each node, 8 for
+each weight, and Y. Every tree is grown on the training rows of one fold: out-of-fold scores need no refit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
 from sklearn.tree import ExtraTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, shape_probabilities
 from hyperlabel._params import NONE, Rule, number, one_of, whole
+from hyperlabel._validation import canonical_rows
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.model_selection.out_of_fold import few_folds
-from hyperlabel.solvers.arrays import row_blocks
+from hyperlabel.solvers.arrays import mostly_zero, row_blocks
 from hyperlabel.solvers.label_svd import principal_directions
+from hyperlabel.solvers.label_trees import Tree, find_leaves, grow_tree, leaf_frequencies
 
 DENSE_BYTES = 2**29  # trees grow several times faster on dense rows: sparse ones are opened up to here
 
 
 @dataclass(eq=False, repr=False)
 class LabelForest(MultiLabelClassifier):
-    r"""Extremely randomised trees on label codes, whose leaves hold label frequencies.
+    r"""Trees that part rows by their labels, whose leaves hold label frequencies.
 
     .. math:: f_j(x) = \frac1T \sum_t \frac1{|e_t(x)|} \sum_{i \in e_t(x)} y_{ij},
 
@@ -39,12 +46,18 @@ class LabelForest(MultiLabelClassifier):
     ----------
     n_estimators : int, default=100
         Number of trees.
+    splits : {"auto", "columns", "means"}, default="auto"
+        How nodes part their rows. "columns" compares one column with a threshold (extremely randomised
+        trees). "means" parts the label sets of a node into two groups and sends each row, at unit length, to
+        the group with the nearer mean row: many columns speak, as rows of words need it. "auto" takes means
+        where most entries of X are zero.
+    min_samples_leaf : int, default=None
+        Fewest rows of a leaf; None is 2 for columns and 5 for means, which part nodes of more than twice as
+        many rows.
     n_codes : int, default=40
-        Label codes that splits are judged on: principal directions of the label sets.
-    min_samples_leaf : int, default=2
-        Fewest rows of a leaf.
+        Label codes that columns are judged on: principal directions of the label sets.
     max_features : {"sqrt", "log2"}, float or int, default="sqrt"
-        Features compared at a split, as in scikit-learn.
+        Columns compared at a split, as in scikit-learn.
     cv : None, int, splitter or iterable of (train, test), default=None
         Folds the trees are dealt to, each grown without the rows its fold tests; None grows all on all rows.
         Leaves are filled with all rows in either case.
@@ -62,6 +75,8 @@ class LabelForest(MultiLabelClassifier):
     P. Geurts, D. Ernst, L. Wehenkel, *Extremely randomized trees*, Machine Learning 63, 2006.
     A. Joly, P. Geurts, L. Wehenkel, *Random forests with random projections of the output space for high
     dimensional multi-label classification*, ECML PKDD 2014.
+    W. Siblini, P. Kuntz, F. Meyer, *CRAFTML, an efficient clustering-based random forest for extreme
+    multi-label learning*, ICML 2018.
 
     Examples
     --------
@@ -75,16 +90,19 @@ class LabelForest(MultiLabelClassifier):
 
     # nodes m of all trees: left and right child (a leaf's: itself), and the training rows that each joins
     _fitted_shapes: ClassVar[dict[str, str]] = {"_labels": "n k", "_edges": "m n", "_children": "m two"}
-    _fitted_shapes |= {"_feature": "m", "_threshold": "m", "_roots": "t"}
+    _fitted_shapes |= {"_weights": "m d", "_threshold": "m", "_roots": "t"}
     _rules: ClassVar[dict[str, Rule]] = {
-        **dict.fromkeys(("n_estimators", "n_codes", "min_samples_leaf"), whole(1)),
+        **dict.fromkeys(("n_estimators", "n_codes"), whole(1)),
+        "splits": one_of("auto", "columns", "means"),
+        "min_samples_leaf": whole(1) | NONE,
         "max_features": one_of("sqrt", "log2") | number(above=0) | NONE,
     }
 
     n_estimators: int = 100
     _: KW_ONLY
+    splits: str = "auto"
+    min_samples_leaf: int | None = None
     n_codes: int = 40
-    min_samples_leaf: int = 2
     max_features: Any = "sqrt"
     cv: Any = None
     n_jobs: int | None = None
@@ -94,28 +112,28 @@ class LabelForest(MultiLabelClassifier):
         """Grow the trees, on folds that keep `groups` together, and fill their leaves with the rows."""
         X, Y = self._check_fit(X, y)
         everything = np.arange(X.shape[0])
-        splits: list[Any] = [(everything, everything[:0])]
+        folds: list[Any] = [(everything, everything[:0])]
         if self.cv is not None:
-            splits = list(resolve_cv(few_folds(self.cv, X.shape[0]), Y, groups).split(X, Y, groups))
-        rows = X.astype(np.float32)
-        if sparse.issparse(rows) and 4 * rows.shape[0] * rows.shape[1] <= DENSE_BYTES:
-            rows = rows.toarray()
+            folds = list(resolve_cv(few_folds(self.cv, X.shape[0]), Y, groups).split(X, Y, groups))
+        self._by_means = self.splits == "means" or (self.splits == "auto" and mostly_zero(X))
+        rows = self._seen(X)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
         trees: list[Any] = [None] * len(seeds)
-        for fold, (train, _) in enumerate(splits):  # the test rows' labels shape neither codes nor trees
-            own = slice(fold, None, len(splits))
-            part, codes = rows[train], _codes(Y[train], self.n_codes)
+        for fold, (train, _) in enumerate(folds):  # the test rows' labels shape neither codes nor trees
+            own = slice(fold, None, len(folds))
+            grow = self._grower(rows[train], Y[train])
             trees[own] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._grow)(part, codes, seed) for seed in seeds[own]
+                delayed(grow)(seed) for seed in seeds[own]
             )
-        self._roots = np.cumsum([0, *(len(tree[0]) for tree in trees[:-1])], dtype=np.int32)
-        self._feature, self._threshold = (np.concatenate([tree[part] for tree in trees]) for part in (0, 1))
+        self._roots = np.cumsum([0, *(len(tree[1]) for tree in trees[:-1])], dtype=np.int32)
+        self._weights = canonical_rows(sparse.vstack([tree[0] for tree in trees], format="csr"))
+        self._threshold = np.concatenate([tree[1] for tree in trees])
         self._children = np.vstack([tree[2] + root for tree, root in zip(trees, self._roots, strict=True)])
         leaves = np.vstack([self._find(X[block]) for block in self._blocks(X)])
         self._labels = Y
         self._edges = self._join(leaves, everything)
         if self.cv is not None:
-            self._score_folds(leaves, splits)
+            self._score_folds(leaves, folds)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -123,26 +141,41 @@ class LabelForest(MultiLabelClassifier):
         scores = self.decision_function(X)
         return shape_probabilities(self._layout, scores.reshape(len(scores), -1) + 0.5)
 
-    def _grow(self, X: Any, codes: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
-        tree = ExtraTreeRegressor(
-            max_features=self.max_features, min_samples_leaf=self.min_samples_leaf, random_state=seed
-        )
-        grown = tree.fit(X, codes).tree_
+    def _seen(self, X: Any) -> sparse.csr_array:
+        """Return rows as trees see them: in single precision, of unit length where means are compared."""
+        rows = canonical_rows(X)
+        return (normalize(rows) if self._by_means else rows).astype(np.float32)
+
+    def _grower(self, rows: sparse.csr_array, Y: sparse.csr_array) -> Callable[[int], Tree]:
+        """Return what grows a tree on these rows and label sets from a seed."""
+        if self._by_means:
+            none = sparse.csr_array((Y.sum(axis=1) == 0).astype(np.float64)[:, None])
+            sets = TfidfTransformer().fit_transform(sparse.hstack([Y, none], format="csr"))
+            return partial(grow_tree, rows, sets, 2 * (self.min_samples_leaf or 5))
+        opened = 4 * rows.shape[0] * rows.shape[1] <= DENSE_BYTES
+        return partial(self._grow_by_columns, rows.toarray() if opened else rows, _codes(Y, self.n_codes))
+
+    def _grow_by_columns(self, rows: Any, codes: np.ndarray, seed: int) -> Tree:
+        least = self.min_samples_leaf or 2
+        tree = ExtraTreeRegressor(max_features=self.max_features, min_samples_leaf=least, random_state=seed)
+        grown = tree.fit(rows, codes).tree_
         children = np.column_stack([grown.children_left, grown.children_right]).astype(np.int32)
-        leaf = np.flatnonzero(children[:, 0] < 0)
-        children[leaf] = leaf[:, None]
-        return np.maximum(grown.feature, 0).astype(np.int32), grown.threshold.copy(), children
+        leaf = children[:, 0] < 0
+        children[leaf] = np.flatnonzero(leaf)[:, None]
+        ends = np.cumsum([0, *~leaf])
+        ones = np.ones(ends[-1], dtype=np.float32), grown.feature[~leaf].astype(np.int32), ends
+        return sparse.csr_array(ones, shape=(len(leaf), rows.shape[1])), grown.threshold.copy(), children
 
     def _join(self, leaves: np.ndarray, rows: np.ndarray) -> sparse.csr_array:
         """Return the hyperedges (nodes × training rows) that these leaves of these rows make."""
         places = leaves.ravel(), np.repeat(rows.astype(np.int32), leaves.shape[1])
-        shape = len(self._feature), self._labels.shape[0]
+        shape = len(self._threshold), self._labels.shape[0]
         return sparse.csr_array((np.ones(leaves.size, dtype=np.float32), places), shape=shape)
 
-    def _score_folds(self, leaves: np.ndarray, splits: list[Any]) -> None:
+    def _score_folds(self, leaves: np.ndarray, folds: list[Any]) -> None:
         scores = np.full(self._labels.shape, np.nan)
-        for fold, (train, test) in enumerate(splits):
-            own = leaves[:, fold :: len(splits)]
+        for fold, (train, test) in enumerate(folds):
+            own = leaves[:, fold :: len(folds)]
             edges = self._join(own[train], train)
             never = -(self._labels[train].sum(axis=0) == 0).astype(np.int8)
             for rows in row_blocks(len(test) if own.size else 0, 64 * own.shape[1]):
@@ -155,32 +188,12 @@ class LabelForest(MultiLabelClassifier):
         return np.vstack(found) - 0.5
 
     def _blocks(self, X: Any) -> Any:
-        """Rows at a time: opened up, with their nodes and their leaves' labels, they stay small."""
-        return row_blocks(X.shape[0], 4 * X.shape[1] + 64 * len(self._roots))
+        """Rows at a time: with their leaves' labels they stay small."""
+        return row_blocks(X.shape[0], 12 * X.shape[1] + 64 * len(self._roots))
 
     def _find(self, X: Any) -> np.ndarray:
-        """Walk all trees with all rows, a level at a time, and return the leaves reached."""
-        X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
-        row = np.arange(X.shape[0])[:, None]
-        node = np.tile(self._roots, (X.shape[0], 1))
-        for _ in range(len(self._feature)):
-            right = X[row, self._feature[node]] > self._threshold[node]
-            # children come after their parent: a file cannot lead in circles
-            below = np.maximum(node, self._children[node, right.astype(np.int8)])
-            if np.array_equal(below, node):
-                break
-            node = below
-        return node
-
-
-def leaf_frequencies(leaves: np.ndarray, edges: sparse.csr_array, Y: sparse.csr_array) -> np.ndarray:
-    """Mean over each row's leaves (m×T) of the label frequencies among the rows that each leaf joins."""
-    met, place = np.unique(leaves, return_inverse=True)
-    some = edges[met]
-    share = sparse.diags_array(1.0 / np.maximum(np.diff(some.indptr), 1) / leaves.shape[1])
-    starts = np.arange(0, leaves.size + 1, leaves.shape[1])
-    walks = sparse.csr_array((np.ones(leaves.size), place.ravel(), starts), shape=(len(leaves), len(met)))
-    return (walks @ (share @ (some @ Y))).toarray()
+        """Return the leaf of each row in each tree."""
+        return find_leaves(self._seen(X), (self._weights, self._threshold, self._children), self._roots)
 
 
 def _codes(Y: sparse.csr_array, n_codes: int) -> np.ndarray:

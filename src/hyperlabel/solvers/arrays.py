@@ -22,6 +22,11 @@ def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
+def mostly_zero(X: Any) -> bool:
+    """Whether fewer than half of the entries differ from zero, however they are stored."""
+    return 2 * np.count_nonzero(X.data if sparse.issparse(X) else X) < X.shape[0] * X.shape[1]
+
+
 def rank_floor(values: np.ndarray) -> float:
     """Eigenvalues up to this count as zero: 10·size·ε times the largest.
 
