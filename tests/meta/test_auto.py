@@ -494,3 +494,17 @@ def test_large_tables_are_judged_on_a_part_of_their_rows(data, monkeypatch):
     assert tested.sum() == 60
     chosen = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
     assert not np.isnan(chosen.oof_scores_).any()  # folds that were asked for are tested whole
+
+
+@pytest.mark.parametrize(("n", "splits"), [(300, "columns"), (2100, "auto")])
+def test_few_rows_of_words_are_split_by_columns_and_many_by_means(n, splits):
+    rng = np.random.default_rng(0)
+    Y = (rng.random((n, 4)) < 0.3).astype(int)
+    X = sparse.csr_array(rng.poisson(0.05 + Y @ rng.random((4, 30)) * 0.3).astype(float))
+    model = AutoMultiLabel("ndcg_at_3", methods=["forest"], time_budget=5.0).fit(X, Y)
+    (forest,) = model.members_
+    assert forest.splits == splits
+    assert forest._by_means == (splits == "auto")
+    if forest._by_means:  # its folds' trees saw two thirds of the rows: grown anew
+        fresh = clone(forest).fit(model._prepared(X), Y)
+        assert_array_equal(forest._weights.indices, fresh._weights.indices)

@@ -206,14 +206,18 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
     folds = len(task.splits)
     start = time.perf_counter()
-    task.make("forest", n_estimators=1).fit(task.X[:20], task.Y[:20])  # compiled before it is timed
-    each = _seconds_of_all(task.make("forest", n_estimators=folds), task) / folds
+    # on few rows means say much of what landmarks say: blended with these, columns add more
+    splits = "auto" if task.X.shape[0] > FEW_ROWS else "columns"
+    task.make("forest", splits=splits, n_estimators=1).fit(
+        task.X[:20], task.Y[:20]
+    )  # compiled before it is timed
+    each = _seconds_of_all(task.make("forest", splits=splits, n_estimators=folds), task) / folds
     room = 0.4 * (deadline - time.perf_counter()) / each
     most = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * folds)
     size = int(min(most, room)) // folds * folds
     if size < 4 * folds:
         raise OutOfTime(4 * folds * each)
-    model = task.make("forest", n_estimators=size, cv=task.splits).fit(task.X, task.Y)
+    model = task.make("forest", splits=splits, n_estimators=size, cv=task.splits).fit(task.X, task.Y)
     scores, params = model.oof_scores_, {"n_estimators": size}
     del model.oof_scores_
     spent = time.perf_counter() - start
