@@ -123,7 +123,7 @@ def test_d20_the_sentence_names_the_sets_where_another_method_is_better():
     means = {"a": {"svm": 0.505, "forest": 0.400}, "b": {"svm": 0.200, "forest": 0.345}}
     said = _which(comparison(means, True), "svm")
     assert "as good as the best on 1 of 2 data sets, the best itself on 1" in said
-    assert "choose on b trees on label codes (0.345 against 0.200)" in said
+    assert "choose on b trees that part labels (0.345 against 0.200)" in said
 
 
 WRONG = [
