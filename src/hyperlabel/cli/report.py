@@ -155,6 +155,8 @@ def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
         }
     if columns.n_features > _MOST_NUMBERS or len(columns.words) > 1:  # one text is all a page can write
         export = None
+    if table.unknown is not None and table.unknown.nnz:  # the page would write labels nobody knows as absent
+        export = None
     numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
     features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
     return PageRows(texts, numbers, features, export, len(columns.words))

@@ -44,7 +44,7 @@ def update(
     Equal to a fit on all rows at once, with the words and λ of the first fit; cuts are kept. The file
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
     of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
-    --review with its answers filled in.
+    --review: it learns the rows whose column labels is filled in, and no other.
     """
     need_model(model)
     need_data(new, *leaving)
