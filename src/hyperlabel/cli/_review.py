@@ -85,9 +85,10 @@ def answered(path: str, columns: Any) -> Iterator[str]:
             "The answer to one question leaves the other labels of its row unchecked."
         )
     if n_partial or n_open:
+        n_asked = plural(len(rows) + n_partial + n_open, "row")
         click.echo(
-            f"{path}: {len(rows)} of {plural(len(rows) + n_partial + n_open, 'row')} have all their labels in the "
-            f"column labels. Left out: {n_partial} with answers to single questions only, {n_open} untouched.",
+            f"{path}: {len(rows)} of {n_asked} have all their labels in the column labels. Left out: "
+            f"{n_partial} with answers to single questions only, {n_open} untouched.",
             err=True,
         )
     with as_temporary("\n".join(json.dumps(row) for row in rows).encode(), ".jsonl") as jsonl_path:

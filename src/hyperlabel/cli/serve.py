@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from hyperlabel._files import locked
+from hyperlabel.cli._fit_rows import change_hashes
 from hyperlabel.cli._input import need_data, say
 from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
 from hyperlabel.cli._review import probabilities
@@ -137,7 +138,8 @@ class ServedModel:
                 file = open_model(self.path)
             if file.columns.label_names != self.label_names:
                 raise RuntimeError("The labels of the model file have changed: start the server again.")
-            file = with_columns(file, rows=file.columns.rows + len(texts))
+            row_hashes = change_hashes(file.columns, texts)
+            file = with_columns(file, rows=file.columns.rows + len(texts), row_hashes=row_hashes)
             file = replace(file, model=update(file.model, (texts, Y)))
             save_model(file, texts[:4])
             self.file, self.plain, self.read_at = file, read_plain(self.path), self._changed_at()

@@ -48,6 +48,7 @@ def update(
     """
     need_model(model)
     need_data(new, *leaving)
+    from hyperlabel.cli._fit_rows import change_hashes
     from hyperlabel.cli._model import ModelFile, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
@@ -80,6 +81,7 @@ def update(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
         rows=file.columns.rows + merged - taken,
+        row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
         labels=names if file.columns.labels else [],
         left_out=[name for name in file.columns.left_out if name not in names],
     )
