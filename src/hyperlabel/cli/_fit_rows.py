@@ -15,6 +15,8 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import binom
 
+from hyperlabel.cli._words import plural
+
 _HASH_BYTES = 6  # 100 000 rows against 100 000 others: one false match in 28 000 comparisons
 _BY_CHANCE = 0.01  # overlaps that independent rows show less often are not theirs
 
@@ -35,6 +37,16 @@ class FitOverlap:
     def n_in_fit(self) -> int:
         """Number of rows of the file that the model was fitted on."""
         return int(self.in_fit.sum())
+
+
+@dataclass(frozen=True)
+class RowsToJudge:
+    """Labelled rows, how to score them ("out-of-fold" or "held-out"), and a sentence on rows of the fit."""
+
+    table: Any
+    scored: str
+    n_in_fit: int
+    sentence: str
 
 
 def hash_rows(columns: Any, rows: Any) -> list[bytes]:
@@ -97,6 +109,37 @@ def find_fit_rows(columns: Any, rows: Any) -> FitOverlap:
     if not has_whole_fit and _is_chance(fit_hashes, int(in_fit.sum()), len(hashes)):
         in_fit[:] = False
     return FitOverlap(in_fit, has_whole_fit)
+
+
+def rows_to_judge(file: Any, table: Any, data: str) -> RowsToJudge:
+    """Choose the rows by which a model can be judged without flattery.
+
+    Rows of the fit are judged by models of the file's other rows where it holds the whole fit, or nothing
+    else; otherwise they are left out.
+    """
+    columns = file.columns
+    if not columns.row_hashes:
+        sentence = (
+            f"The model file does not say which rows it was fitted on; it looks better on those in {data}."
+        )
+        return RowsToJudge(table, "held-out", 0, sentence)
+    overlap = find_fit_rows(columns, columns.inputs(table))
+    n_in_fit = overlap.n_in_fit
+    if not n_in_fit:
+        return RowsToJudge(table, "held-out", 0, "")
+    told = f"{n_in_fit} of {plural(len(table), 'row')} of {data} were in the fit"
+    if n_in_fit < len(table) and not overlap.has_whole_fit:
+        new_rows = table[np.flatnonzero(~overlap.in_fit)]
+        return RowsToJudge(new_rows, "held-out", n_in_fit, f"{told}: they are left out.")
+    if len(table) < 2:
+        raise ValueError(f"{data} has one row, which was in the fit: judge the model by other rows.")
+    return RowsToJudge(table, "out-of-fold", n_in_fit, f"{told}: each row is judged by models of the others.")
+
+
+def warn_of_flattery(n_in_fit: int, data: str) -> str:
+    """Say that fitted scores are shown."""
+    n_rows = plural(n_in_fit, "row")
+    return f"{n_rows} of {data} were in the fit: on them the model looks better than on new rows."
 
 
 def _is_chance(fit_hashes: Counter[bytes], n_matches: int, n_rows: int) -> bool:

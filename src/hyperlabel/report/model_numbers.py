@@ -113,8 +113,7 @@ def worth(judged: Judged) -> dict[str, Any]:
     Cuts tuned on these very scores would flatter: they are tuned anew on four fifths of the rows for each
     fifth. Labels on no row do not count in the mean.
     """
-    sets = decide(judged.scores, judged.cuts) if judged.tune is None else _honest_sets(judged, judged.tune)
-    Y = judged.Y
+    sets, Y = honest_sets(judged), judged.Y
     predicted = sparse.csr_array(sets.astype(np.int64))
     hits = predicted.multiply(Y).tocsr()
     n = Y.shape[0]
@@ -145,7 +144,11 @@ def _interval(values: np.ndarray) -> np.ndarray:
     return np.clip(values[0] + np.array([low, high]), 0, 1)
 
 
-def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray]) -> np.ndarray:
+def honest_sets(judged: Judged) -> np.ndarray:
+    """Label sets by thresholds that were chosen on other rows: anew for each fifth where they were not."""
+    tune = judged.tune
+    if tune is None:
+        return decide(judged.scores, judged.cuts)
     sets = np.zeros(judged.scores.shape, dtype=bool)
     folds = min(5, judged.scores.shape[0])
     splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=0)
