@@ -123,3 +123,18 @@ def test_rows_with_unknown_labels_are_judged_with_a_sentence(tmp_path):
     told = done("evaluate", tmp_path / "m.hyper", table).stdout
     assert "60 rows of" in told
     assert "were in the fit: on them the model looks better than on new rows" in told
+
+
+def test_evaluate_says_how_many_rows_without_labels_the_ranking_measures_leave_out(place, tmp_path):
+    lines = [json.loads(line) for line in (place / "new.jsonl").read_text().splitlines()]
+    some = tmp_path / "some.jsonl"
+    some.write_text(
+        "".join(
+            json.dumps(one | {"tags": one["tags"] if i % 4 else []}) + "\n" for i, one in enumerate(lines)
+        )
+    )
+    told = done("evaluate", place / "ridge.hyper", some).stdout
+    assert "100 rows without labels are left out from here on" in told
+    values = json.loads(done("evaluate", place / "ridge.hyper", some, "--json").stdout)
+    assert values["precision_at_1"] + values["one_error"] == pytest.approx(1.0)
+    assert "without labels" not in done("evaluate", place / "ridge.hyper", place / "new.jsonl").stdout

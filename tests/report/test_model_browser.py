@@ -357,3 +357,16 @@ def test_the_page_is_put_together_from_modules_that_import_nothing_from_outside(
     assert "innerHTML" not in text
     assert "fetch(" in text  # only a served page may ask, and only its own server
     assert text.count("fetch(") == 1
+
+
+def test_the_table_shows_every_label_with_a_figure_inside_its_interval(browser, made):
+    browser.open(made["html"])
+    cells = browser.run(
+        "[...document.querySelectorAll('#labels-table tbody td:nth-child(2)')].map((e) => e.textContent)"
+    )
+    assert len(cells) == 4
+    for cell in cells:
+        value, interval = cell.split(" ")
+        low, high = interval.split("–")
+        assert float(low) <= float(value) <= float(high)
+        assert float(low) < float(high)

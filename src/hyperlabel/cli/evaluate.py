@@ -140,7 +140,13 @@ def _predictions(file: Any, table: Any, Y: Any, scored: str) -> tuple[Any, Any]:
 def _print(values: dict[str, Any], lost: list[dict[str, Any]]) -> None:
     click.echo(f"{plural(int(values['n_rows']), 'row')}, {plural(int(values['n_labels']), 'label')}")
     absent = int(values["n_labels_without_positives"])
+    unlabelled = int(values["n_rows_without_labels"])
     for name in _SHOWN:
+        if name == "ranking_loss" and unlabelled:
+            verb = "is" if unlabelled == 1 else "are"
+            click.echo(
+                f"  {plural(unlabelled, 'row')} without labels {verb} left out from here on, but in roc_auc."
+            )
         if name in values:
             click.echo(f"{name:32} {values[name]:.4f}")
         if name == "f1_macro" and absent and f"{name}_present" in values:
