@@ -155,20 +155,25 @@ def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
         texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
     dense = columns.n_features and not sparse.issparse(table.X)
     export = None
-    if columns.format == "table" and (texts is not None or not columns.text):
+    if _can_write_rows(table, columns, has_texts=texts is not None):
         export = {
             "text": columns.text,
             "numbers": columns.feature_names,
             "labelColumn": columns.label_column,
             "labels": columns.labels,
         }
-    if columns.n_features > _MOST_NUMBERS or len(columns.words) > 1:  # one text is all a page can write
-        export = None
-    if table.unknown is not None and table.unknown.nnz:  # the page would write labels nobody knows as absent
-        export = None
     numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
     features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
     return PageRows(texts, numbers, features, export, len(columns.words))
+
+
+def _can_write_rows(table: Any, columns: Any, *, has_texts: bool) -> bool:
+    """Say whether a page can write corrected rows as the training file has them."""
+    has_inputs = columns.format == "table" and (has_texts or not columns.text)
+    # one text is all a page can write, and labels nobody knows would be written as absent
+    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.words) <= 1
+    is_known = table.unknown is None or not table.unknown.nnz
+    return has_inputs and is_plain and is_known
 
 
 def _comparison(

@@ -12,7 +12,6 @@ import click
 import numpy as np
 
 from hyperlabel._files import locked
-from hyperlabel.cli._fit_rows import change_hashes
 from hyperlabel.cli._input import need_data, say
 from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
 from hyperlabel.cli._review import probabilities
@@ -129,6 +128,7 @@ class ServedModel:
 
     def learn(self, texts: list[str], labels: list[list[str]]) -> None:
         """Learn texts; the file is on disk before the answers change."""
+        from hyperlabel.cli._fit_rows import change_hashes
         from hyperlabel.meta import update
 
         Y = [[int(name in given) for name in self.label_names] for given in labels]
