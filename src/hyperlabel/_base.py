@@ -87,7 +87,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_labels)
-            Positive exactly where `predict` says yes; of shape (n_samples,) after a
+            Positive exactly where `predict` says yes. Not so in `ThresholdTuner` and `AutoMultiLabel`: they
+            tune another rule, such as `thresholds_`, and the sign says nothing. Of shape (n_samples,) after a
             fit with 1-D binary y.
         """
         X = self._check_predict(X)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from tests.report.browsing import AUDIT
-from tests.report.made_model import HOSTILE, run
+from tests.report.made_model import HOSTILE, rows, run
 
 from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.report import comparison_report, reproduction_report
@@ -136,7 +137,9 @@ def test_data_report_counts_missing_cells_and_says_what_columns_are_for(tmp_path
 
 
 def test_evaluate_writes_the_page_of_rows_the_model_has_not_seen(browser, made, tmp_path):
-    run("evaluate", made["model"], made["data"], "--report", tmp_path / "page.html")
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows(80, seed=1)), encoding="utf-8")
+    run("evaluate", made["model"], other, "--report", tmp_path / "page.html")
     browser.open((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert browser.run("hyperlabelPage.data.kind") == "as new rows"
     assert "taken as new" in browser.run("document.getElementById('worth').textContent")
