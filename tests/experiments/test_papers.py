@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from hyperlabel.cli import main
+from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.papers import Plan, Runs, items
 from hyperlabel.experiments.papers.data import FILES, data_folder
 
@@ -69,6 +70,41 @@ def test_a_run_without_any_data_computes_nothing_and_fails(tmp_path):
     done = CliRunner().invoke(main, [*arguments, *files])
     assert done.exit_code == 2
     assert "Nothing could be computed" in done.output
+
+
+@pytest.fixture
+def made_up_emotions(tmp_path):
+    """A folder that holds made-up rows under the name of a data set, and the options that name its files."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((40, 6)) < 0.4).astype(int)
+    Dataset(rng.normal(size=(40, 72)), Y, name="emotions").save(tmp_path / "emotions.npz")
+    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
+    return ["--quick", "--n-jobs", "1", "--data", str(tmp_path), *files]
+
+
+def test_collecting_from_an_empty_store_does_not_blame_the_data(made_up_emotions):
+    done = CliRunner().invoke(main, ["reproduce", "neco12-table2", "--collect-only", *made_up_emotions])
+    assert done.exit_code == 2
+    assert "s.sqlite holds no result of neco12-table2: run it without --collect-only" in done.output
+    assert "none of the data" not in done.output
+
+
+def test_a_quick_form_without_cells_does_not_blame_the_data(made_up_emotions, tmp_path):
+    (tmp_path / "emotions.npz").rename(tmp_path / "corel5k.npz")
+    done = CliRunner().invoke(main, ["reproduce", "neco12-fig3", *made_up_emotions])
+    assert done.exit_code == 2
+    assert "the quick form leaves these data sets out" in done.output
+
+
+def test_a_run_whose_cells_all_fail_does_not_blame_the_data(made_up_emotions, monkeypatch):
+    def fail(*_, **__):
+        raise ArithmeticError("no such statistic")
+
+    monkeypatch.setattr("hyperlabel.experiments.papers.item.distinct_vertices", fail)
+    done = CliRunner().invoke(main, ["reproduce", "neco12-table2", *made_up_emotions])
+    assert done.exit_code == 2
+    assert "every cell failed: emotions: ArithmeticError: no such statistic" in done.output
+    assert "none of the data" not in done.output
 
 
 RECORDED = Path(__file__).parent / "openml"  # OpenML's answers for 40589, its data cut to 13 rows

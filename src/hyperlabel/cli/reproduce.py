@@ -13,7 +13,7 @@ import click
 
 from hyperlabel._files import write_text
 from hyperlabel.cli._input import output_option
-from hyperlabel.cli._words import plural, print_json, print_table
+from hyperlabel.cli._words import plural, print_json, print_table, some
 
 
 @click.command()
@@ -63,7 +63,20 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
             _print(result)
         click.echo(f"Report: {options['out_path']}")
     if not any(result.numbers or result.curves for result in results):
-        raise ValueError(f"Nothing could be computed: {plan.folder} holds none of the data it needs.")
+        raise ValueError(_reason_for_nothing(wanted, results, plan, options))
+
+
+def _reason_for_nothing(wanted: list[Any], results: list[Any], plan: Any, options: dict[str, Any]) -> str:
+    """Say why no item has a number or a curve: no data, no stored results, no cells, or failures only."""
+    failures = [failure for result in results for failure in result.failures]
+    if not any(plan.has(name) for item in wanted for name in item.data):
+        return f"Nothing could be computed: {plan.folder} holds none of the data it needs."
+    if failures:
+        return f"Nothing could be computed, every cell failed: {failures[0]}"
+    if options["collect_only"]:
+        names = some([item.id for item in wanted])
+        return f"{options['store_path']} holds no result of {names}: run it without --collect-only."
+    return "Nothing was computed: the quick form leaves these data sets out. Run it without --quick."
 
 
 def _wanted(ids: tuple[str, ...], known: dict[str, Any]) -> list[Any]:
