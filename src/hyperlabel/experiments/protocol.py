@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import score_rows
+from hyperlabel._base import score_rows, seeded
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.measure import Meter
 from hyperlabel.experiments.runner import Cell, Outcome, Value
@@ -289,19 +289,6 @@ def fit_and_score(
     values = [Value(method.name, name, float(value)) for name, value in measured.items()]
     cost = {"fit_seconds": fit.seconds, "predict_seconds": predict.seconds, "peak_mb": fit.peak_mb}
     return Outcome(values, cost, details)
-
-
-def seeded(estimator: Any, seed: int) -> Any:
-    """Clone an estimator; every `random_state` left at None gets the seed."""
-    from sklearn.base import clone
-
-    model = clone(estimator)
-    free = {
-        key: seed
-        for key, value in model.get_params().items()
-        if (key == "random_state" or key.endswith("__random_state")) and value is None
-    }
-    return model.set_params(**free)
 
 
 @dataclass(frozen=True)
