@@ -13,11 +13,11 @@ from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import Item, Plan, Runs, cells, random_part
-from hyperlabel.experiments.papers.kdd08 import rank_auc
-from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.protocol import tune
 from hyperlabel.experiments.runner import Outcome, Value
+from reproduction.item import Item, Plan, Runs, cells, random_part
+from reproduction.kdd08 import rank_auc
+from reproduction.result import Result
 
 SEMI = ("scene", "yeast", "mediamill-real4k")
 SHARES = (0.05, 0.1, 0.2, 0.5)

@@ -15,9 +15,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import PRINTED, Item, Plan, Runs, Scores, cells, curve, random_part
-from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.runner import Cell, Outcome, Value
+from reproduction.item import PRINTED, Item, Plan, Runs, Scores, cells, curve, random_part
+from reproduction.result import Result
 
 METHODS = ("Binary-SVM", "Rank-SVM", "Rank-HLapSVM")
 TABLE3 = PRINTED["tables"]["cvpr09-table3"]

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import Item, Plan, Runs, cells, random_part
-from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.protocol import Method, describe, fit_and_score
 from hyperlabel.experiments.runner import Cell, Outcome
+from reproduction.item import Item, Plan, Runs, cells, random_part
+from reproduction.result import Result
 
 SHARE = 0.7
 Entrants = dict[str, tuple[Any, dict[str, list[Any]]]]

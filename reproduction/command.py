@@ -1,6 +1,6 @@
-"""``hyperlabel reproduce``: the papers' tables and figures, ours beside theirs."""
+"""``python -m reproduction``: the papers' tables and figures, ours beside theirs."""
 
-import json
+import hashlib
 import math
 import shlex
 import sys
@@ -11,12 +11,32 @@ from typing import Any
 
 import click
 
-from hyperlabel._files import write_text
+from hyperlabel.cli import RESUMES, plain_errors
 from hyperlabel.cli._input import output_option
+from hyperlabel.cli._progress import cell_progress
 from hyperlabel.cli._words import plural, print_json, print_table, some
+from hyperlabel.cli.compare import write_page
+from hyperlabel.experiments import Store, run
+from reproduction import Item, Plan, Result, Runs, data, items
+from reproduction.html_report import reproduction_report
+from reproduction.item import missing_parts
+from reproduction.markdown_pages import write_markdown
+from reproduction.result import show
 
 
-@click.command()
+class _PlainCommand(click.Command):
+    """A command that ends bad input in one sentence, as those of ``hyperlabel`` do."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with plain_errors(ctx, lambda: RESUMES):
+            return super().invoke(ctx)
+
+
+@click.command(
+    cls=_PlainCommand,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--list", "as_list", is_flag=True, help="Show what there is and which data it needs.")
 @click.option("--quick", is_flag=True, help="Fewer repeats and smaller grids: all in under 20 minutes.")
@@ -34,28 +54,31 @@ from hyperlabel.cli._words import plural, print_json, print_table, some
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any) -> None:
+def main(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any) -> None:
     """Reproduce published tables and figures (all, or the given IDs) and write a report."""
-    from hyperlabel.experiments.papers import Plan, items
-    from hyperlabel.experiments.papers.data import data_folder
-
     wanted = _wanted(ids, {item.id: item for item in items()})
     if options["fetch"]:
         _fetch({name for item in wanted for name in item.data}, options["folder"])
-    plan = Plan(data_folder(options["folder"]), options["quick"])
+    plan = Plan(data.data_folder(options["folder"]), options["quick"])
     if as_list:
         _list(wanted, plan, as_json)
-        return
+    else:
+        _reproduce(wanted, plan, options, as_json)
+
+
+def _reproduce(wanted: list[Item], plan: Plan, options: dict[str, Any], as_json: bool) -> None:
     if plan.folder is None:
         raise ValueError(
             "The benchmark files are needed: name their folder with --data or HYPERLABEL_DATA, or get those "
             "that can be had with --fetch."
         )
     results, record = _run(wanted, plan, options)
-    short: list[Any] = []
+    short: list[Result] = []
     if options["markdown"] and not plan.quick:  # its cost stands on the same page
         short, _ = _run(wanted, replace(plan, quick=True), options | {"collect_only": True})
-    _write(results, short, record, options)
+    write_page(options["out_path"], reproduction_report(results, record))
+    if options["markdown"]:
+        write_markdown(results, short, record, Path(options["markdown"]))
     if as_json:
         print_json([r.as_dict() for r in results])
     else:
@@ -66,7 +89,9 @@ def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any
         raise ValueError(_reason_for_nothing(wanted, results, plan, options))
 
 
-def _reason_for_nothing(wanted: list[Any], results: list[Any], plan: Any, options: dict[str, Any]) -> str:
+def _reason_for_nothing(
+    wanted: list[Item], results: list[Result], plan: Plan, options: dict[str, Any]
+) -> str:
     """Say why no item has a number or a curve: no data, no stored results, no cells, or failures only."""
     failures = [failure for result in results for failure in result.failures]
     if not any(plan.has(name) for item in wanted for name in item.data):
@@ -79,29 +104,27 @@ def _reason_for_nothing(wanted: list[Any], results: list[Any], plan: Any, option
     return "Nothing was computed: the quick form leaves these data sets out. Run it without --quick."
 
 
-def _wanted(ids: tuple[str, ...], known: dict[str, Any]) -> list[Any]:
+def _wanted(ids: tuple[str, ...], known: dict[str, Item]) -> list[Item]:
     unknown = [i for i in ids if i not in known]
     if unknown:
-        raise ValueError(f"There is no {unknown[0]!r}: hyperlabel reproduce --list shows what there is.")
+        raise ValueError(f"There is no {unknown[0]!r}: python -m reproduction --list shows what there is.")
     return [known[i] for i in dict.fromkeys(ids or known)]
 
 
 def _fetch(names: set[str], given: str | None) -> None:
-    from hyperlabel.experiments.papers.data import OPENML, fetch, fetch_folder
-
-    folder, offline = fetch_folder(given), None
+    folder, offline = data.fetch_folder(given), None
     for name in sorted(names):
         try:
-            if offline is None or name not in OPENML:
-                click.echo(fetch(folder, name), err=True)
+            if offline is None or name not in data.OPENML:
+                click.echo(data.fetch(folder, name), err=True)
         except ConnectionError as error:  # what is there already can still be computed
             offline = error
     if offline is not None:
         click.echo(str(offline), err=True)
 
 
-def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
-    rows = [
+def _list(wanted: list[Item], plan: Plan, as_json: bool) -> None:
+    rows: list[dict[str, Any]] = [
         {"id": item.id, "title": item.title, "data": {name: plan.has(name) for name in item.data}}
         for item in wanted
     ]
@@ -110,23 +133,18 @@ def _list(wanted: list[Any], plan: Any, as_json: bool) -> None:
         return
     width = max(len(row["id"]) for row in rows)
     for row in rows:
-        data = ", ".join(name if there else f"{name} (missing)" for name, there in row["data"].items())
+        names = ", ".join(name if there else f"{name} (missing)" for name, there in row["data"].items())
         state = (
             "ready  " if all(row["data"].values()) else "partly " if any(row["data"].values()) else "no data"
         )
-        click.echo(f"{row['id']:{width}}  {state}  {row['title']}  [{data}]")
+        click.echo(f"{row['id']:{width}}  {state}  {row['title']}  [{names}]")
     if not all(there for row in rows for there in row["data"].values()):
         click.echo("Missing data: --fetch gets what OpenML has and says where the other files come from;")
         click.echo("--data (or HYPERLABEL_DATA) names a folder that has them.")
 
 
-def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    from hyperlabel.cli._progress import cell_progress
-    from hyperlabel.experiments import Store, run
-    from hyperlabel.experiments.papers import Runs
-    from hyperlabel.experiments.papers.item import missing_parts
-
-    command = shlex.join(["hyperlabel", *sys.argv[1:]])
+def _run(wanted: list[Item], plan: Plan, options: dict[str, Any]) -> tuple[list[Result], dict[str, Any]]:
+    command = shlex.join(["python", "-m", "reproduction", *sys.argv[1:]])
     results = []
     counted: set[str] = set()
     record: dict[str, Any] = {"command": command, "environments": []}
@@ -165,74 +183,19 @@ def _run(wanted: list[Any], plan: Any, options: dict[str, Any]) -> tuple[list[An
     return results, record
 
 
-def _origin(id: str, runs: Any, plan: Any) -> str:
+def _origin(id: str, runs: Runs, plan: Plan) -> str:
     """Say which cells of the store the numbers come from, and the command that makes them."""
-    import hashlib
-
     ids = "".join(sorted(cell["id"] for cell in runs.cells))
     mark = hashlib.sha256(ids.encode()).hexdigest()[:12]
     quick = " --quick" if plan.quick else ""
     return (
         f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}"
-        f"{quick.replace('--', '')}`, made by `hyperlabel reproduce {id}{quick}`; "
+        f"{quick.replace('--', '')}`, made by `python -m reproduction {id}{quick}`; "
         "`--collect-only --json` names those behind each number."
     )
 
 
-def _write(results: list[Any], short: list[Any], record: dict[str, Any], options: dict[str, Any]) -> None:
-    from hyperlabel.cli.compare import write_page
-    from hyperlabel.report import reproduction_report
-
-    write_page(options["out_path"], reproduction_report(results, record))
-    if options["markdown"]:
-        _write_markdown(results, short, record, Path(options["markdown"]))
-
-
-def _write_markdown(results: list[Any], short: list[Any], record: dict[str, Any], folder: Path) -> None:
-    """Write one page per paper, the page of claims, and the numbers of both with their cells as JSON."""
-    from datetime import UTC, datetime
-
-    from hyperlabel.experiments.papers import PAPERS
-    from hyperlabel.experiments.papers.claims import costs, summary
-
-    folder.mkdir(parents=True, exist_ok=True)
-    quick = results[0].quick
-    end, kind = ("-quick", ": quick run") if quick else ("", "")
-    keys = ("hyperlabel", "code", "python", "numpy", "scipy", "scikit-learn", "numba", "cpu")
-    versions = "; ".join(", ".join(f"{key} {e[key]}" for key in keys) for e in record["environments"])
-    made = f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}"
-    for paper, title in PAPERS.items():
-        mine = [r for r in results if r.id.startswith(f"{paper}-")]
-        head = [f"# {title}{kind}", f"{made}. {versions}; one BLAS thread per fit."]
-        if mine:
-            write_text(folder / f"{paper}{end}.md", _paper_page(mine, head))
-    told = [
-        f"# What holds of the papers' claims{kind}",
-        f"{made}, from the numbers on the pages of this section (`results{end}.json` names the cells behind "
-        "each). A claim marked (ours) is not the papers'.",
-        "\n".join(summary(results)),
-        "\n".join(costs(results, short)),
-    ]
-    write_text(folder / f"summary{end}.md", "\n\n".join(told) + "\n")
-    found = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in results if r.numbers)
-    write_text(folder / f"results{end}.json", f"[{found}]\n")
-
-
-def _paper_page(results: list[Any], head: list[str]) -> str:
-    there = [r for r in results if r.numbers or r.curves]
-    waiting = ", ".join(f"`{r.id}`" for r in results if r not in there)
-    parts = [
-        *head,
-        "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
-        f"**Not run with this code:** {waiting}." if waiting else "",
-        *(r.markdown() for r in there),
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _print(result: Any) -> None:
-    from hyperlabel.experiments.papers.result import show
-
+def _print(result: Result) -> None:
     title = f"{result.id}{' (quick)' if result.quick else ''}: {result.title}"
     if result.numbers:
         rows = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hyperlabel.experiments.papers.result import Number, Result
+from reproduction.result import Number, Result
 
 Pairs = Iterator[tuple[str, Number, Number]]
 NEAR = 0.02
@@ -220,7 +220,7 @@ def summary(results: Sequence[Result]) -> list[str]:
             near = f"{sum(gap <= NEAR for gap in gaps)} of {len(gaps)}"
             farthest = f"{max(gaps):.{result.digits}f}"
             lines.append(
-                f"| {result.title} | {near} | {farthest} | `hyperlabel reproduce {result.id}{quick}` |"
+                f"| {result.title} | {near} | {farthest} | `python -m reproduction {result.id}{quick}` |"
             )
     return lines
 
@@ -228,7 +228,7 @@ def summary(results: Sequence[Result]) -> list[str]:
 def costs(results: Sequence[Result], quick: Sequence[Result] = ()) -> list[str]:
     """Return what a run of all costs, measured and estimated, full and quick; a shared cell counts once."""
     lines = ["## What it costs", ""]
-    for name, plan in (("`hyperlabel reproduce`", results), ("`--quick`", quick)):
+    for name, plan in (("`python -m reproduction`", results), ("`--quick`", quick)):
         known = [r.cpu.measured + r.cpu.estimated for r in plan]
         if sum(known):
             measured, unknown = sum(r.cpu.measured for r in plan), sum(r.cpu.unknown for r in plan)

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import (
+from hyperlabel.experiments.runner import Cell, Outcome, Value
+from hyperlabel.solvers.arrays import dense
+from reproduction.item import (
     PRINTED,
     Item,
     Plan,
@@ -25,9 +27,7 @@ from hyperlabel.experiments.papers.item import (
     random_part,
     statistics_item,
 )
-from hyperlabel.experiments.papers.result import Curve, Number, Result
-from hyperlabel.experiments.runner import Cell, Outcome, Value
-from hyperlabel.solvers.arrays import dense
+from reproduction.result import Curve, Number, Result
 
 # Small ones first, so that a run that is stopped has most of the tables.
 DATA = ("emotions", "yeast", "corel5k", "mediamill-disc3", "delicious")
@@ -275,7 +275,9 @@ def _model_trees(X: Any, codes: Any, X_test: Any) -> np.ndarray:
         from cubist import Cubist
         from pandas import DataFrame
     except ImportError as missing:
-        raise ImportError("Figure 3 needs model trees: pip install 'hyperlabel[papers]'.") from missing
+        raise ImportError(
+            "Figure 3 needs model trees: pip install 'cubist>=1.2' 'pandas>=2.2.2'."
+        ) from missing
     codes = dense(codes)
     names = [f"x{i}" for i in range(X.shape[1])]
     rows, new = DataFrame(dense(X), columns=names), DataFrame(dense(X_test), columns=names)

@@ -11,7 +11,8 @@ from statistics import fmean
 from typing import Any
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import (
+from hyperlabel.experiments.runner import Cell, Outcome, Value
+from reproduction.item import (
     PRINTED,
     Item,
     Plan,
@@ -21,8 +22,7 @@ from hyperlabel.experiments.papers.item import (
     random_part,
     statistics_item,
 )
-from hyperlabel.experiments.papers.result import Result
-from hyperlabel.experiments.runner import Cell, Outcome, Value
+from reproduction.result import Result
 
 DATA = ("emotions", "scene", "genbase", "medical")
 METHODS = ("PCA", "LPP", "CCA", "MLSI", "MDDM", "OPLS", "HOPLS")

@@ -5,9 +5,9 @@ values become a `Result` with the paper's figure beside ours. Items of one paper
 they show the same runs (a table and five figures of one sweep are computed once).
 """
 
-from hyperlabel.experiments.papers import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
-from hyperlabel.experiments.papers.item import Item, Plan, Runs
-from hyperlabel.experiments.papers.result import Curve, Number, Result
+from reproduction import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
+from reproduction.item import Item, Plan, Runs
+from reproduction.result import Curve, Number, Result
 
 __all__ = ["PAPERS", "Curve", "Item", "Number", "Plan", "Result", "Runs", "items"]
 

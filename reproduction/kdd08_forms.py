@@ -8,10 +8,10 @@ import numpy as np
 from scipy import linalg
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import Item, Plan, Runs, cells, curve, random_part
-from hyperlabel.experiments.papers.kdd08 import COLUMNS, DATA, EXPANSIONS, FORMS, lambdas, prepare
-from hyperlabel.experiments.papers.result import Result
 from hyperlabel.experiments.runner import Cell, Outcome, Value
+from reproduction.item import Item, Plan, Runs, cells, curve, random_part
+from reproduction.kdd08 import COLUMNS, DATA, EXPANSIONS, FORMS, lambdas, prepare
+from reproduction.result import Result
 
 ARTS = "yahoo-arts"
 AXES = {"d": "Time against dimensions", "n": "Time against rows", "wide": "Time on wide text"}

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers import data
-from hyperlabel.experiments.papers.result import Cpu, Curve, Number, Result
 from hyperlabel.experiments.protocol import beyond, fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.experiments.store import canonical
 from hyperlabel.geometry.hypercube import distinct_vertices
+from reproduction import data
+from reproduction.result import Cpu, Curve, Number, Result
 
 PRINTED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
 

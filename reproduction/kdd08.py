@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.papers.item import (
+from hyperlabel.experiments.runner import Cell, Outcome, Value
+from reproduction.item import (
     PRINTED,
     Item,
     Plan,
@@ -24,8 +25,7 @@ from hyperlabel.experiments.papers.item import (
     random_part,
     statistics_item,
 )
-from hyperlabel.experiments.papers.result import Result
-from hyperlabel.experiments.runner import Cell, Outcome, Value
+from reproduction.result import Result
 
 EXPANSIONS = {"clique": "c", "star": "*", "zhou": "z", "cca": "cca"}
 FORMS = {"exact": "HG", "least_squares": "lsHG"}
