@@ -33,6 +33,17 @@ def by_id(name):
     return next(item for item in items() if item.id == name)
 
 
+def test_results_tell_when_the_code_of_a_protocol_has_changed(monkeypatch, tmp_path):
+    from hyperlabel.experiments import environment
+
+    assert Path(__file__).parents[2] / "reproduction" in environment.CODE_FOLDERS
+    monkeypatch.setattr(environment, "CODE_FOLDERS", [*environment.CODE_FOLDERS, tmp_path])
+    (tmp_path / "protocol.py").write_text("SPLITS = 10\n")
+    before = environment.code_fingerprint.__wrapped__()
+    (tmp_path / "protocol.py").write_text("SPLITS = 20\n")
+    assert environment.code_fingerprint.__wrapped__() != before
+
+
 def test_everything_the_papers_show_can_be_asked_for():
     assert sorted(item.id for item in items()) == sorted(WANTED)
     assert all(set(item.data) <= set(FILES) for item in items())
