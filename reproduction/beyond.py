@@ -13,11 +13,11 @@ from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.protocol import tune
 from hyperlabel.experiments.runner import Outcome, Value
 from reproduction.item import Item, Plan, Runs, cells, random_part
 from reproduction.kdd08 import rank_auc
 from reproduction.result import Result
+from reproduction.search import search_grid
 
 SEMI = ("scene", "yeast", "mediamill-real4k")
 SHARES = (0.05, 0.1, 0.2, 0.5)
@@ -104,7 +104,7 @@ def _semi(data: Dataset, split: int, labelled: float, folds: int) -> Outcome:
     values, chosen, grids = [], {}, {}
     for name, (alone, grid) in smoothed_methods(X[rest], split).items():
         for series, part in (("labelled", grid), ("unlabelled", {"smooth__weight": WEIGHTS})):
-            found = tune(alone, part, X[few], Y[few], _auc, folds, split, widen=list(part))
+            found = search_grid(alone, part, X[few], Y[few], _auc, folds, split, widen=list(part))
             chosen[f"{name}, {series} rows"], grids[f"{name}, {series} rows"] = found.best, found.grid
             if series == "labelled":
                 alone.set_params(**found.best)
@@ -175,8 +175,8 @@ def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) 
     best = max(evidence.items(), key=lambda entry: entry[1])[0]
     choices = {
         "evidence": dict(zip(names, best, strict=True)),
-        "cross-validation": tune(model, grid, *inside).best,
-        "λ alone, uniform clique": tune(model, {"hg__alpha": alphas}, *inside).best,
+        "cross-validation": search_grid(model, grid, *inside).best,
+        "λ alone, uniform clique": search_grid(model, {"hg__alpha": alphas}, *inside).best,
     }
     values = []
     for name, choice in choices.items():
@@ -211,7 +211,7 @@ def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> O
     train, test = random_part(data.n_rows, min(round(0.7 * data.n_rows), 2000), 34, split)
     X, Y = data.X[train], data.Y.toarray()[train]
     model = hl.RankSVM(tol=1e-2, random_state=split)
-    best = tune(model, {"C": Cs}, X, Y, "f1_macro", folds, split).best
+    best = search_grid(model, {"C": Cs}, X, Y, "f1_macro", folds, split).best
     model.set_params(**best).fit(X, Y)
     held = np.empty(Y.shape)
     for fit, see in IterativeStratifiedKFold(folds, shuffle=True, random_state=split).split(X, Y):

@@ -100,19 +100,19 @@ def _rank_search(
     X: Any, Y: np.ndarray, grid: Grid, folds: int, split: int, search: dict[str, Any]
 ) -> tuple[list[Point], Grid]:
     """Best (λ, ν, C) without and with the hypergraph; the grid, returned too, grows until they lie inside."""
-    from hyperlabel.experiments.protocol import MOST_WIDER, beyond
+    from reproduction.search import MAX_ADDED_VALUES, next_value
 
     scores: dict[Point, float] = {}
-    for step in range(MOST_WIDER + 1):
+    for step in range(MAX_ADDED_VALUES + 1):
         _add_paths(X, Y, grid, folds, split, search, scores)
         best = [max((s, at) for at, s in scores.items() if (at[0] > 0) == hyper)[1] for hyper in (0, 1)]
         plain, hyper = (dict(zip(("weight", "nu", "C"), at, strict=True)) for at in best)
         chosen = {name: {hyper[name]} for name in grid} | {"C": {plain["C"], hyper["C"]}}
         further = {
-            name: {value for at in chosen[name] if (value := beyond(grid[name], at)) is not None}
+            name: {value for at in chosen[name] if (value := next_value(grid[name], at)) is not None}
             for name in grid
         }
-        if not any(further.values()) or step == MOST_WIDER or len(grid["C"]) < 3:
+        if not any(further.values()) or step == MAX_ADDED_VALUES or len(grid["C"]) < 3:
             break
         grid = {name: (*values, *further[name]) for name, values in grid.items()}
     return best, grid
@@ -125,7 +125,7 @@ def _rankers(data: Dataset, split: int, grid: Grid, folds: int, search: dict[str
     from sklearn.svm import LinearSVC
 
     from hyperlabel import BinaryRelevance, HypergraphRankSVM
-    from hyperlabel.experiments.protocol import tune
+    from reproduction.search import search_grid
 
     part, train, test = _sample(data, split)
     X, Y, X_train = part.X, part.Y.toarray(), part.X[train]
@@ -139,7 +139,7 @@ def _rankers(data: Dataset, split: int, grid: Grid, folds: int, search: dict[str
     svm = make_pipeline(StandardScaler(), BinaryRelevance(LinearSVC(dual=False, tol=1e-2)))
     choices = {"binaryrelevance__estimator__C": [c / 100 for c in grid["C"]]}
     widen = list(choices) if len(grid["C"]) > 2 else []
-    found = tune(svm, choices, X_train, Y[train], "f1_macro", folds, split, widen=widen)
+    found = search_grid(svm, choices, X_train, Y[train], "f1_macro", folds, split, widen=widen)
     chosen[METHODS[0]], grids[METHODS[0]] = found.best, found.grid
     models[METHODS[0]] = svm.set_params(**found.best)
     values = [_constant(Y[train], Y[test])]

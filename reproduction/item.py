@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.protocol import beyond, fingerprint
+from hyperlabel.experiments.protocol import fingerprint
 from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.experiments.store import canonical
 from hyperlabel.geometry.hypercube import distinct_vertices
 from reproduction import data
 from reproduction.result import Cpu, Curve, Number, Result
+from reproduction.search import next_value
 
 PRINTED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
 
@@ -122,7 +123,7 @@ class Runs:
                     shown = name.rpartition("__")[2]
                     searched.setdefault((method, shown), set()).update(values)
                     best = c["details"]["chosen"][method][name]
-                    on_edge = beyond(values, best) is not None
+                    on_edge = next_value(values, best) is not None
                     chosen.setdefault((c["spec"]["data"], method, shown), []).append(
                         best if on_edge else None
                     )

@@ -62,8 +62,8 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
     from sklearn.pipeline import Pipeline
 
     import hyperlabel as hl
-    from hyperlabel.experiments.protocol import tune
     from hyperlabel.metrics import evaluate
+    from reproduction.search import search_grid
 
     train, test = random_part(data.n_rows, round(share * data.n_rows), 14, split)
     X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
@@ -74,7 +74,7 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
     details: dict[str, Any] = {}
     if grid:
         choices = {f"projection__{k}": v for k, v in grid.items()}
-        found = tune(model, choices, X[train], Y[train], "f1_micro", 3 if not quick else 2, split)
+        found = search_grid(model, choices, X[train], Y[train], "f1_micro", 3 if not quick else 2, split)
         model.set_params(**found.best)
         details = {"chosen": {method: found.best}, "grids": {method: found.grid}}
     measured = evaluate(Y[test], model.fit(X[train], Y[train]).predict(X[test]))

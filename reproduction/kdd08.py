@@ -162,8 +162,8 @@ def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], fo
     from sklearn.svm import LinearSVC
 
     from hyperlabel import BinaryRelevance, RankSVM
-    from hyperlabel.experiments.protocol import tune
     from hyperlabel.metrics import get_scorer
+    from reproduction.search import search_grid
 
     train, test = random_part(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
@@ -182,7 +182,7 @@ def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], fo
     for name, (model, parameter, unit, score) in models.items():
         choices = {parameter: [unit * c for c in grid]}
         widen = [parameter] if len(grid) > 1 else []
-        found = tune(model, choices, data.X[train], Y[train], score, folds, split, widen=widen)
+        found = search_grid(model, choices, data.X[train], Y[train], score, folds, split, widen=widen)
         model.set_params(**found.best).fit(data.X[train], Y[train])
         values.append(Value(name, "nested", float(score(model, data.X[test], Y[test]))))
         chosen[name], grids[name] = found.best, found.grid

@@ -89,33 +89,12 @@ def test_every_number_names_the_cells_it_comes_from():
     assert (number.cells, number.n) == (("d0", "d1"), 2)
 
 
-def test_a_grid_is_widened_until_the_choice_lies_inside():
-    from sklearn.datasets import make_multilabel_classification
-
-    import hyperlabel as hl
-    from hyperlabel.experiments.protocol import MOST_WIDER, tune
-
-    X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
-
-    def best_at(alpha):
-        return lambda model, *_: -abs(model.alpha - alpha)
-
-    found = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(90.0), 2, 0, widen=["alpha"])
-    assert found.best == {"alpha": 100.0}
-    assert found.grid == {"alpha": [1.0, 10.0, 100.0, 1000.0]}
-    down = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(0.0), 2, 0, widen=["alpha"])
-    assert len(down.grid["alpha"]) == 2 + MOST_WIDER
-    assert down.best["alpha"] == min(down.grid["alpha"])
-    kept = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(90.0), 2, 0)
-    assert (kept.best, kept.grid) == ({"alpha": 10.0}, {"alpha": [1.0, 10.0]})
-
-
 def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
     from hyperlabel import HypergraphRankSVM, RankSVM
     from hyperlabel.datasets import make_multilabel
-    from hyperlabel.experiments.protocol import tune
     from hyperlabel.metrics import f1_score
     from reproduction.cvpr09 import _add_paths
+    from reproduction.search import search_grid
 
     data = make_multilabel(120, 6, 4, random_state=0)
     X, Y = data.X, data.Y.toarray()
@@ -134,9 +113,11 @@ def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
         cold.setdefault(at, []).append(f1_score(Y, model.predict(X), average="macro"))
         return cold[at][-1]
 
-    tune(RankSVM(tol=1e-6, random_state=0), {"C": grid["C"]}, X, Y, score, 2, 0)
+    search_grid(RankSVM(tol=1e-6, random_state=0), {"C": grid["C"]}, X, Y, score, 2, 0)
     hyper = HypergraphRankSVM(tol=1e-6, random_state=0)
-    tune(hyper, {"C": grid["C"], "hypergraph_weight": grid["weight"], "nu": grid["nu"]}, X, Y, score, 2, 0)
+    search_grid(
+        hyper, {"C": grid["C"], "hypergraph_weight": grid["weight"], "nu": grid["nu"]}, X, Y, score, 2, 0
+    )
     assert found == pytest.approx({at: np.mean(scores) for at, scores in cold.items()})
     assert len(set(found.values())) > 2
 
