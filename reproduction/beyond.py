@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.runner import Outcome, Value
-from reproduction.item import Item, Plan, Runs, cells, random_part
+from reproduction.item import Item, Plan, Runs, make_cells, random_split
 from reproduction.kdd08 import rank_auc
 from reproduction.result import Result
 from reproduction.search import search_grid
@@ -96,7 +96,7 @@ def smoothed_methods(unlabelled: np.ndarray, seed: int) -> dict[str, tuple[Any, 
 
 def _semi(data: Dataset, split: int, labelled: float, folds: int) -> Outcome:
     """AUC of two methods with few labelled rows: alone, with unlabelled rows smoothed in, self-trained."""
-    train, test = random_part(data.n_rows, round(0.7 * data.n_rows), 31, split)
+    train, test = random_split(data.n_rows, round(0.7 * data.n_rows), 31, split)
     order = np.random.default_rng([32, split]).permutation(train)
     few, rest = np.split(order, [round(labelled * len(order))])
     X = (data.X - data.X[train].mean(axis=0)) / np.maximum(data.X[train].std(axis=0), 1e-12)
@@ -158,7 +158,7 @@ def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) 
     import hyperlabel as hl
     from hyperlabel.geometry import LabelHypergraph
 
-    train, test = random_part(data.n_rows, round(0.7 * data.n_rows), 33, split)
+    train, test = random_split(data.n_rows, round(0.7 * data.n_rows), 33, split)
     X = (data.X - data.X[train].mean(axis=0)) / np.maximum(data.X[train].std(axis=0), 1e-12)
     Y = data.Y.toarray()
     spectral = hl.HypergraphSpectral(form="least_squares")
@@ -208,7 +208,7 @@ def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> O
     from hyperlabel.metrics import evaluate
     from hyperlabel.model_selection import IterativeStratifiedKFold
 
-    train, test = random_part(data.n_rows, min(round(0.7 * data.n_rows), 2000), 34, split)
+    train, test = random_split(data.n_rows, min(round(0.7 * data.n_rows), 2000), 34, split)
     X, Y = data.X[train], data.Y.toarray()[train]
     model = hl.RankSVM(tol=1e-2, random_state=split)
     best = search_grid(model, {"C": Cs}, X, Y, "f1_macro", folds, split).best
@@ -241,15 +241,15 @@ def _set_size_table(plan: Plan, runs: Runs) -> Result:
 
 ITEMS = [
     Item("beyond-semi", "Unlabelled rows in the hypergraph", SEMI,
-         lambda plan: cells(plan, SEMI, "beyond semi, Rank-HLapSVM", _semi, plan.pick(3, 1),
+         lambda plan: make_cells(plan, SEMI, "beyond semi, Rank-HLapSVM", _semi, plan.pick(3, 1),
                             [{"labelled": share, "folds": plan.pick(3, 2)} for share in SHARES], frequent),
          _semi_table),
     Item("beyond-evidence", "Geometry by evidence", GEOMETRY,
-         lambda plan: cells(plan, GEOMETRY, "beyond evidence", _evidence, plan.pick(3, 1),
+         lambda plan: make_cells(plan, GEOMETRY, "beyond evidence", _evidence, plan.pick(3, 1),
                             {"alphas": (10.0, 100.0, 1000.0, 10000.0), "folds": plan.pick(3, 2)}, frequent),
          _evidence_table),
     Item("beyond-setsize", "Set sizes from held-out scores", SIZES,
-         lambda plan: cells(plan, SIZES, "beyond set size", _set_size, plan.pick(3, 1),
+         lambda plan: make_cells(plan, SIZES, "beyond set size", _set_size, plan.pick(3, 1),
                             {"Cs": plan.pick((1.0, 8.0, 64.0, 512.0), (8.0, 64.0)),
                              "folds": plan.pick(3, 2)}, frequent),
          _set_size_table),

@@ -19,7 +19,7 @@ from hyperlabel.cli.compare import write_page
 from hyperlabel.experiments import Store, run
 from reproduction import Item, Plan, Result, Runs, data, items
 from reproduction.html_report import reproduction_report
-from reproduction.item import missing_parts
+from reproduction.item import missing_data_notes
 from reproduction.markdown_pages import write_markdown
 from reproduction.result import show
 
@@ -174,7 +174,7 @@ def _run(wanted: list[Item], plan: Plan, options: dict[str, Any]) -> tuple[list[
                 )
             result.quick, result.failures = plan.quick, runs.failures()
             result.notes.append(_origin(item.id, runs, plan))
-            result.missing = [*missing_parts(plan, item.data), *result.missing]
+            result.missing = [*missing_data_notes(plan, item.data), *result.missing]
             result.seconds, result.cpu = time.perf_counter() - start, runs.cpu(cells, counted)
             results.append(result)
             for environment in store.suite(suite)["environments"]:

@@ -8,7 +8,7 @@ from typing import Any
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.protocol import Method, describe, fit_and_score
 from hyperlabel.experiments.runner import Cell, Outcome
-from reproduction.item import Item, Plan, Runs, cells, random_part
+from reproduction.item import Item, Plan, Runs, make_cells, random_split
 from reproduction.result import Result
 
 SHARE = 0.7
@@ -32,7 +32,7 @@ class Contest:
     splits: int = 3
 
     def _work(self, data: Dataset, split: int, method: str, grid: Any, folds: int, **_: Any) -> Outcome:
-        train, test = random_part(data.n_rows, round(SHARE * data.n_rows), 20, split)
+        train, test = random_split(data.n_rows, round(SHARE * data.n_rows), 20, split)
         contender = Method(method, self.enter()[method][0], grid)
         found = fit_and_score(data, contender, train, test, self.scoring, folds, split)
         kept = [value for value in found.values if value.metric in self.columns.values()]
@@ -47,7 +47,7 @@ class Contest:
         for method, (estimator, grid) in self.enter().items():
             grid = {key: values[:: plan.pick(1, 2)] for key, values in grid.items()}
             given.append({"method": method, "estimator": describe(estimator), "grid": grid, **how})
-        return cells(plan, self.data, self.id, self._work, plan.pick(self.splits, 1), given)
+        return make_cells(plan, self.data, self.id, self._work, plan.pick(self.splits, 1), given)
 
     def collect(self, plan: Plan, runs: Runs) -> Result:
         """Return the table: a row for each data set and method."""

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.runner import Cell, Outcome, Value
-from reproduction.item import PRINTED, Item, Plan, Runs, Scores, cells, curve, random_part
+from reproduction.item import PRINTED, Item, Plan, Runs, Scores, make_cells, make_curve, random_split
 from reproduction.result import Result
 
 METHODS = ("Binary-SVM", "Rank-SVM", "Rank-HLapSVM")
@@ -26,7 +26,7 @@ TABLE3 = PRINTED["tables"]["cvpr09-table3"]
 def _sample(data: Dataset, split: int) -> tuple[Dataset, np.ndarray, np.ndarray]:
     """Draw the rows and labels of one repetition, and part them."""
     total, train_size = (3500, 2000) if data.name == "imageclef07a" else (3000, 1500)
-    rows, _ = random_part(data.n_rows, total, 9, split)
+    rows, _ = random_split(data.n_rows, total, 9, split)
     part = data[rows]
     counts = np.asarray(part.Y.sum(axis=0)).ravel()
     if data.name == "imageclef07a":
@@ -35,7 +35,7 @@ def _sample(data: Dataset, split: int) -> tuple[Dataset, np.ndarray, np.ndarray]
         kept = np.flatnonzero(counts > 30)
     names = [data.label_names[j] for j in kept]
     part = Dataset(part.X, part.Y[:, kept], name=data.name, label_names=names)
-    train, test = random_part(total, train_size, 90, split)
+    train, test = random_split(total, train_size, 90, split)
     return part, train, test
 
 
@@ -155,7 +155,7 @@ def _cells(name: str, plan: Plan) -> list[Cell]:
         {"C": (64.0, 512.0), "weight": (0.1,), "nu": (2.0,)},
     )
     given = {"grid": grid, "folds": plan.pick(5, 2), "search": {"tol": 0.03, "max_iter": 200}}
-    return cells(plan, [name], "cvpr09 rankers, all widened", _rankers, plan.pick(5, 1), given)
+    return make_cells(plan, [name], "cvpr09 rankers, all widened", _rankers, plan.pick(5, 1), given)
 
 
 def _table(name: str, number: int, plan: Plan, runs: Runs) -> Result:
@@ -269,7 +269,7 @@ def _theorem(plan: Plan, runs: Runs) -> Result:
         shown = found[:: max(1, len(found) // 20)]
         title = f"{name}: distance of the dual from its optimum"
         path = {"DCD": [[v["value"] for v in shown]] if shown else None}
-        curves += curve(title, [v["x"] for v in shown], path, "epoch", "distance", log_y=True)
+        curves += make_curve(title, [v["x"] for v in shown], path, "epoch", "distance", log_y=True)
     return Result(numbers=numbers, curves=curves, scores=False)
 
 
@@ -279,11 +279,11 @@ ITEMS = [
       for i, (name, shown) in enumerate((("imageclef07a", "ImageCLEF"),
                                          ("mediamill-real4k", "MediaMill")), 1)),
     Item("cvpr09-table3", "Time of Frank–Wolfe and DCD", tuple(TABLE3),
-         lambda plan: cells(plan, TABLE3, "cvpr09 solvers, CPU", _solvers, plan.pick(3, 1),
+         lambda plan: make_cells(plan, TABLE3, "cvpr09 solvers, CPU", _solvers, plan.pick(3, 1),
                             {"C": 8.0, "most": plan.pick(5000, 500)}),
          _table3),
     Item("cvpr09-theorem1", "Linear rate of DCD (Theorem 1)", tuple(TABLE3),
-         lambda plan: cells(plan, TABLE3, "cvpr09 trace", _trace, 1,
+         lambda plan: make_cells(plan, TABLE3, "cvpr09 trace", _trace, 1,
                             {"n": plan.pick(300, 100), "epochs": plan.pick(3000, 1000), "C": 1.0}),
          _theorem),
 ]  # fmt: skip

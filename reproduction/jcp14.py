@@ -17,9 +17,9 @@ from reproduction.item import (
     Item,
     Plan,
     Runs,
-    cells,
-    curve,
-    random_part,
+    make_cells,
+    make_curve,
+    random_split,
     statistics_item,
 )
 from reproduction.result import Result
@@ -65,7 +65,7 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
     from hyperlabel.metrics import evaluate
     from reproduction.search import search_grid
 
-    train, test = random_part(data.n_rows, round(share * data.n_rows), 14, split)
+    train, test = random_split(data.n_rows, round(share * data.n_rows), 14, split)
     X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
     Y = data.Y.toarray()
     # The components are cut to what the smallest inner fold allows.
@@ -84,7 +84,7 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
 
 def _cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan: Plan) -> list[Cell]:
     given = [{"method": m, "share": share, "quick": plan.quick} for m in methods for share in shares]
-    return cells(plan, names, "jcp14", _project, splits, given)
+    return make_cells(plan, names, "jcp14", _project, splits, given)
 
 
 def _harmonic_note(runs: Runs) -> str:
@@ -135,7 +135,7 @@ def _share_figure(plan: Plan, runs: Runs) -> Result:
         paths = {method: runs.along("share", shares, method, metric) for method in METHODS}
         shown = metric.replace("_", " ")
         title = f"emotions: {shown} against the share of training rows"
-        curves += curve(title, shares, paths, "share of training rows", shown)
+        curves += make_curve(title, shares, paths, "share of training rows", shown)
     return Result(curves=curves)
 
 

@@ -20,9 +20,9 @@ from reproduction.item import (
     Plan,
     Runs,
     Scores,
-    cells,
-    curve,
-    random_part,
+    make_cells,
+    make_curve,
+    random_split,
     statistics_item,
 )
 from reproduction.result import Result
@@ -108,7 +108,7 @@ def _spectral(
     from hyperlabel import projection_path
     from hyperlabel.model_selection import IterativeStratifiedKFold
 
-    train, test = random_part(data.n_rows, n_train, 8, split)
+    train, test = random_split(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
 
     def along(fit: np.ndarray, see: np.ndarray, at: list[float]) -> dict[tuple[str, float], float]:
@@ -165,7 +165,7 @@ def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], fo
     from hyperlabel.metrics import get_scorer
     from reproduction.search import search_grid
 
-    train, test = random_part(data.n_rows, n_train, 8, split)
+    train, test = random_split(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
     svm = BinaryRelevance(LinearSVC(dual=False))
     scale = [] if sparse.issparse(data.X) else [StandardScaler()]
@@ -197,7 +197,7 @@ def _weighted_terms(
     from hyperlabel import HypergraphSpectral, projection_path
     from hyperlabel.model_selection import IterativeStratifiedKFold
 
-    train, test = random_part(data.n_rows, n_train, 8, split)
+    train, test = random_split(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
     methods = {label("clique", form): HypergraphSpectral(form=form) for form in FORMS}
 
@@ -230,7 +230,7 @@ def _spectral_cells(names: Iterable[str], plan: Plan) -> list[Cell]:
         searched = {"lambdas": lambdas(name, plan.quick), "zero": True, "folds": plan.pick(3, 2)}
         return {"n_train": DATA[name], **searched}
 
-    return cells(plan, names, "kdd08 spectral", _spectral, _splits(plan), settings, prepare)
+    return make_cells(plan, names, "kdd08 spectral", _spectral, _splits(plan), settings, prepare)
 
 
 def _table2_cells(plan: Plan) -> list[Cell]:
@@ -245,8 +245,8 @@ def _table2_cells(plan: Plan) -> list[Cell]:
     arts, splits = ["yahoo-arts"], _splits(plan)
     return [
         *_spectral_cells(DATA, plan),
-        *cells(plan, DATA, "kdd08 rivals", _rivals, splits, rivals, prepare),
-        *cells(plan, arts, "kdd08 weightings", _weighted_terms, splits, weighted, _frequent_labels),
+        *make_cells(plan, DATA, "kdd08 rivals", _rivals, splits, rivals, prepare),
+        *make_cells(plan, arts, "kdd08 weightings", _weighted_terms, splits, weighted, _frequent_labels),
     ]
 
 
@@ -273,7 +273,7 @@ def _table2(plan: Plan, runs: Runs) -> Result:
 
 def _size_cells(name: str, plan: Plan) -> list[Cell]:
     given = [{"n_train": n, "lambdas": (), "zero": True, "folds": 0} for n in _sizes(plan)]
-    return cells(plan, [name], "kdd08 spectral", _spectral, plan.pick(10, 2), given, prepare)
+    return make_cells(plan, [name], "kdd08 spectral", _spectral, plan.pick(10, 2), given, prepare)
 
 
 def _sizes(plan: Plan) -> list[int]:
@@ -287,7 +287,7 @@ def _sizes_figure(name: str, plan: Plan, runs: Runs) -> Result:
         series = [label(expansion, form) for form in FORMS]
         paths = {s: runs.along("n_train", sizes, s, "roc_auc") for s in series}
         title = f"{name}, {expansion}: mean ROC AUC against training rows / dimensions, λ = 0"
-        curves += curve(title, ratio, paths, "training rows / dimensions", "mean ROC AUC")
+        curves += make_curve(title, ratio, paths, "training rows / dimensions", "mean ROC AUC")
     return Result(curves=curves)
 
 
@@ -300,7 +300,7 @@ def _lambda_figure(name: str, plan: Plan, runs: Runs) -> Result:
             paths[f"{series}^λ"] = runs.path(name, series, "roc_auc", at)
             paths[series] = [[value] * len(at) for value in runs.scores(name, series, "roc_auc", 0.0)]
         title = f"{name}, {expansion}: mean ROC AUC against λ ({DATA[name]} training rows)"
-        curves += curve(title, at, paths, "λ", "mean ROC AUC", log=True)
+        curves += make_curve(title, at, paths, "λ", "mean ROC AUC", log=True)
     return Result(curves=curves)
 
 

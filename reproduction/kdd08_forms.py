@@ -9,7 +9,7 @@ from scipy import linalg
 
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.runner import Cell, Outcome, Value
-from reproduction.item import Item, Plan, Runs, cells, curve, random_part
+from reproduction.item import Item, Plan, Runs, make_cells, make_curve, random_split
 from reproduction.kdd08 import COLUMNS, DATA, EXPANSIONS, FORMS, lambdas, prepare
 from reproduction.result import Result
 
@@ -41,7 +41,7 @@ def _timing(data: Dataset, split: int, axis: str, x: int) -> Outcome:
     from hyperlabel import HypergraphSpectral
 
     n = {"n": x, "d": 2000, "wide": data.n_rows}[axis]
-    rows, _ = random_part(data.n_rows, n, 5, split)
+    rows, _ = random_split(data.n_rows, n, 5, split)
     part = prepare(data, 2000 if axis == "n" else x)
     X, Y = part.X[rows], part.Y[rows]
     seconds: dict[str, float] = {}
@@ -68,7 +68,7 @@ def _timing(data: Dataset, split: int, axis: str, x: int) -> Outcome:
 
 def _timing_cells(axis: str, plan: Plan) -> list[Cell]:
     given = [{"axis": axis, "x": x} for x in _timing_points(axis, plan)]
-    return cells(plan, [ARTS], "kdd08 timing, CPU", _timing, plan.pick(3, 1), given)
+    return make_cells(plan, [ARTS], "kdd08 timing, CPU", _timing, plan.pick(3, 1), given)
 
 
 def _timing_points(axis: str, plan: Plan) -> list[int]:
@@ -85,7 +85,7 @@ def _timing_figure(axis: str, plan: Plan, runs: Runs) -> Result:
         for metric, unit in (("seconds", "seconds"), ("products", "products with X")):
             found = {shown: runs.along("x", points, key, metric) for shown, key in keys.items()}
             title = f"{expansion}: {unit} of a fit against {xlabel}"
-            curves += curve(title, [float(p) for p in points], found, xlabel, unit, log_y=True)
+            curves += make_curve(title, [float(p) for p in points], found, xlabel, unit, log_y=True)
     missing = ["Computers with 34 096 terms: the file could not be had"] if axis == "wide" else []
     return Result(curves=curves, missing=missing, digits=3)
 
@@ -106,7 +106,7 @@ def _distance(data: Dataset, split: int, n_train: int, lambdas: tuple[float, ...
     """Distance of the two forms on test rows, and the bound from training rows."""
     from hyperlabel import projection_path
 
-    train, test = random_part(data.n_rows, n_train, 8, split)
+    train, test = random_split(data.n_rows, n_train, 8, split)
     path = projection_path(data.X[train], data.Y[train], alphas=lambdas)
     values = []
     for expansion in EXPANSIONS:
@@ -123,7 +123,7 @@ def _distance_cells(plan: Plan) -> list[Cell]:
     def settings(name: str) -> dict[str, Any]:
         return {"n_train": DATA[name], "lambdas": lambdas(name, quick=True)}
 
-    return cells(plan, DATA, "kdd08 distance", _distance, 1, settings, prepare)
+    return make_cells(plan, DATA, "kdd08 distance", _distance, 1, settings, prepare)
 
 
 def _distance_table(plan: Plan, runs: Runs) -> Result:

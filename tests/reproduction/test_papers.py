@@ -187,7 +187,7 @@ def test_our_m_star_follows_the_rule_of_the_paper():
             for (s, x), v in loss.items()
         ]
     # spread .01·√2, so each standard error is .01: .215 is within .02 of .20, .25 is not
-    assert neco12._own_best(plan, Runs(cells, values), "emotions") == 2.0
+    assert neco12._own_best_m(plan, Runs(cells, values), "emotions") == 2.0
 
 
 def test_a_rate_is_read_off_a_geometric_sequence():
