@@ -93,14 +93,14 @@ def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
     from hyperlabel import HypergraphRankSVM, RankSVM
     from hyperlabel.datasets import make_multilabel
     from hyperlabel.metrics import f1_score
-    from reproduction.cvpr09 import _add_paths
+    from reproduction.cvpr09 import _add_path_scores
     from reproduction.search import search_grid
 
     data = make_multilabel(120, 6, 4, random_state=0)
     X, Y = data.X, data.Y.toarray()
     grid = {"C": (1.0, 8.0), "weight": (0.5,), "nu": (1.0, 4.0)}
     found = {}
-    _add_paths(X, Y, grid, 2, 0, {"tol": 1e-6}, found)
+    _add_path_scores(X, Y, grid, 2, 0, {"tol": 1e-6}, found)
     assert sorted(found) == [
         (0.0, 1.0, 1.0),
         (0.0, 1.0, 8.0),
@@ -225,7 +225,7 @@ def test_the_constant_answer_is_chosen_on_training_rows():
     from reproduction import cvpr09
 
     Y = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    found = cvpr09._constant(Y, Y)
+    found = cvpr09._constant_value(Y, Y)
     assert found.value == pytest.approx(2 * 7 / (8 + 8))
 
 
@@ -327,7 +327,7 @@ def test_the_page_says_whether_held_out_set_sizes_gain_on_every_set(gain, said):
         for rule, value in zip(("§3.4", "out-of-fold"), pair, strict=True)
         for average in ("macro", "micro")
     ]
-    (note,) = beyond._set_size_table(Plan(None), Runs(cells, values)).notes
+    (note,) = beyond._collect_set_sizes(Plan(None), Runs(cells, values)).notes
     assert note.startswith(f"Out-of-fold sizes gain macro F1 on {1 + (gain > 0)} of 2 sets: {said}")
 
 
@@ -357,7 +357,6 @@ def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
 
 
 def test_the_search_of_the_rankers_goes_on_past_every_edge_and_fits_nothing_twice(monkeypatch):
-    from hyperlabel import ranking
     from hyperlabel.datasets import make_multilabel
     from reproduction import cvpr09
 
@@ -377,10 +376,10 @@ def test_the_search_of_the_rankers_goes_on_past_every_edge_and_fits_nothing_twic
     def closeness(Y, at, average):
         return -sum(abs(np.log(v / best)) for v, best in zip(at, (40.0, 0.6, 64.0), strict=True) if v)
 
-    monkeypatch.setattr(ranking, "rank_svm_path", path)
-    monkeypatch.setattr("hyperlabel.metrics.f1_score", closeness)
+    monkeypatch.setattr(cvpr09, "rank_svm_path", path)
+    monkeypatch.setattr(cvpr09, "f1_score", closeness)
     grid = {"C": (1.0, 8.0, 64.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)}
-    best, wide = cvpr09._rank_search(data.X, data.Y.toarray(), grid, 2, 0, {})
+    best, wide = cvpr09._search_rankers(data.X, data.Y.toarray(), grid, 2, 0, {})
     assert best == [(0.0, 2.0, 64.0), (64.0, 0.5, 64.0)]
     assert sorted(wide["C"]) == [1.0, 8.0, 64.0, 512.0]
     assert sorted(wide["weight"]) == [0.1, 1.0, 8.0, 64.0, 512.0]
@@ -405,7 +404,7 @@ def test_a_contest_is_tuned_inside_and_shows_every_entrant(name, monkeypatch):
     from hyperlabel.experiments import Store, run
     from reproduction import beyond
 
-    monkeypatch.setattr(beyond, "frequent", lambda data: data)
+    monkeypatch.setattr(beyond, "keep_frequent_labels", lambda data: data)
     item, plan = by_id(name), MadeUp(None, quick=True)
     with Store(":memory:") as store:
         cells = item.cells(plan)
