@@ -107,13 +107,13 @@ def test_the_hashes_pinned_for_openml_are_those_of_the_papers_files(load_real, n
     from reproduction import data
 
     found = load_real(name)
-    assert data.OPENML[name][1:] == (found.n_rows, found.n_features, data.label_mark(found.Y))
+    assert data.OPENML[name][1:] == (found.n_rows, found.n_features, data.label_hash(found.Y))
     order = np.random.default_rng(0)
     mixed = found.Y[order.permutation(found.n_rows)][:, order.permutation(found.n_labels)]
-    assert data.label_mark(mixed) == data.OPENML[name][3]
+    assert data.label_hash(mixed) == data.OPENML[name][3]
     changed = found.Y.tolil()
     changed[0, 0] = 1 - changed[0, 0]
-    assert data.label_mark(changed.tocsr()) != data.OPENML[name][3]
+    assert data.label_hash(changed.tocsr()) != data.OPENML[name][3]
 
 
 def test_every_file_that_cannot_be_fetched_has_a_source():
