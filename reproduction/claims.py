@@ -193,7 +193,7 @@ CLAIMS = [
 def sentence(results: Sequence[Result]) -> str:
     """Count the verdicts in one sentence."""
     words = [verdict.word for verdict in _judge_claims(results)]
-    distances = [distance for result in results for distance in _printed_distances(result)]
+    distances = [distance for result in results for distance in printed_distances(result)]
     n_near = sum(distance <= NEAR for distance in distances)
     return (
         f"Of {len(words) - words.count('not run')} claims judged, {words.count('holds')} hold everywhere, "
@@ -207,7 +207,7 @@ def _judge_claims(results: Sequence[Result]) -> list[Verdict]:
     return [claim.judge(by_id.get(claim.table)) for claim in CLAIMS]
 
 
-def _printed_distances(result: Result) -> list[float]:
+def printed_distances(result: Result) -> list[float]:
     """Return how far the scores of a table lie from the printed ones; none where there are no scores."""
     if not result.scores:
         return []
@@ -230,7 +230,7 @@ def summary(results: Sequence[Result]) -> list[str]:
     lines += ["", "## Beside the printed scores", "",
               "| table | within .02 | farthest | command |", "|---|---:|---:|---|"]  # fmt: skip
     for result in results:
-        distances, quick = _printed_distances(result), " --quick" if result.quick else ""
+        distances, quick = printed_distances(result), " --quick" if result.quick else ""
         if distances:
             near = f"{sum(distance <= NEAR for distance in distances)} of {len(distances)}"
             farthest = f"{max(distances):.{result.digits}f}"

@@ -1,10 +1,8 @@
 """``python -m reproduction``: the papers' tables and figures, ours beside theirs."""
 
-import hashlib
 import math
 import shlex
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,13 @@ import click
 
 from hyperlabel.cli import RESUMES, plain_errors
 from hyperlabel.cli._input import output_option
-from hyperlabel.cli._progress import cell_progress
 from hyperlabel.cli._words import plural, print_json, print_table, some
 from hyperlabel.cli.compare import write_page
-from hyperlabel.experiments import Store, run
-from reproduction import Item, Plan, Result, Runs, data, items
+from reproduction import Item, Plan, Result, data, items
 from reproduction.html_report import reproduction_report
-from reproduction.item import missing_data_notes
 from reproduction.markdown_pages import write_markdown
 from reproduction.result import show
+from reproduction.running import RunOptions, run_items
 
 
 class _PlainCommand(click.Command):
@@ -54,161 +50,124 @@ class _PlainCommand(click.Command):
 @click.option("--fresh", is_flag=True, help="Compute everything again.")
 @click.option("--retry-failed", is_flag=True, help="Compute recorded failures again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-def main(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any) -> None:
+def main(
+    ids: tuple[str, ...],
+    as_list: bool,
+    quick: bool,
+    folder: str | None,
+    fetch: bool,
+    out_path: str,
+    markdown: str | None,
+    as_json: bool,
+    **run_options: Any,
+) -> None:
     """Reproduce published tables and figures (all, or the given IDs) and write a report."""
-    wanted = _wanted(ids, {item.id: item for item in items()})
-    if options["fetch"]:
-        _fetch({name for item in wanted for name in item.data}, options["folder"])
-    plan = Plan(data.data_folder(options["folder"]), options["quick"])
+    selected = _select_items(ids)
+    if fetch:
+        _fetch_data({name for item in selected for name in item.data}, folder)
+    plan = Plan(data.data_folder(folder), quick)
     if as_list:
-        _list(wanted, plan, as_json)
-    else:
-        _reproduce(wanted, plan, options, as_json)
-
-
-def _reproduce(wanted: list[Item], plan: Plan, options: dict[str, Any], as_json: bool) -> None:
+        _print_list(selected, plan, as_json)
+        return
     if plan.folder is None:
         raise ValueError(
             "The benchmark files are needed: name their folder with --data or HYPERLABEL_DATA, or get those "
             "that can be had with --fetch."
         )
-    results, record = _run(wanted, plan, options)
-    short: list[Result] = []
-    if options["markdown"] and not plan.quick:  # its cost stands on the same page
-        short, _ = _run(wanted, replace(plan, quick=True), options | {"collect_only": True})
-    write_page(options["out_path"], reproduction_report(results, record))
-    if options["markdown"]:
-        write_markdown(results, short, record, Path(options["markdown"]))
-    if as_json:
-        print_json([r.as_dict() for r in results])
-    else:
-        for result in results:
-            _print(result)
-        click.echo(f"Report: {options['out_path']}")
+    options = RunOptions(command=shlex.join(["python", "-m", "reproduction", *sys.argv[1:]]), **run_options)
+    results, record = run_items(selected, plan, options)
+    write_page(out_path, reproduction_report(results, record))
+    if markdown:
+        quick_results: list[Result] = []
+        if not quick:  # the page of a full run also says what the quick form costs
+            quick_plan, collect = replace(plan, quick=True), replace(options, collect_only=True)
+            quick_results, _ = run_items(selected, quick_plan, collect)
+        write_markdown(results, quick_results, record, Path(markdown))
+    _print_results(results, out_path, as_json)
     if not any(result.numbers or result.curves for result in results):
-        raise ValueError(_reason_for_nothing(wanted, results, plan, options))
+        raise ValueError(_reason_for_nothing(selected, results, plan, options))
 
 
-def _reason_for_nothing(
-    wanted: list[Item], results: list[Result], plan: Plan, options: dict[str, Any]
-) -> str:
+def _reason_for_nothing(selected: list[Item], results: list[Result], plan: Plan, options: RunOptions) -> str:
     """Say why no item has a number or a curve: no data, no stored results, no cells, or failures only."""
     failures = [failure for result in results for failure in result.failures]
-    if not any(plan.has(name) for item in wanted for name in item.data):
+    if not any(plan.has(name) for item in selected for name in item.data):
         return f"Nothing could be computed: {plan.folder} holds none of the data it needs."
     if failures:
         return f"Nothing could be computed, every cell failed: {failures[0]}"
-    if options["collect_only"]:
-        names = some([item.id for item in wanted])
-        return f"{options['store_path']} holds no result of {names}: run it without --collect-only."
+    if options.collect_only:
+        names = some([item.id for item in selected])
+        return f"{options.store_path} holds no result of {names}: run it without --collect-only."
     return "Nothing was computed: the quick form leaves these data sets out. Run it without --quick."
 
 
-def _wanted(ids: tuple[str, ...], known: dict[str, Item]) -> list[Item]:
-    unknown = [i for i in ids if i not in known]
-    if unknown:
-        raise ValueError(f"There is no {unknown[0]!r}: python -m reproduction --list shows what there is.")
-    return [known[i] for i in dict.fromkeys(ids or known)]
+def _select_items(ids: tuple[str, ...]) -> list[Item]:
+    item_by_id = {item.id: item for item in items()}
+    unknown_ids = [id for id in ids if id not in item_by_id]
+    if unknown_ids:
+        raise ValueError(
+            f"There is no {unknown_ids[0]!r}: python -m reproduction --list shows what there is."
+        )
+    return [item_by_id[id] for id in dict.fromkeys(ids or item_by_id)]
 
 
-def _fetch(names: set[str], given: str | None) -> None:
-    folder, offline = data.fetch_folder(given), None
+def _fetch_data(names: set[str], folder: str | None) -> None:
+    """Get what OpenML has; without a network say so once, as the data in the folder can still be used."""
+    target_folder, network_error = data.fetch_folder(folder), None
     for name in sorted(names):
         try:
-            if offline is None or name not in data.OPENML:
-                click.echo(data.fetch(folder, name), err=True)
-        except ConnectionError as error:  # what is there already can still be computed
-            offline = error
-    if offline is not None:
-        click.echo(str(offline), err=True)
+            if network_error is None or name not in data.OPENML:
+                click.echo(data.fetch(target_folder, name), err=True)
+        except ConnectionError as error:
+            network_error = error
+    if network_error is not None:
+        click.echo(str(network_error), err=True)
 
 
-def _list(wanted: list[Item], plan: Plan, as_json: bool) -> None:
+def _print_list(selected: list[Item], plan: Plan, as_json: bool) -> None:
     rows: list[dict[str, Any]] = [
         {"id": item.id, "title": item.title, "data": {name: plan.has(name) for name in item.data}}
-        for item in wanted
+        for item in selected
     ]
     if as_json:
         print_json(rows)
         return
-    width = max(len(row["id"]) for row in rows)
+    id_width = max(len(row["id"]) for row in rows)
     for row in rows:
-        names = ", ".join(name if there else f"{name} (missing)" for name, there in row["data"].items())
-        state = (
-            "ready  " if all(row["data"].values()) else "partly " if any(row["data"].values()) else "no data"
-        )
-        click.echo(f"{row['id']:{width}}  {state}  {row['title']}  [{names}]")
-    if not all(there for row in rows for there in row["data"].values()):
+        available = row["data"].values()
+        state = "ready  " if all(available) else "partly " if any(available) else "no data"
+        names = ", ".join(name if has else f"{name} (missing)" for name, has in row["data"].items())
+        click.echo(f"{row['id']:{id_width}}  {state}  {row['title']}  [{names}]")
+    if not all(has for row in rows for has in row["data"].values()):
         click.echo("Missing data: --fetch gets what OpenML has and says where the other files come from;")
         click.echo("--data (or HYPERLABEL_DATA) names a folder that has them.")
 
 
-def _run(wanted: list[Item], plan: Plan, options: dict[str, Any]) -> tuple[list[Result], dict[str, Any]]:
-    command = shlex.join(["python", "-m", "reproduction", *sys.argv[1:]])
-    results = []
-    counted: set[str] = set()
-    record: dict[str, Any] = {"command": command, "environments": []}
-    with Store(options["store_path"]) as store:
-        for item in wanted:
-            start = time.perf_counter()
-            cells = item.cells(plan)
-            suite = f"reproduce {item.id}{' quick' if plan.quick else ''}"
-            finished = store.finished([cell.id for cell in cells])
-            with cell_progress(item.id, len(cells)) as progress:
-                run(
-                    [cell for cell in cells if not options["collect_only"] or cell.id in finished],
-                    store,
-                    suite,
-                    command=command,
-                    n_jobs=options["n_jobs"],
-                    fresh=options["fresh"],
-                    retry_failed=options["retry_failed"],
-                    progress=progress,
-                )
-            runs = Runs(store.cells(suite), store.values(suite))
-            result = item.result(plan, runs)
-            result.notes += runs.choice_notes()
-            if len(runs.cells) < len(cells):
-                result.notes.append(
-                    f"{len(runs.cells)} of {len(cells)} planned cells are finished: means are over these."
-                )
-            result.quick, result.failures = plan.quick, runs.failures()
-            result.notes.append(_origin(item.id, runs, plan))
-            result.missing = [*missing_data_notes(plan, item.data), *result.missing]
-            result.seconds, result.cpu = time.perf_counter() - start, runs.cpu(cells, counted)
-            results.append(result)
-            for environment in store.suite(suite)["environments"]:
-                if environment not in record["environments"]:
-                    record["environments"].append(environment)
-    return results, record
+def _print_results(results: list[Result], out_path: str, as_json: bool) -> None:
+    if as_json:
+        print_json([result.as_dict() for result in results])
+        return
+    for result in results:
+        _print_result(result)
+    click.echo(f"Report: {out_path}")
 
 
-def _origin(id: str, runs: Runs, plan: Plan) -> str:
-    """Say which cells of the store the numbers come from, and the command that makes them."""
-    ids = "".join(sorted(cell["id"] for cell in runs.cells))
-    mark = hashlib.sha256(ids.encode()).hexdigest()[:12]
-    quick = " --quick" if plan.quick else ""
-    return (
-        f"{plural(len(runs.cells), 'cell')} (together {mark}) of the suite `reproduce {id}"
-        f"{quick.replace('--', '')}`, made by `python -m reproduction {id}{quick}`; "
-        "`--collect-only --json` names those behind each number."
-    )
-
-
-def _print(result: Result) -> None:
+def _print_result(result: Result) -> None:
     title = f"{result.id}{' (quick)' if result.quick else ''}: {result.title}"
     if result.numbers:
         rows = []
-        for n in result.numbers:
-            values = (math.nan if n.paper is None else n.paper, n.ours, n.spread)
-            cells = [show(v, result.digits) for v in values]
-            rows.append([n.row, n.column, *cells, show(n.difference, result.digits, "+")])
+        for number in result.numbers:
+            paper = math.nan if number.paper is None else number.paper
+            texts = [show(value, result.digits) for value in (paper, number.ours, number.spread)]
+            difference = show(number.difference, result.digits, "+")
+            rows.append([number.row, number.column, *texts, difference])
         print_table(["", "", "paper", "ours", "± spread", "difference"], rows, title=title, left=2)
     elif result.curves:
         click.echo(f"{title}: {plural(len(result.curves), 'panel')} in the report")
     else:
         click.echo(f"{result.id}: nothing could be computed")
-    for i, note in enumerate([*result.notes, *(f"Not reproduced: {m}" for m in result.missing)], 1):
+    notes = [*result.notes, *(f"Not reproduced: {reason}" for reason in result.missing)]
+    for i, note in enumerate(notes, 1):
         click.echo(f"  [{i}] {note}")
     for failure in result.failures:
         click.echo(f"Failed: {failure}", err=True)

@@ -19,7 +19,8 @@ from hyperlabel.report.page import (
     render,
 )
 from hyperlabel.report.summary import without_folders
-from reproduction.result import Number, Result
+from reproduction.claims import NEAR, printed_distances
+from reproduction.result import Curve, Number, Result
 
 
 def reproduction_report(results: list[Result], record: dict[str, Any]) -> str:
@@ -48,26 +49,27 @@ def reproduction_report(results: list[Result], record: dict[str, Any]) -> str:
     >>> "Published results, reproduced" in html
     True
     """
-    parts = [_result_section(result) for result in results]
-    quick = any(r.quick for r in results)
+    sections = [_result_section(result) for result in results]
+    quick = any(result.quick for result in results)
     page = Page(
         "Published results, reproduced",
         "Our figure beside the paper's, with the difference and every deviation."
         + (" Quick run: fewer repeats and smaller grids." if quick else ""),
         _reproduction_answers(results, record),
-        [*parts, repeat_section(record)],
+        [*sections, repeat_section(record)],
     )
     return render(page)
 
 
 def _reproduction_answers(results: list[Result], record: dict[str, Any]) -> list[Answer]:
-    missing = [f"{r.id}: {part}" for r in results for part in r.missing]
-    failures = [f"{r.id}: {text}" for r in results for text in r.failures]
-    spent = duration(sum(r.seconds for r in results))
-    cost = f"{spent} of computing in this run for {len(results)} {'item' if len(results) == 1 else 'items'}; "
+    missing = [f"{result.id}: {reason}" for result in results for reason in result.missing]
+    failures = [f"{result.id}: {failure}" for result in results for failure in result.failures]
+    seconds = duration(sum(result.seconds for result in results))
+    items = "1 item" if len(results) == 1 else f"{len(results)} items"
+    cost = f"{seconds} of computing in this run for {items}; "
     command = without_folders(record["command"]) or "…"
     return [
-        *_match_of_the_papers(results),
+        *_distance_answers(results),
         Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."),
         Answer("What did it cost?", cost + "cells that an earlier run had finished are not counted."),
         Answer("What failed?", "; ".join(failures) or "Nothing failed."),
@@ -75,20 +77,16 @@ def _reproduction_answers(results: list[Result], record: dict[str, Any]) -> list
     ]
 
 
-def _match_of_the_papers(results: list[Result]) -> list[Answer]:
-    """Say how far our scores are from the printed ones; nothing where none has a counterpart."""
-    gaps = {
-        r.id: sorted(abs(n.difference) for n in r.numbers if math.isfinite(n.difference))
-        for r in results
-        if r.scores
-    }
-    every = [gap for found in gaps.values() for gap in found]
-    if not every:
+def _distance_answers(results: list[Result]) -> list[Answer]:
+    """Say how far our scores are from the printed ones; nothing where no score is printed."""
+    distances = {result.id: sorted(printed_distances(result)) for result in results}
+    all_distances = [distance for table_distances in distances.values() for distance in table_distances]
+    if not all_distances:
         return []
-    near = sum(gap <= 0.02 for gap in every)
-    medians = ", ".join(f"{i} {found[len(found) // 2]:.4f}" for i, found in gaps.items() if found)
+    n_near = sum(distance <= NEAR for distance in all_distances)
+    medians = ", ".join(f"{id} {table[len(table) // 2]:.4f}" for id, table in distances.items() if table)
     text = (
-        f"Of {len(every)} scores with a printed counterpart, {near} are within 0.02 of it. "
+        f"Of {len(all_distances)} scores with a printed counterpart, {n_near} are within 0.02 of it. "
         f"Median distance: {medians}. Footnotes say where data or protocol differ."
     )
     return [Answer("Do we match the papers?", text)]
@@ -101,19 +99,19 @@ def _result_section(result: Result) -> Section:
     charts = []
     for i, curve in enumerate(result.curves):
 
-        def plot(ax: Any, curve: Any = curve) -> Any:
-            names = {"xlabel": curve.xlabel, "ylabel": curve.ylabel, "log": curve.log}
-            shown = PathDisplay(curve.x, curve.scores, **names).plot(ax)
+        def plot(ax: Any, curve: Curve = curve) -> Any:
+            labels = {"xlabel": curve.xlabel, "ylabel": curve.ylabel}
+            display = PathDisplay(curve.x, curve.scores, log=curve.log, **labels).plot(ax)
             if curve.log_y:
                 ax.set_yscale("log")
-            return shown
+            return display
 
         charts.append(draw(plot, curve.title, key=f"{result.id}-{i}"))
     if charts:
         section.blocks.append(Figures(charts))
-    missing = [f"Not reproduced: {m}" for m in result.missing]
-    failed = [f"Failed: {f}" for f in result.failures]
-    section.blocks += [Text(note, "note") for note in (*result.notes, *missing, *failed)]
+    missing = [f"Not reproduced: {reason}" for reason in result.missing]
+    failures = [f"Failed: {failure}" for failure in result.failures]
+    section.blocks += [Text(note, "note") for note in (*result.notes, *missing, *failures)]
     return section
 
 
@@ -122,20 +120,22 @@ def _numbers_table(result: Result) -> Table:
     rows: list[dict[str, Any]] = [{"what": row} for row in result.rows()]
     for column in result.columns():
         numbers = [result.at(row, column) for row in result.rows()]
-        known = [n for n in numbers if n is not None]
-        counted = all(float(v).is_integer() for n in known for v in (n.paper, n.ours) if v is not None)
-        names = ("paper", "ours", "difference") if any(n.difference for n in known) else ("paper", "ours")
-        for cells, n in zip(rows, numbers, strict=True):
-            found = _beside(n, 0 if counted else result.digits)
-            cells |= {f"{column} {name}".strip(): found[name] for name in names}
+        computed = [n for n in numbers if n is not None]
+        are_counts = all(float(v).is_integer() for n in computed for v in (n.paper, n.ours) if v is not None)
+        differs = any(n.difference for n in computed)
+        parts = ("paper", "ours", "difference") if differs else ("paper", "ours")
+        for row_entries, n in zip(rows, numbers, strict=True):
+            entries = _number_entries(n, 0 if are_counts else result.digits)
+            row_entries |= {f"{column} {part}".strip(): entries[part] for part in parts}
     return Table(result.title, rows)
 
 
-def _beside(n: Number | None, digits: int) -> dict[str, Any]:
+def _number_entries(n: Number | None, digits: int) -> dict[str, Any]:
     values = (None,) * 4 if n is None else (n.paper, n.ours, n.spread, n.difference)
-    paper, ours, spread, gap = (math.nan if value is None else value for value in values)
+    paper, ours, std, difference = (math.nan if value is None else value for value in values)
+    difference_text = f"{difference:+.{digits}f}" if math.isfinite(difference) else None
     return {
         "paper": number(paper, digits),
-        "ours": number(ours, digits, spread=f"± {spread:.{digits}f}" if math.isfinite(spread) else ""),
-        "difference": number(gap, text=f"{gap:+.{digits}f}" if math.isfinite(gap) else None),
+        "ours": number(ours, digits, spread=f"± {std:.{digits}f}" if math.isfinite(std) else ""),
+        "difference": number(difference, text=difference_text),
     }

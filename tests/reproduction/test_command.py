@@ -71,6 +71,18 @@ def test_collecting_from_an_empty_store_does_not_blame_the_data(made_up_emotions
     assert "none of the data" not in done.output
 
 
+@pytest.mark.parametrize("option", ["--fresh", "--retry-failed"])
+def test_collecting_computes_nothing_whatever_else_is_asked(option, made_up_emotions, monkeypatch):
+    call = ["neco12-table2", *made_up_emotions, "--json"]
+    with monkeypatch.context() as patch:
+        if option == "--retry-failed":
+            patch.setattr("reproduction.item.distinct_vertices", lambda Y: 1 / 0)
+        first = CliRunner().invoke(main, call)
+    monkeypatch.setattr("hyperlabel.experiments.runner.execute", lambda cell: pytest.fail("computed"))
+    again = CliRunner().invoke(main, [*call, "--collect-only", option])
+    assert (again.exit_code, again.stdout) == (first.exit_code, first.stdout)
+
+
 def test_a_quick_form_without_cells_does_not_blame_the_data(made_up_emotions, tmp_path):
     (tmp_path / "emotions.npz").rename(tmp_path / "corel5k.npz")
     done = CliRunner().invoke(main, ["neco12-fig3", *made_up_emotions])
@@ -116,7 +128,7 @@ def test_a_stopped_run_says_that_results_are_kept(made_up_emotions, monkeypatch)
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reproduction.command.run", stop)
+    monkeypatch.setattr("reproduction.running.run", stop)
     done = CliRunner().invoke(main, ["neco12-table2", *made_up_emotions])
     assert done.exit_code == 130
     assert "Finished results are kept: the same command goes on where it stopped." in done.output
