@@ -40,14 +40,14 @@ SOURCES: dict[str, str] = tomllib.loads(Path(__file__).with_name("printed.toml")
 CACHE = Path.home() / ".cache" / "hyperlabel" / "papers"
 
 
-def data_folder(given: str | None = None) -> Path | None:
-    """Return the folder of benchmark files: the given one, else ``HYPERLABEL_DATA``, else fetched ones."""
-    named = given or os.environ.get("HYPERLABEL_DATA")
-    if not named:
+def data_folder(folder_option: str | None = None) -> Path | None:
+    """Return the folder of benchmark files: the option, else ``HYPERLABEL_DATA``, else fetched ones."""
+    folder_name = folder_option or os.environ.get("HYPERLABEL_DATA")
+    if not folder_name:
         return CACHE if CACHE.is_dir() else None
-    folder = Path(named)
+    folder = Path(folder_name)
     if not folder.is_dir():
-        raise ValueError(f"The data folder {named!r} does not exist.")
+        raise ValueError(f"The data folder {folder_name!r} does not exist.")
     return folder
 
 
@@ -62,9 +62,9 @@ def _files(folder: Path, name: str) -> tuple[str, ...] | None:
     return next((files for files in candidates if all((folder / file).is_file() for file in files)), None)
 
 
-def fetch_folder(given: str | None) -> Path:
-    """Return the folder that fetched data sets are kept in; it is made when missing."""
-    folder = Path(given or os.environ.get("HYPERLABEL_DATA") or CACHE)
+def fetch_folder(folder_option: str | None) -> Path:
+    """Return the folder that data sets are fetched into; it is made when missing."""
+    folder = Path(folder_option or os.environ.get("HYPERLABEL_DATA") or CACHE)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

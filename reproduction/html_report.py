@@ -123,10 +123,10 @@ def _numbers_table(result: Result) -> Table:
         computed = [n for n in numbers if n is not None]
         are_counts = all(float(v).is_integer() for n in computed for v in (n.paper, n.ours) if v is not None)
         differs = any(n.difference for n in computed)
-        parts = ("paper", "ours", "difference") if differs else ("paper", "ours")
+        subcolumns = ("paper", "ours", "difference") if differs else ("paper", "ours")
         for row_entries, n in zip(rows, numbers, strict=True):
             entries = _number_entries(n, 0 if are_counts else result.digits)
-            row_entries |= {f"{column} {part}".strip(): entries[part] for part in parts}
+            row_entries |= {f"{column} {name}".strip(): entries[name] for name in subcolumns}
     return Table(result.title, rows)
 
 
