@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -229,6 +229,17 @@ class KnownScores(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Return the label sets of the scores, whatever X is."""
         return decode(self.layout, iter([self.scores]))
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Clone an estimator; every `random_state` left at None gets the seed."""
+    model = clone(estimator)
+    free = {
+        key: seed
+        for key, value in model.get_params().items()
+        if (key == "random_state" or key.endswith("__random_state")) and value is None
+    }
+    return model.set_params(**free)
 
 
 def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np.ndarray:
