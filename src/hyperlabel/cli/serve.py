@@ -11,8 +11,8 @@ from typing import Any
 import click
 import numpy as np
 
-from hyperlabel._files import locked
-from hyperlabel.cli._input import need_data, say
+from hyperlabel._files import locked, stamp_of
+from hyperlabel.cli._input import need_data, plain_warnings, say
 from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
 from hyperlabel.cli._review import probabilities
 from hyperlabel.persistence.plain import read_plain
@@ -80,10 +80,10 @@ class ServedModel:
         if not columns.text_only:
             raise ValueError(f"{path} was not fitted on text alone: only such models are served.")
         if learns:
-            from hyperlabel.meta.updating import can_be_updated
+            from hyperlabel.cli.update import need_updatable
 
-            if not can_be_updated(self.file.model):
-                raise ValueError(f"{path} cannot learn: fit it with --method ridge and without --slim.")
+            with plain_warnings(), locked(path, lambda: None):  # says so where there are no locks
+                need_updatable(self.file)
         if self.plain is None and not hasattr(self.file.model, "predict_proba"):
             say(f"{path} has no probabilities: it answers with scores moved between 0 and 1.")
         self.probabilities(["a first text"])
@@ -91,12 +91,8 @@ class ServedModel:
     @cached_property
     def file(self) -> Any:
         """The whole model."""
-        self.read_at = self._changed_at()
+        self.file_stamp = stamp_of(self.path)
         return open_model(self.path)
-
-    def _changed_at(self) -> tuple[int, int]:
-        found = os.stat(self.path)
-        return found.st_ino, found.st_mtime_ns
 
     def page(self, data: str) -> str:
         """Return the page of the model on labelled rows, which asks this server."""
@@ -131,13 +127,13 @@ class ServedModel:
         from hyperlabel.meta import update
 
         Y = [[int(name in given) for name in self.label_names] for given in labels]
-        with locked(self.path, lambda: None):
+        with locked(self.path, lambda: None) as lock:
             file = self.file
-            if self.read_at != self._changed_at():  # another process has changed it meanwhile
+            if self.file_stamp != lock.stamp:  # another process has changed it meanwhile
                 file = open_model(self.path)
             if file.columns.label_names != self.label_names:
                 raise RuntimeError("The labels of the model file have changed: start the server again.")
             file = with_columns(file, rows=file.columns.rows + len(texts))
             file = replace(file, model=update(file.model, (texts, Y)))
             save_model(file, texts[:4])
-            self.file, self.plain, self.read_at = file, read_plain(self.path), self._changed_at()
+            self.file, self.plain, self.file_stamp = file, read_plain(self.path), lock.stamp
