@@ -43,7 +43,7 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     try:
         import uvicorn
 
-        from hyperlabel.serve import Limits, make_app
+        from hyperlabel.serve import Limits, make_app, server_options
     except ImportError as error:
         raise ValueError("Serving needs starlette and uvicorn: pip install 'hyperlabel[serve]'.") from error
     token = _token(options["token_file"], host)
@@ -51,18 +51,21 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     page = projects[0].page(data) if data else ""
     limits = Limits(int(options["max_body"] * 2**20), options["max_batch"], options["timeout"])
     app = make_app(projects, page=page, token=token, limits=limits)
-    names, url = [project.project_id for project in projects], f"http://{host}:{port}/"
+    names = [project.project_id for project in projects]
+    url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
     click.echo(f"Serving {', '.join(names)} on {url} (Ctrl-C ends it)")
     if token is None:
         click.echo(f'Next: curl -d text="a text" {url}v1/projects/{names[0]}/suggest')
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, limit_concurrency=256)
+    uvicorn.run(app, host=host, port=port, **server_options(limits))
 
 
 def _token(token_file: str | None, host: str) -> str | None:
+    from hyperlabel.serve.app import is_loopback
+
     token = os.environ.get("HYPERLABEL_TOKEN") or None
     if token_file and not (token := Path(token_file).read_text(encoding="utf-8").strip()):
         raise ValueError(f"{token_file} holds no token.")
-    if token is None and not re.fullmatch(r"localhost|::1|127(\.\d+){3}", host):
+    if token is None and not is_loopback(host):
         raise ValueError(
             f"Serving {host} lets others in: give a token with --token-file or in HYPERLABEL_TOKEN."
         )
