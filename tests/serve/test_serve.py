@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.report.made_model import run
+from tests.serve.asking import client
 
 import hyperlabel
 from hyperlabel import BinaryRelevance, load
@@ -26,26 +27,6 @@ pytest.importorskip("starlette")
 from hyperlabel.serve import Limits, make_app  # asks for it
 
 ONE = "/v1/projects/notes"
-
-
-def client(app, **options):
-    httpx = pytest.importorskip("httpx")
-    import asyncio
-
-    class Client:
-        """Requests one by one, without a socket."""
-
-        def __call__(self, method, path, **kwargs):
-            async def ask():
-                transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-                async with httpx.AsyncClient(
-                    transport=transport, base_url="http://localhost", **options
-                ) as c:
-                    return await c.request(method, path, **kwargs)
-
-            return asyncio.run(ask())
-
-    return Client()
 
 
 @pytest.fixture(scope="module")

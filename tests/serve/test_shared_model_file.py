@@ -122,6 +122,19 @@ def test_the_stamp_of_a_lock_is_that_of_the_file_written_under_it(tmp_path):
         assert lock.stamp == written != stamp_of(path)
 
 
+def test_a_server_waits_while_another_process_changes_the_file(model_path):
+    project = ServedModel(str(model_path), learns=True)
+    learner = threading.Thread(target=project.learn, args=(["piano"], [["music"]]))
+    with locked(model_path, lambda: None):
+        file = open_model(str(model_path))
+        learner.start()
+        learner.join(1)
+        assert learner.is_alive()
+        save_model(with_columns(file, rows=1000))
+    learner.join()
+    assert read_columns(str(model_path)).rows == 1001
+
+
 def test_update_and_learn_work_where_files_cannot_be_locked_and_say_so(model_path, monkeypatch, capsys):
     def flock(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
