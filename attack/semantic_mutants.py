@@ -83,7 +83,7 @@ MUTANTS = [
     Mutant(
         "serve/app.py",
         "run_in_executor(_workers, work",
-        "run_in_executor(ThreadPoolExecutor(1), work",
+        "run_in_executor(DaemonThreads(1), work",
         "serve/test_connections.py",
     ),
     Mutant(

@@ -197,11 +197,13 @@ def test_work_given_up_keeps_its_thread_so_that_threads_do_not_pile_up():
 
 
 @contextmanager
-def served_process(made):
+def served_process(command):
+    """Start a server by a command that takes the port last; give its process and port once it answers."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "hyperlabel", "serve", str(made["model"]), "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         while process.poll() is None:
             try:
@@ -219,7 +221,8 @@ def served_process(made):
 def test_the_server_ends_when_told_whatever_its_clients_do(made, number, monkeypatch):
     monkeypatch.delenv("HYPERLABEL_TOKEN", raising=False)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with served_process(made) as (process, port):
+    command = [sys.executable, "-m", "hyperlabel", "serve", str(made["model"]), "--port"]
+    with served_process(command) as (process, port):
         clients = [connect(port, sent) for sent in (b"", HALF_HEAD, HALF_BODY, whole, whole + HALF_BODY)]
         time.sleep(0.2)
         process.send_signal(number)
@@ -227,3 +230,33 @@ def test_the_server_ends_when_told_whatever_its_clients_do(made, number, monkeyp
         assert "Traceback" not in said
         for client in clients:
             client.close()
+
+
+BUSY_SERVER = """
+import sys, time, uvicorn
+from hyperlabel.serve import Limits, connections, make_app, server_options
+
+class Project:
+    project_id, label_names, learns = "notes", ("music",), False
+
+    def probabilities(self, texts):
+        print("working", flush=True)
+        time.sleep(60)
+
+connections._SECONDS_TO_STOP = 1
+limits = Limits(seconds=60)
+uvicorn.run(make_app([Project()], limits=limits), port=int(sys.argv[1]), **server_options(limits))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_server_ends_while_work_is_under_way_and_tells_the_client(number):
+    with served_process([sys.executable, "-c", BUSY_SERVER]) as (process, port):
+        with connect(port, HALF_HEAD + b"\r\ntext=piano") as client:
+            assert process.stdout.readline() == "working\n"
+            process.send_signal(number)
+            _, said = process.communicate(timeout=10)
+            answer = client.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"being stopped" in answer
+        assert "Traceback" not in said

@@ -11,7 +11,6 @@ import ipaddress
 import json
 import re
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -28,6 +27,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from hyperlabel import __version__
+from hyperlabel.serve.workers import DaemonThreads
 
 _DECIMAL = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
@@ -37,7 +37,7 @@ _GUARDS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
-_workers = ThreadPoolExecutor(8, thread_name_prefix="hyperlabel")
+_workers = DaemonThreads(8)
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ async def _work(limits: Limits, work: Callable[..., Any], *given: Any) -> Any:
             return await asyncio.get_running_loop().run_in_executor(_workers, work, *given)
     except TimeoutError:
         raise Refused(503, f"The answer took more than {limits.seconds:g} seconds.") from None
+    except asyncio.CancelledError:
+        raise Refused(503, "The server is being stopped.") from None
 
 
 def _suggestions(project: Any, texts: list[str], limit: int, threshold: float) -> list[list[dict[str, Any]]]:
