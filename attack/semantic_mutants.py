@@ -140,8 +140,8 @@ MUTANTS = [
     Mutant("_files.py", "        _sync_folder(target.parent)\n", "", "test_files.py"),
     Mutant(
         "_files.py",
-        "if os.path.samestat(os.fstat(handle), os.stat(path)):",
-        "if True:",
+        "is_in_place = os.path.samestat(os.fstat(handle), os.stat(path))",
+        "is_in_place = True",
         "test_files.py cli/test_update.py",
     ),
     # -- model files

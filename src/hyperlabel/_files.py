@@ -133,9 +133,7 @@ def locked(path: str | os.PathLike[str], waiting: Callable[[], None]) -> Iterato
 
 def _lock_file(path: str | os.PathLike[str], waiting: Callable[[], None]) -> int | None:
     """Return a handle that holds the lock of the file at `path`; None where there are no locks."""
-    if fcntl is None:
-        return None
-    while True:
+    while fcntl is not None:
         # over a network only a file open for writing can be locked
         handle = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
         try:
@@ -144,18 +142,18 @@ def _lock_file(path: str | os.PathLike[str], waiting: Callable[[], None]) -> int
             except BlockingIOError:
                 waiting()
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            if os.path.samestat(os.fstat(handle), os.stat(path)):
-                return handle
+            is_in_place = os.path.samestat(os.fstat(handle), os.stat(path))
+        except BaseException as error:
             os.close(handle)
-        except OSError as error:
-            os.close(handle)
-            if error.errno not in _NO_LOCKS:
+            if not isinstance(error, OSError) or error.errno not in _NO_LOCKS:
                 raise
-            warnings.warn(
-                f"{path} is on a file system without locks: let no two programs change it at once.",
-                stacklevel=4,
-            )
+            sentence = f"{path} is on a file system without locks: let no two programs change it at once."
+            warnings.warn(sentence, stacklevel=4)
             return None
+        if is_in_place:
+            return handle
+        os.close(handle)
+    return None
 
 
 # -- the file beside ---------------------------------------------------------------------------------------
