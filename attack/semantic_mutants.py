@@ -281,6 +281,7 @@ def main() -> None:
     chosen = [m for m in MUTANTS if not words or any(word in m.file or word in m.old for word in words)]
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # some tests look at files as another user
         copied = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))
         for mutant in chosen:
             result = outcome(mutant, copied)

@@ -134,24 +134,37 @@ def test_a_table_and_an_index_that_disagree_are_damage(path):
 
 
 @contextmanager
-def read_only_medium(*files, folder_mode=0o555):
-    """Copy files that this process may not write, root or not, to a folder that it may not either."""
+def as_nobody():
+    """Let root be refused what others are."""
+    me = os.geteuid()
+    if me == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(me)
+
+
+@contextmanager
+def read_only_copies(*files, folder_mode=0o555):
+    """Copy files, so that they cannot be written, to a folder that cannot be written either."""
     folder = Path(tempfile.mkdtemp())
     try:
         for file in files:
             shutil.copy(file, folder)
             (folder / file.name).chmod(0o444)
         folder.chmod(folder_mode)
-        me = os.geteuid()
-        if me == 0:
-            os.seteuid(65534)
-        try:
-            yield folder
-        finally:
-            os.seteuid(me)
+        yield folder
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)
+
+
+@contextmanager
+def read_only_medium(*files, folder_mode=0o555):
+    """As `read_only_copies`, seen by one who is not root."""
+    with read_only_copies(*files, folder_mode=folder_mode) as folder, as_nobody():
+        yield folder
 
 
 def test_a_finished_file_on_a_read_only_medium_can_be_read(path):
@@ -187,21 +200,24 @@ def test_no_file_is_made_on_a_read_only_medium_and_damage_is_still_said(path, tm
             Store(folder / "damaged.sqlite")
 
 
-def test_a_report_is_made_from_a_read_only_medium(tmp_path):
-    store = tmp_path / "demo.sqlite"
-    data = tmp_path / "d.csv"
+def test_a_report_is_made_from_a_read_only_medium(tmp_path, monkeypatch):
+    store, data = tmp_path / "d.sqlite", tmp_path / "d.csv"
     rows = (f"{i},{i % 7},{'xy'[i % 2]}\n" for i in range(60))
     data.write_text("a,b,tags\n" + "".join(rows), encoding="utf-8")
     compared = ["--label-column", "tags", "--methods", "ridge,prior", "--folds", "2", "--no-tune"]
     done = run_command("compare", data, *compared, "--store", store, "-o", tmp_path / "first.html")
     assert done.exit_code == 0, done.output
-    page = Path(tempfile.mkdtemp()) / "page.html"
-    page.parent.chmod(0o777)
-    with read_only_medium(store) as folder:
-        done = run_command("report", folder / store.name, "-o", page)
+    open_store = Store.__init__
+
+    def open_as_nobody(self, path):
+        with as_nobody():
+            open_store(self, path)
+
+    monkeypatch.setattr(Store, "__init__", open_as_nobody)
+    with read_only_copies(store) as folder:
+        done = run_command("report", folder / store.name, "-o", tmp_path / "page.html")
     assert done.exit_code == 0, done.output
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    shutil.rmtree(page.parent)
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 # -- what the file promises --------------------------------------------------------------------------------
