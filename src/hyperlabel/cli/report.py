@@ -74,10 +74,15 @@ def report(
 
 def model_html(file: Any, data: str, scores: str | None = None, **options: Any) -> str:
     """Return the page of a loaded model on labelled rows."""
-    from hyperlabel.cli._model import read_rows
+    from hyperlabel.cli._columns import column_names
+    from hyperlabel.cli._input import is_table
+    from hyperlabel.cli._model import read_with_cells
 
+    group = file.columns.group or None
     with step(f"reading {data}"):
-        table = read_rows(data, file.columns, labelled=True)
+        if group is not None and not (data != "-" and is_table(data) and group in column_names(data)):
+            group = None
+        table = read_with_cells(data, file.columns, labelled=True, ids=group)[0]
     return page_of(file, table, data, scores, **options)
 
 
@@ -94,6 +99,7 @@ def page_of(
     from dataclasses import replace
 
     from hyperlabel.cli._model import aligned_labels
+    from hyperlabel.cli._near_duplicates import keep_together
     from hyperlabel.report.judging import judge
     from hyperlabel.report.model_page import PageOptions, model_report
 
@@ -103,7 +109,8 @@ def page_of(
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     with step("judging every cut"):
-        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
+        groups = None if scores == "held-out" else keep_together(table, columns)[0].groups  # as fit did
+        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=groups)
     shown = [
         f"{columns.method} model",
         f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
