@@ -34,7 +34,7 @@ def pairs_of_all(texts):
     for words in lists:
         for word in set(words):
             n_rows_with[word] = n_rows_with.get(word, 0) + 1
-    most = max(50, 0.1 * len(texts))
+    most = max(20, 0.1 * len(texts))
     lists = [[word for word in words if n_rows_with[word] <= most] for words in lists]
     found = set()
     for i, j in combinations(range(len(texts)), 2):

@@ -211,8 +211,12 @@ def _all_zero_one(cells: list[Any]) -> bool:
 def _words(cells: list[Any]) -> float:
     """Words of a cell that is not empty, on average; scripts without blanks have one every few characters."""
     filled = _filled(cells)
-    n_words = sum(max(len(text.split()), len(UNSPACED.findall(text)) / _CHARACTERS) for text in filled)
-    return n_words / max(len(filled), 1)
+    return sum(map(_count_words, filled)) / max(len(filled), 1)
+
+
+def _count_words(text: str) -> float:
+    n_words = len(text.split())
+    return n_words if text.isascii() else max(n_words, len(UNSPACED.findall(text)) / _CHARACTERS)
 
 
 def _has_lists(cells: list[Any]) -> bool:

@@ -44,7 +44,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": None,
         "help": "Join labels that differ only in case or blanks.",
     },
-    "group": {"help": "Tables: the column of groups that must stay together."},
+    "group": {"help": "Tables: the column of groups that must stay together; fit: '' lets rows stand alone."},
     "time": {"help": "Tables: the column of times."},
     "nominal": {"type": click.Choice(["drop", "onehot"]), "help": "ARFF: what to do with word columns."},
 }

@@ -138,16 +138,16 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
 
     need_data(data)
     kind = data_format(data)
-    alone = reading.get("group") == ""
-    table, reading = read_file(data, reading | ({"group": None} if alone else {}))
+    group = reading.get("group")  # "": each row stands alone
+    table, reading = read_file(data, reading | {"group": group or None})
     if kind == "npz":
         table = _one_of_two(table, data, reading)
     if not len(table):
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
         warn_of_labels(table, reading)
-    if advise and not alone and reading.get("shared_labels"):
-        say(reading["shared_labels"].advice)
+    if advise:
+        _propose_group(group, reading.get("shared_labels"))
     text, categories = word_columns(table, kind, reading.get("text") or [])
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
@@ -165,10 +165,15 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
         normalise=bool(reading.get("normalise_labels")),
-        group="" if alone else reading.get("group"),
+        group=group,
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _propose_group(group: str | None, shared_labels: Any) -> None:
+    if group is None and shared_labels is not None:
+        say(shared_labels.advice)
 
 
 def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 MIN_SHARED, SAME_WORDS = 5, 0.5
 MIN_PAIRS, SAME_ORDER = 3, 0.3  # two copies in which 3 of 10 words were changed have a similarity of 0.33
-COMMON_SHARE, COMMON_ROWS = 0.1, 50  # words on more rows than both allow are left out
+COMMON_SHARE, COMMON_ROWS = 0.1, 20  # words on more rows than both allow are left out
 _TREES, _DEPTH, _PREFIX = 64, 4, 3  # sorted orders, smallest words in the key of each, those that must agree
 _PAIRS_AT_ONCE = 20_000
 _RARE = 0.01  # share of equal rows below which nobody asks whether chance made them
@@ -124,7 +124,7 @@ def read_words(texts: Sequence[str]) -> Words:
 
 def _split_words(text: str) -> list[str]:
     words: list[str] = _WORD.findall(text.lower())
-    if not UNSPACED.search(text):
+    if text.isascii() or not UNSPACED.search(text):
         return words
     return [
         token
