@@ -11,7 +11,6 @@ Wanted: the default threads are not slower than one.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -48,9 +47,7 @@ def measure(n_rows: int, n_features: int, n_labels: int, repeats: int) -> dict[s
             seconds = wall_and_cpu(run)
             if turn:
                 times[name].append(seconds)
-    return {
-        name: [statistics.median(part) for part in zip(*found, strict=True)] for name, found in times.items()
-    }
+    return {name: np.median(found, axis=0).tolist() for name, found in times.items()}
 
 
 def in_own_process(sizes: list[str], threads: int | None) -> dict[str, list[float]]:
