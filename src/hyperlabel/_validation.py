@@ -18,6 +18,7 @@ from hyperlabel._labels import (
     COLLECTIONS,
     NOT_ALL_NAMES,
     NamedColumns,
+    check_places,
     column_names,
     indicator_from_sets,
     is_plain,
@@ -100,6 +101,8 @@ def canonical_rows(A: Any) -> sparse.csr_array:
 
     The compiled loops rely on it. Nothing is copied that is so already; the user's matrix stays as it is.
     """
+    if getattr(A, "format", None) in ("csr", "csc"):  # scipy converts them without looking
+        check_places(type(A)((A.data, A.indices, A.indptr), shape=A.shape))
     A = sparse.csr_array(A)
     parts = (A.data, A.indices, A.indptr)
     if max(A.shape[0], A.shape[1], len(A.indices)) < np.iinfo(np.int32).max:
