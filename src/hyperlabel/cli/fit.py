@@ -118,7 +118,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     with step(f"fitting {method} on {plural(len(table), 'row')}"):
         model = _fit(table, columns, method, choices, options)
     with step(f"writing {output}"):
-        save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
+        save_model(ModelFile(model, columns, output))
     _say(model, columns, output, time.perf_counter() - start, as_json)
 
 
