@@ -48,7 +48,7 @@ class PlainModel:
         curves, steps = linear["calibration_"], linear["calibration_"]["steps"]
         if {name: text[name] for name in _TFIDF} != _TFIDF or linear["_constant"].any():
             raise ValueError("not plain")
-        self.words = {str(word): int(j) for word, j in text["vocabulary_"]}
+        self.words = {str(word): j for word, j in text["vocabulary_"]}
         self.idf, self.base = text["_tfidf"]["idf_"], linear["intercept_"]
         self.weights = np.ascontiguousarray(linear["coef_"].T)
         self.slope, self.intercept = curves["sigmoid"]["slope"], curves["sigmoid"]["intercept"]
@@ -71,7 +71,8 @@ class PlainModel:
         fits = all(array.shape == shape and array.dtype.kind == "f" for array, shape in numbers)
         if not fits or self.start.shape != (n_labels + 1,) or self.kind.shape != per_label:
             raise ValueError("arrays that do not fit each other")
-        if sorted(self.words.values()) != list(range(n_words)):
+        numbered = sorted(j for j in self.words.values() if type(j) is int)
+        if numbered != list(range(n_words)):
             raise ValueError("words without a column of their own")
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
