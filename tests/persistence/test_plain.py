@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
 import zipfile
@@ -99,23 +98,20 @@ def array_names(path):
         return {name: np.load(io.BytesIO(archive.read(name))) for name in archive.namelist() if "npy" in name}
 
 
-def answer_name(path):
+def answer_name(path, method="predict_proba"):
     with zipfile.ZipFile(path) as archive:
         answers = dict(json.loads(archive.read("model.json"))["check"]["answers"]["items"])
-    return answers["predict_proba"]["name"]
+    return answers[method]["name"]
 
 
 @pytest.fixture(scope="module")
 def unchecked(model, tmp_path_factory):
     """The model with a check row of no known word, which touches no weight before a real text does."""
-    stored = npy(read_plain(str(model)).probabilities([""]))
-
-    def change(manifest):
-        manifest["check"]["rows"] = [""]
-        manifest["arrays"][answer_name(model)] = hashlib.sha256(stored).hexdigest()
-
-    path = tmp_path_factory.mktemp("unchecked") / "m"
-    assert read_plain(str(forge(model, path, change, members={answer_name(model): stored}))) is not None
+    path, plain = tmp_path_factory.mktemp("unchecked") / "m", read_plain(str(model))
+    stored = {answer_name(model): npy(plain.probabilities([""]))}
+    stored[answer_name(model, "decision_function")] = npy(plain.scores([""]))
+    forge(model, path, lambda manifest: manifest["check"].update(rows=[""]), members=stored)
+    assert read_plain(str(path)) is not None
     return path
 
 
@@ -132,7 +128,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_arrays_of_another_size_or_kind_never_reach_an_answer(unchecked, tmp_path, change):
     for name, array in array_names(unchecked).items():
-        if name == answer_name(unchecked):
+        if name in (answer_name(unchecked), answer_name(unchecked, "decision_function")):
             continue
         changed = npy(CHANGES[change](np.atleast_1d(array)))
         plain = read_plain(str(forge(unchecked, tmp_path / "f", members={name: changed})))
@@ -161,5 +157,22 @@ def test_a_probability_that_is_not_repeated_is_left_to_the_whole_reader(model, t
 
 
 def test_a_label_that_every_row_has_is_left_to_the_whole_reader(tmp_path):
-    """The plain reader knows weights only, and such a label has none."""
+    """The plain reader knows weights only, and such a label is not told by its weights."""
     assert read_plain(str(fitted(tmp_path, ";every"))) is None
+
+
+def test_scores_are_compared_where_probabilities_tell_nothing(model, tmp_path):
+    """Curves of slope 0 make all probabilities equal: other weights, other scores, the same probabilities."""
+    whole = hyperlabel.load(model)
+    linear = whole[-1].estimator_
+    linear.calibration_.sigmoid.slope[:] = 0.0
+    hyperlabel.save(whole, tmp_path / "m")
+    assert read_plain(str(tmp_path / "m")) is not None
+    names = []
+    forge(
+        tmp_path / "m",
+        tmp_path / "m",
+        lambda m: names.extend(s["coef_"]["name"] for s in states_with(m, "coef_")),
+    )
+    other = npy(2 * linear.coef_)
+    assert read_plain(str(forge(tmp_path / "m", tmp_path / "f", members={names[0]: other}))) is None

@@ -46,7 +46,7 @@ class PlainModel:
     def __init__(self, text: _Part, linear: _Part, cuts: Any) -> None:
         self.cuts = cuts  # None: not one for each label
         curves, steps = linear["calibration_"], linear["calibration_"]["steps"]
-        if {name: text[name] for name in _TFIDF} != _TFIDF or linear["_constant"].any():
+        if {name: text[name] for name in _TFIDF} != _TFIDF:
             raise ValueError("not plain")
         self.words = {str(word): j for word, j in text["vocabulary_"]}
         self.idf, self.base = text["_tfidf"]["idf_"], linear["intercept_"]
@@ -120,11 +120,17 @@ def read_plain(path: str) -> PlainModel | None:
             cuts = last["thresholds_"] if "thresholds_" in last.state else None
             model = PlainModel(text, linear, np.zeros(1) if linear is last else cuts)
             check = reader.manifest["check"]
-            stored = whole.value(dict(check["answers"]["items"])["predict_proba"])
-            if max(map(len, check["rows"])) > LONGEST_TEXT:
-                return None
-            found = model.probabilities(check["rows"])
-            repeats = found.shape == stored.shape and np.allclose(found, stored, atol=1e-9)
+            answers = dict(check["answers"]["items"])
+            stored = [whole.value(answers[method]) for method in ("decision_function", "predict_proba")]
+            repeats = _repeats(model, check["rows"], stored)
         except _NONSENSE:
             return None
     return model if repeats else None
+
+
+def _repeats(model: PlainModel, rows: list[str], stored: list[np.ndarray]) -> bool:
+    """Say whether a model gives the stored scores and probabilities of the stored rows."""
+    if max(map(len, rows)) > LONGEST_TEXT:
+        return False
+    pairs = zip((model.scores(rows), model.probabilities(rows)), stored, strict=True)
+    return all(np.allclose(now, before.reshape(now.shape), atol=1e-9) for now, before in pairs)
