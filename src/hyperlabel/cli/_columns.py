@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from hyperlabel.cli._input import plain_warnings, say
-from hyperlabel.cli._rows import vectors_beside
+from hyperlabel.cli._reading import readable_columns
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
 from hyperlabel.datasets.label_cells import MARKS, find_separator
+from hyperlabel.datasets.objects import names_inside
 from hyperlabel.datasets.table_columns import NO, YES, first_is_number, vector_length, warn_of_dropped
-from hyperlabel.datasets.table_sources import read_cells, table_kind
+from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
 
 _LOOK_AT = 300  # rows
 _FEW_LABELS = 10  # fewer may well occur once each
@@ -23,8 +24,8 @@ _WORDS = 3.0  # a text column has at least so many words on average
 
 def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
-    columns = first_rows(path)
-    found = dict(options)
+    columns, facts = readable_columns(first_cells(path), options)
+    found = options | facts
     labels = _labels(path, columns, found)
     found["chosen"] = found.get("features")
     if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
@@ -32,7 +33,7 @@ def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     taken = [*labels, *(found.get("text") or ()), *(found.get(key) for key in _ONE_COLUMN)]
     others = _without(columns, taken)
     if found.get("text") is None and not found.get("features"):
-        found["text"] = _texts(others, more=vectors_beside(path) is not None) or None
+        found["text"] = _texts(others, more=bool(found.get("vectors"))) or None
         others = _without(others, found["text"] or [])
     categories = _categories(path, columns, others, found)
     texts = found.get("text") or []  # words of several columns keep the column they come from
@@ -60,7 +61,9 @@ def _categories(
 def _warn_of_left(path: str, columns: dict[str, list[Any]]) -> None:
     """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
     commas = [name for name, cells in columns.items() if _has_decimal_commas(cells)]
-    hint = f". Numbers are read with a decimal point; {commas[0]!r} has commas" if commas else ""
+    hint = (
+        f". Numbers are read with a decimal point; {commas[0]!r} has commas (see --decimal)" if commas else ""
+    )
     with plain_warnings():
         warn_of_dropped(Path(path).name, list(columns), hint)
 
@@ -164,9 +167,9 @@ def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
         )
 
 
-def first_rows(path: str) -> dict[str, list[Any]]:
-    """Read the first rows of a table, by columns."""
-    return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
+def first_cells(path: str) -> Cells:
+    """Read the first rows of a table."""
+    return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1))
 
 
 def _filled(cells: list[Any]) -> list[str]:
@@ -201,6 +204,8 @@ def kind_of(name: str, cells: list[Any]) -> str:
     """Name what a column looks like, in one word or two."""
     if not _filled(cells):
         return "empty"
+    if names_inside(name, cells) is not None:
+        return "objects"
     if _is_id(name, cells):
         return "id"
     if _all_zero_one(cells):

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,14 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas.",
     },
     "text": {"callback": as_names, "help": "Tables: the columns of raw text, separated by commas."},
+    "decimal": {
+        "type": click.Choice([",", "."]),
+        "help": "Tables: what separates decimals. [default: . and where ; separates columns , too]",
+    },
+    "vectors": {
+        "multiple": True,
+        "help": "Tables: an npy file of vectors, one a row, as further features; once for each file.",
+    },
     "blank": {
         "type": click.Choice(["no", "unknown"]),
         "help": "Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x]",
@@ -52,8 +60,12 @@ READING = tuple(_OPTIONS)
 _KNOWN = {
     "arff": {"labels", "nominal"},
     "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
-    | {"words"},
+    | {"words", "decimal", "vectors"},
 }
+
+
+MODEL_FILE = (".hyper",)
+PAGE = (".html", ".htm")
 
 
 def output_option(name: str, default: str | None, text: str, **settings: Any) -> Any:
@@ -62,6 +74,11 @@ def output_option(name: str, default: str | None, text: str, **settings: Any) ->
     return click.option(
         "-o", "--output", "--out", name, default=default, show_default=shown, help=text, **settings
     )
+
+
+def vectors_option(text: str, **settings: Any) -> Any:
+    """Return the option that names the vectors of rows, for commands that read them for a model."""
+    return click.option("--vectors", help=f"{text}, where the model was fitted with such.", **settings)
 
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,13 +94,14 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     What the user left open about a table is found from it: its columns, and what separates labels.
     """
     from hyperlabel.cli._progress import step
-    from hyperlabel.cli._rows import add_vectors, vectors_beside
+    from hyperlabel.cli._rows import add_vectors, vectors_of
     from hyperlabel.cli._variants import join_variants
     from hyperlabel.datasets import read_data
     from hyperlabel.datasets.table import TablePlan
 
     options = settled(path, options)
     given = reader_options(path, options)
+    (vectors,) = vectors_of([path], options.get("vectors"))
     with step(f"reading {path}"), plain_warnings():
         plan = TablePlan(path, **given) if is_table(path) else None
         data = read_data(path, **given) if plan is None else plan.read()
@@ -91,9 +109,11 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             data = join_variants(data)
         if plan is None:
             return data, options
-        if not options.get("chosen") and vectors_beside(path) is not None:
-            data = add_vectors(data, path)
         found = {"label_separator": plan.label_separator, "features": plan.numbers}
+        if vectors is not None:
+            with_vectors = add_vectors(data, vectors)
+            found["n_vectors"] = with_vectors.n_features - data.n_features
+            data = with_vectors
         return data, options | found
 
 
@@ -114,6 +134,8 @@ def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator
     from hyperlabel.datasets import iter_data
     from hyperlabel.datasets.table import scan_labels
 
+    if options.get("vectors"):
+        raise ValueError("--vectors are added to a file read as a whole: leave out --shard-rows.")
     given = reader_options(path, settled(path, options))
     with plain_warnings():
         if (column := given.get("label_column")) is not None:
@@ -126,9 +148,16 @@ def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator
 def settled(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.cli._columns import guess_columns
+    from hyperlabel.datasets.table_columns import warn_of_objects
 
     need_data(path)
-    return guess_columns(path, options) if is_table(path) else options
+    if not is_table(path):
+        return options
+    found = guess_columns(path, options)
+    if found.get("features") is not None:  # else the reader chooses, and warns
+        with plain_warnings():
+            warn_of_objects(Path(path).name, found["objects"])
+    return found
 
 
 def is_table(path: str) -> bool:
@@ -143,8 +172,10 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from hyperlabel.datasets import data_format
 
     kind = data_format(path)
-    given = {key: value for key, value in options.items() if value is not None}
-    for settled_elsewhere in ("normalise_labels", "chosen"):
+    from hyperlabel.cli._reading import FACTS
+
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    for settled_elsewhere in ("normalise_labels", "chosen", *FACTS):
         given.pop(settled_elsewhere, None)
     if kind == "npz":  # which may hold both: '' takes the other one
         given = {key: value for key, value in given.items() if value != []}
@@ -152,6 +183,7 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(
             f"--{foreign[0].replace('_', '-')} does not apply to {Path(path).name} (read as {kind})."
         )
+    given.pop("vectors", None)
     if kind == "arff" and len(given.get("labels", ())) == 1:
         (only,) = given["labels"]
         if only.lstrip("-").isdecimal():
@@ -176,12 +208,16 @@ def need_data(*paths: str | None) -> None:
             raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
 
 
-def check_target(output: str) -> None:
-    """Refuse a place that cannot be written to, before any work is done."""
+def check_target(output: str, endings: Sequence[str] = (), *, makes_folder: bool = False) -> None:
+    """Refuse a place that cannot be written to, or an ending of something else, before any work is done."""
     path = Path(output)
+    if endings and path.suffix and path.suffix.lower() not in endings:
+        raise ValueError(f"{path.name} cannot be written: end it with {' or '.join(endings)}.")
     if path.is_dir():
         raise ValueError(f"{output} is a folder: name a file to write to.")
     folder = path.resolve().parent
+    if makes_folder and not folder.exists():
+        return
     if not folder.is_dir():
         raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
     if not os.access(path if path.exists() else folder, os.W_OK):

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._input import (
+    PAGE,
     check_target,
     input_options,
     is_table,
@@ -14,7 +15,7 @@ from hyperlabel.cli._input import (
     output_option,
     stream_file,
 )
-from hyperlabel.cli._rows import TABLE_KINDS, write_rows
+from hyperlabel.cli._rows import TABLE_KINDS, load_vectors, write_rows
 from hyperlabel.cli._words import plural, print_json, print_table
 from hyperlabel.cli.drift import drift
 from hyperlabel.cli.suspects import suspects
@@ -95,6 +96,7 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
 @output_option("out", "data.html", "The page.")
 def report(file: str, out: str, **options: Any) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
+    check_target(out, PAGE)
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
     from hyperlabel.cli._progress import step
@@ -140,6 +142,10 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
     check_target(target)
     format = target_format(target, format)
     if is_table(source) and format in TABLE_KINDS:
+        if options["vectors"]:
+            raise ValueError(
+                f"{target} will have the rows of {source} in their order: its vectors are the same."
+            )
         cells = whole_table(source)
         if options.get("normalise_labels"):
             cells = _with_joined_labels(cells, source, options, format)
@@ -216,6 +222,7 @@ def split(
     cells = whole_table(file) if table and ending in TABLE_KINDS else None
     found = load_file(file, options | ({} if cells is None else {"features": []}))
     pairs = _split_rows(found, by, test_size, folds, seed)
+    vectors = load_vectors(options["vectors"][0], len(found)) if options["vectors"] else None
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -226,7 +233,7 @@ def split(
             if cells is None:
                 found[index].save(target, ending)
             else:
-                write_rows(cells, index, target, ending)
+                write_rows(cells, index, target, ending, vectors)
             written.append(_part_summary(found, found[index], target.name))
     if as_json:
         print_json({"folder": str(folder), "by": by, "parts": written})

@@ -59,34 +59,37 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
 
 def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     from hyperlabel.cli._model import open_model, read_rows
+    from hyperlabel.cli._rows import vectors_of
     from hyperlabel.cli.fit import read_training
 
     file = None
+    beside = vectors_of([old, new], reading["vectors"])
     if model is not None:
         with step(f"loading {model}"):
             file = open_model(model)
         columns = file.columns
         with step(f"reading {old}"):
-            before = read_rows(old, columns, labelled=_says_labels(old, columns))
+            before = read_rows(old, columns, labelled=_says_labels(old, columns), vectors=beside[0])
     else:
         if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
             reading |= {"labels": []}
         with step(f"reading {old}"):
-            before, columns = read_training(old, reading)
+            before, columns = read_training(old, reading | {"vectors": beside[0] and (beside[0],)})
             if is_table(old) and is_table(new):
-                before, columns = _shared(old, new, before, columns)
+                before, columns = _shared(old, new, before, columns, beside[0])
     with step(f"reading {new}"):
-        after = read_rows(new, replace(columns, label_names=[]), labelled=_says_labels(new, columns))
+        unlabelled = replace(columns, label_names=[])
+        after = read_rows(new, unlabelled, labelled=_says_labels(new, columns), vectors=beside[1])
     return before, after, columns, file
 
 
-def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
+def _shared(old: str, new: str, before: Any, columns: Any, vectors: str | None) -> tuple[Any, Any]:
     """Return the old rows with those columns only that the new file has, too."""
-    from hyperlabel.cli._columns import first_rows
+    from hyperlabel.cli._columns import first_cells
     from hyperlabel.cli._model import read_rows
 
-    there = set(first_rows(new))
     used = [*columns.text, *columns.categories, *columns.numbers]
+    there = set(first_cells(new).reaching(used).columns)
     missing = [name for name in used if name not in there]
     if not missing:
         return before, columns
@@ -98,18 +101,19 @@ def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
         for key in ("text", "categories", "numbers")
     }
     columns = replace(columns, **fewer, feature_names=[], n_features=0)
-    before = read_rows(old, columns, labelled=bool(columns.labels or columns.label_column))
+    labelled = bool(columns.labels or columns.label_column)
+    before = read_rows(old, columns, labelled=labelled, vectors=vectors)
     return before, replace(columns, feature_names=list(before.feature_names), n_features=before.n_features)
 
 
 def _says_labels(path: str, columns: Any) -> bool:
     """Tell whether a file has the columns of labels; files other than tables always have labels."""
-    from hyperlabel.cli._columns import first_rows
+    from hyperlabel.cli._columns import first_cells
 
     if path == "-" or not is_table(path):
         return path != "-"
     wanted = [columns.label_column] if columns.label_column else columns.labels
-    return bool(wanted) and set(wanted) <= set(first_rows(path))
+    return bool(wanted) and set(wanted) <= set(first_cells(path).reaching(wanted).columns)
 
 
 def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[Any]:

@@ -9,6 +9,7 @@ import click
 
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import (
+    MODEL_FILE,
     READING,
     check_target,
     input_options,
@@ -95,7 +96,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.cli._progress import step
 
     start, cpu = time.perf_counter(), time.process_time()
-    check_target(output)
+    check_target(output, MODEL_FILE)
     need_data(data)
     need_methods([method])
     options["alpha"] = _numbers(options["alpha"])
@@ -126,6 +127,7 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     """Read labelled rows; return them and what their columns are."""
     from hyperlabel.cli._columns import warn_of_labels
     from hyperlabel.cli._model import Columns
+    from hyperlabel.cli._reading import need_numbers
     from hyperlabel.datasets import data_format
 
     need_data(data)
@@ -138,6 +140,9 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     if reading.get("label_column"):
         warn_of_labels(table, reading)
     text, categories = _words_of(table, kind, reading.get("text") or [])
+    if kind == "table":
+        used = [*text, *categories, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
+        need_numbers(data, reading["decimal_commas"], used)
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     named = reading if kind == "table" else {}
@@ -153,6 +158,8 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
+        decimal=reading.get("decimal"),
+        vectors=named.get("n_vectors", 0),
         normalise=bool(reading.get("normalise_labels")),
         reading=_again(data, kind, reading, table),
     )

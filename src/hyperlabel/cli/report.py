@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._input import PAGE, check_target, need_data, need_model, output_option, vectors_option
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural
 from hyperlabel.cli.compare import write_page
@@ -17,6 +17,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 @click.command()
 @click.argument("source", metavar="MODEL|STORE")
 @click.argument("data", required=False)
+@vectors_option("The npy file of the vectors of DATA's rows")
 @output_option("out_path", None, "The page. [default: out/report.html]")
 @click.option(
     "--scores",
@@ -37,6 +38,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 def report(
     source: str,
     data: str | None,
+    vectors: str | None,
     out_path: str | None,
     scores: str | None,
     no_texts: bool,
@@ -54,6 +56,7 @@ def report(
     hyperlabel report model.hyper tickets.csv -o page.html
     hyperlabel report results.sqlite
     """  # noqa: D301 - click wants the character
+    check_target(out_path or "out/report.html", PAGE, makes_folder=True)
     if data is None:
         html = _comparison(source, **store_options)
     else:
@@ -65,19 +68,21 @@ def report(
         options = PageOptions(max_rows=max_rows, prune=prune)
         with step(f"loading {source}"):
             file = open_model(source)
-        html = model_html(file, data, scores, no_texts=no_texts, options=options)
+        html = model_html(file, data, scores, vectors=vectors, no_texts=no_texts, options=options)
     if html is None:
         return
     out = write_page(out_path or "out/report.html", html)
     click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
 
 
-def model_html(file: Any, data: str, scores: str | None = None, **options: Any) -> str:
+def model_html(
+    file: Any, data: str, scores: str | None = None, *, vectors: str | None = None, **options: Any
+) -> str:
     """Return the page of a loaded model on labelled rows."""
     from hyperlabel.cli._model import read_rows
 
     with step(f"reading {data}"):
-        table = read_rows(data, file.columns, labelled=True)
+        table = read_rows(data, file.columns, labelled=True, vectors=vectors)
     return page_of(file, table, data, scores, **options)
 
 
@@ -153,7 +158,9 @@ def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
             "labelColumn": columns.label_column,
             "labels": columns.labels,
         }
-    if columns.n_features > _MOST_NUMBERS or len(columns.words) > 1:  # one text is all a page can write
+    if (
+        columns.n_features > _MOST_NUMBERS or len(columns.words) > 1 or columns.vectors
+    ):  # one text is all a page can write
         export = None
     numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
     features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None

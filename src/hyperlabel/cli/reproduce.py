@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import output_option
+from hyperlabel.cli._input import PAGE, check_target, output_option
 from hyperlabel.cli._words import plural, print_json, print_table
 
 
@@ -36,6 +36,7 @@ from hyperlabel.cli._words import plural, print_json, print_table
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def reproduce(ids: tuple[str, ...], as_list: bool, as_json: bool, **options: Any) -> None:
     """Reproduce published tables and figures (all, or the given IDs) and write a report."""
+    check_target(options["out_path"], PAGE, makes_folder=True)
     from hyperlabel.experiments.papers import Plan, items
     from hyperlabel.experiments.papers.data import data_folder
 

@@ -1,11 +1,10 @@
 """``hyperlabel data suspects``: labels of a file that look wrong or missing."""
 
-import csv
 from typing import Any
 
 import click
 
-from hyperlabel.cli._input import READING, input_options, output_option
+from hyperlabel.cli._input import READING, check_target, input_options, output_option
 from hyperlabel.cli._words import plural
 
 
@@ -16,7 +15,7 @@ from hyperlabel.cli._words import plural
     "--entries", default=100, show_default=True, type=click.IntRange(min=1), help="How many to list."
 )
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
-@output_option("output", "-", "The CSV file to write; - is stdout.")
+@output_option("output", "-", "The file to write, CSV unless its ending says otherwise; - is stdout.")
 def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -> None:
     """List the labels of FILE that look wrong or missing, the most suspicious first.
 
@@ -28,21 +27,28 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
     """  # noqa: D301 - click wants the character
     from hyperlabel.cli._progress import step
     from hyperlabel.cli.fit import read_training
-    from hyperlabel.cli.predict import written
+    from hyperlabel.cli.predict import write_table
+    from hyperlabel.datasets.writing import output_kind
 
+    if output != "-":
+        check_target(output)
+    kind = output_kind(output)
     with step(f"reading {file}"):
         table, columns = read_training(file, {key: options[key] for key in READING})
     if len(table) < folds:
         raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
     with step(f"judging {plural(len(table), 'row')}"):
         found = _found(table, columns, entries, folds)
-    with written(output) as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["row", "label", "looks", "probability", "score", "words", "text"])
-        for one in found:
-            text = "" if table.text is None else table.text[one["row"]]
-            shown = [f"{one['probability']:.4f}", f"{one['evidence']:.3f}", " ".join(one["words"]), text]
-            writer.writerow([one["row"] + 1, one["label"], one["looks"], *shown])
+    columns_written: dict[str, list[Any]] = {
+        "row": [one["row"] + 1 for one in found],
+        "label": [one["label"] for one in found],
+        "looks": [one["looks"] for one in found],
+        "probability": [f"{one['probability']:.4f}" for one in found],
+        "score": [f"{one['evidence']:.3f}" for one in found],
+        "words": [" ".join(one["words"]) for one in found],
+        "text": ["" if table.text is None else table.text[one["row"]] for one in found],
+    }
+    write_table(output, columns_written, kind)
     if output != "-":
         click.echo(f"Wrote {output}: {plural(len(found), 'entry')}.", err=True)
 

@@ -7,7 +7,14 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._input import (
+    MODEL_FILE,
+    check_target,
+    need_data,
+    need_model,
+    output_option,
+    vectors_option,
+)
 from hyperlabel.cli._methods import SUMS
 from hyperlabel.cli._words import plural, print_json, some, tell
 
@@ -16,6 +23,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 @click.argument("model")
 @click.argument("new", required=False)
 @config_option
+@vectors_option("The npy files of vectors: of NEW, then of each file of --forget", multiple=True)
 @click.option(
     "--forget",
     "leaving",
@@ -31,6 +39,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 def update(
     model: str,
     new: str | None,
+    vectors: tuple[str, ...],
     leaving: tuple[str, ...],
     added: tuple[str, ...],
     add_all: bool,
@@ -46,10 +55,13 @@ def update(
     of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
     --review with its answers filled in.
     """
+    if output is not None:
+        check_target(output, MODEL_FILE)
     need_model(model)
     need_data(new, *leaving)
     from hyperlabel.cli._model import ModelFile, save_model, with_columns
     from hyperlabel.cli._progress import step
+    from hyperlabel.cli._rows import vectors_of
     from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
@@ -61,8 +73,14 @@ def update(
         file = _opened(model)
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
-    entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
-    forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in leaving])
+    files = [path for path in (new, *leaving) if path is not None]
+    beside = dict(zip(files, vectors_of(files, vectors), strict=True))
+
+    def read(path: str, adds: bool) -> tuple[tuple[Any, Any], list[str]]:
+        return _read(file, path, beside[path], names, adds, *change)
+
+    entering, extra = (None, []) if new is None else read(new, add_all)
+    forgotten = _stacked([read(path, False)[0] for path in leaving])
     names += extra
     if forgotten is not None:  # labels that only another file has
         forgotten[1].resize((forgotten[1].shape[0], len(names)))
@@ -134,6 +152,7 @@ def _renames(renamed: tuple[str, ...]) -> dict[str, str]:
 def _read(
     file: Any,
     path: str,
+    vectors: str | None,
     names: list[str],
     add_all: bool,
     dropped: tuple[str, ...],
@@ -149,7 +168,7 @@ def _read(
     if columns.labels:
         columns = replace(columns, labels=names)
     with answered(path, columns) as place:
-        table = read_rows(place, columns, labelled=True)
+        table = read_rows(place, columns, labelled=True, vectors=vectors)
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
     Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
