@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from hyperlabel.cli._words import plural
+
 
 def names(text: str) -> list[str]:
     """Split an option that lists names."""
@@ -53,7 +55,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Join labels that differ only in case or blanks.",
     },
     "group": {"help": "Tables: the column of groups that must stay together."},
-    "time": {"help": "Tables: the column of times."},
+    "time": {
+        "help": "Tables: the column of times (numbers or dates): later rows are scored by earlier ones."
+    },
     "nominal": {"type": click.Choice(["drop", "onehot"]), "help": "ARFF: what to do with word columns."},
 }
 READING = tuple(_OPTIONS)
@@ -83,9 +87,19 @@ def vectors_option(text: str, **settings: Any) -> Any:
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how to read a data file."""
-    for name, settings in reversed(_OPTIONS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", **settings)(command)
-    return command
+    return input_options_without()(command)
+
+
+def input_options_without(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options that say how to read a data file, but for those a command has no use for."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name, settings in reversed(_OPTIONS.items()):
+            if name not in names:
+                command = click.option(f"--{name.replace('_', '-')}", **settings)(command)
+        return command
+
+    return add
 
 
 def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -109,6 +123,8 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             data = join_variants(data)
         if plan is None:
             return data, options
+        if data.time is not None:
+            need_times(data.time, options["time"])
         found = {"label_separator": plan.label_separator, "features": plan.numbers}
         if vectors is not None:
             with_vectors = add_vectors(data, vectors)
@@ -126,6 +142,23 @@ def load_file(path: str, options: dict[str, Any]) -> Any:
         say(listing(options["label_column"], options["label_separator"]))
         warn_of_labels(data, options)
     return data
+
+
+def need_times(times: Any, column: str) -> None:
+    """Refuse a column of times that has no order: words, or rows without a time."""
+    import numpy as np
+
+    if times.dtype.kind not in "fM":
+        word = next((str(time) for time in times if not str(time)[:4].isdecimal()), str(times[0]))
+        raise ValueError(
+            f"--time {column} must hold numbers or dates such as 2024-05-31, which {word[:40]!r} is not."
+        )
+    missing = np.isnan(times) if times.dtype.kind == "f" else np.isnat(times)
+    if missing.any():
+        raise ValueError(
+            f"--time {column} has no time in {plural(int(missing.sum()), 'row')}, the first of them row "
+            f"{int(np.argmax(missing)) + 1}: fill them in, or leave these rows out."
+        )
 
 
 def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator[Any]:

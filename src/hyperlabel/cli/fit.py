@@ -109,6 +109,8 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     )
     say(_found(table, columns))
     choices = _choices(method, options)
+    if table.time is not None:
+        table, choices = _in_time(table, choices, options)
     if options["dry_run"]:
         from hyperlabel.cli._plan import plan, show
 
@@ -226,6 +228,24 @@ def _frequent(table: Any, min_rows: int) -> tuple[Any, list[str]]:
     return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
 
 
+def _in_time(table: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Number the moments of a table, and let later rows be scored by models of earlier ones."""
+    import numpy as np
+
+    from hyperlabel.cli._methods import time_blocks
+
+    if table.groups is not None:
+        raise ValueError("--group and --time both say which rows score which: name one of them.")
+    if options["precision"] is not None:
+        raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
+    if table.unknown is not None and table.unknown.nnz:
+        raise ValueError("Where labels are unknown no row is scored: leave out --time.")
+    moments = np.unique(table.time, return_inverse=True)[1]
+    blocks = time_blocks(moments)
+    say(f"scored forward in time: {plural(blocks, 'block')} of rows, each by a model of earlier rows")
+    return replace(table, time=moments), replace(choices, time_blocks=blocks)
+
+
 def _choices(method: str, options: dict[str, Any]) -> Any:
     from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices
 
@@ -252,15 +272,16 @@ def _fit(table: Any, columns: Any, method: str, choices: Any, options: dict[str,
     from hyperlabel.model_selection.groups import groups_for_fit
 
     features = features_step(columns, table, choices.words, choices.ngrams)
+    groups = table.groups if table.time is None else table.time  # each moment is a group of its own
     with plain_warnings():
-        rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
+        rows = learned_rows(features, columns.inputs(table), groups, options["precision"])
         partial = table.unknown is not None and table.unknown.nnz > 0
         classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
         if partial and options["precision"] is not None:
             raise ValueError("No precision can be promised where labels are unknown: leave out --precision.")
         classifier = promising(classifier, options["precision"], options["confidence"])
         Y, _ = aligned_labels(table, columns.label_names)
-        classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, table.groups))
+        classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, groups))
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", features), ("classifier", classifier)])
 
