@@ -74,10 +74,9 @@ PAGE = (".html", ".htm")
 
 def output_option(name: str, default: str | None, text: str, **settings: Any) -> Any:
     """Return the option that names what a command writes, spelled alike in all of them."""
-    shown = default is not None
-    return click.option(
-        "-o", "--output", "--out", name, default=default, show_default=shown, help=text, **settings
-    )
+    if default is not None:  # None would count as given where the option is required
+        settings |= {"default": default, "show_default": True}
+    return click.option("-o", "--output", "--out", name, help=text, **settings)
 
 
 def vectors_option(text: str, **settings: Any) -> Any:
@@ -167,8 +166,7 @@ def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator
     from hyperlabel.datasets import iter_data
     from hyperlabel.datasets.table import scan_labels
 
-    if options.get("vectors"):
-        raise ValueError("--vectors are added to a file read as a whole: leave out --shard-rows.")
+    refuse_options("Shards are written as the rows are read", "vectors", "normalise_labels")
     given = reader_options(path, settled(path, options))
     with plain_warnings():
         if (column := given.get("label_column")) is not None:
@@ -224,6 +222,24 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
         elif only.lower().endswith(".xml"):
             given["labels"] = only
     return given
+
+
+def named_options(*names: str) -> list[str]:
+    """Return those of the options that the user gave, as they are typed: what cannot matter is refused."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    given = [p for p in context.command.params if p.name in names]
+    return [_typed(p) for p in given if context.get_parameter_source(str(p.name)) is not default]
+
+
+def refuse_options(reason: str, *names: str) -> None:
+    """Refuse options that would play no part, for the reason named."""
+    if void := named_options(*names):
+        raise ValueError(f"{reason}: leave {void[0]} out.")
+
+
+def _typed(parameter: click.Parameter) -> str:
+    return max(parameter.opts, key=lambda spelling: spelling.startswith("--"))
 
 
 def need_model(path: str) -> None:

@@ -8,11 +8,14 @@ import click
 
 from hyperlabel.cli._input import (
     PAGE,
+    READING,
     check_target,
     input_options,
+    input_options_without,
     is_table,
     load_file,
     output_option,
+    refuse_options,
     stream_file,
 )
 from hyperlabel.cli._rows import TABLE_KINDS, load_vectors, write_rows
@@ -58,7 +61,7 @@ data.add_command(suspects)
 
 @data.command()
 @click.argument("file")
-@input_options
+@input_options_without("time")
 @click.option("--pairs", default=5, show_default=True, help="Most correlated pairs of labels to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
@@ -146,6 +149,8 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
             raise ValueError(
                 f"{target} will have the rows of {source} in their order: its vectors are the same."
             )
+        if not options.get("normalise_labels"):
+            refuse_options("From table to table every column is kept", *READING)
         cells = whole_table(source)
         if options.get("normalise_labels"):
             cells = _with_joined_labels(cells, source, options, format)
@@ -220,6 +225,12 @@ def split(
     table = is_table(file)
     ending = format or (table_kind(file) if table else "npz")
     cells = whole_table(file) if table and ending in TABLE_KINDS else None
+    if cells is not None:
+        refuse_options("Parts of a table keep every column", "features", "text", "decimal")
+    if folds is not None:
+        refuse_options("The number of folds says how large a test part is", "test_size")
+    if by == "time":
+        refuse_options("Rows in the order of time are not dealt", "seed")
     found = load_file(file, options | ({} if cells is None else {"features": []}))
     pairs = _split_rows(found, by, test_size, folds, seed)
     vectors = load_vectors(options["vectors"][0], len(found)) if options["vectors"] else None

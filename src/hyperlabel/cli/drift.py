@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model, say
+from hyperlabel.cli._input import (
+    READING,
+    input_options_without,
+    is_table,
+    need_data,
+    need_model,
+    refuse_options,
+    say,
+)
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural, print_json, print_table, some
 
@@ -19,7 +27,7 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 @click.argument("old")
 @click.argument("new")
 @config_option
-@input_options
+@input_options_without("group", "time")
 @click.option("--model", help="Also compare this model's scores; the columns are the model's.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="Lines to list.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the permutations.")
@@ -33,8 +41,9 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     """
     need_data(old, new)
     if model is not None:
+        refuse_options("With --model the columns are the model's", *(set(READING) - {"vectors"}))
         need_model(model)
-    reading = {key: options.pop(key) for key in READING}
+    reading = {key: options.get(key) for key in READING}
     before, after, columns, file = _read(old, new, model, reading)
     from hyperlabel.cli._shift import LEVEL, compare_rows
 

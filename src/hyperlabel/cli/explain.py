@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model, vectors_option
+from hyperlabel.cli._input import need_data, need_model, refuse_options, vectors_option
 from hyperlabel.cli._words import plural, print_json
 
 _BEST = 3  # labels explained where none is named
@@ -47,6 +47,8 @@ def explain(
 
     if data is not None and one_text is not None:
         raise ValueError("Give either a file or --text, not both.")
+    if data is None:
+        refuse_options("There is no file of rows", "row", "vectors")
     with step(f"loading {model}"):
         file = open_model(model)
     rows = _rows(file, data, vectors, row, one_text)

@@ -17,6 +17,7 @@ from hyperlabel.cli._input import (
     need_data,
     output_option,
     read_file,
+    refuse_options,
     say,
 )
 from hyperlabel.cli._methods import SUMS, need_methods
@@ -99,6 +100,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     check_target(output, MODEL_FILE)
     need_data(data)
     need_methods([method])
+    _refuse_void(method, options)
     options["alpha"] = _numbers(options["alpha"])
     reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), as_file(data) as path:
@@ -107,6 +109,8 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     columns = replace(
         columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
     )
+    if not columns.text:
+        refuse_options("There is no column of text", "words", "ngrams")
     say(_found(table, columns))
     choices = _choices(method, options)
     if table.time is not None:
@@ -123,6 +127,18 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     with step(f"writing {output}"):
         save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
     _say(model, columns, output, time.perf_counter() - start, as_json)
+
+
+def _refuse_void(method: str, options: dict[str, Any]) -> None:
+    """Refuse options that others make void."""
+    if method != "auto":
+        refuse_options("Only --method auto has a time budget", "time_budget")
+    if options["precision"] is None:
+        refuse_options("A confidence is that of --precision", "confidence")
+    else:
+        refuse_options("--precision takes the place of --thresholds", "thresholds", "scoring")
+    if options["thresholds"] == "none" and method not in ("auto", "ridge"):
+        refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
 
 
 def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:

@@ -6,7 +6,15 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import PAGE, check_target, need_data, need_model, output_option, vectors_option
+from hyperlabel.cli._input import (
+    PAGE,
+    check_target,
+    need_data,
+    need_model,
+    output_option,
+    refuse_options,
+    vectors_option,
+)
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural
 from hyperlabel.cli.compare import write_page
@@ -58,8 +66,12 @@ def report(
     """  # noqa: D301 - click wants the character
     check_target(out_path or "out/report.html", PAGE, makes_folder=True)
     if data is None:
+        refuse_options(
+            "A comparison has no rows to show", "vectors", "scores", "no_texts", "max_rows", "prune"
+        )
         html = _comparison(source, **store_options)
     else:
+        refuse_options("DATA shows a model, not a comparison", "suite", "scoring", "rope", "as_list")
         need_model(source)
         need_data(data)
         from hyperlabel.cli._model import open_model

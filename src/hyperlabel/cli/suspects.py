@@ -4,13 +4,13 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import READING, check_target, input_options, output_option
+from hyperlabel.cli._input import READING, check_target, input_options_without, output_option
 from hyperlabel.cli._words import plural
 
 
 @click.command()
 @click.argument("file")
-@input_options
+@input_options_without("time")
 @click.option(
     "--entries", default=100, show_default=True, type=click.IntRange(min=1), help="How many to list."
 )
@@ -34,7 +34,7 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
         check_target(output)
     kind = output_kind(output)
     with step(f"reading {file}"):
-        table, columns = read_training(file, {key: options[key] for key in READING})
+        table, columns = read_training(file, {key: options.get(key) for key in READING})
     if len(table) < folds:
         raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
     with step(f"judging {plural(len(table), 'row')}"):

@@ -149,6 +149,8 @@ def run(
     ids = [cell.id for cell in cells]
     if len(set(ids)) < len(ids):
         raise ValueError("Two cells of the suite have the same specification: each must differ in something.")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: say how many cells to compute at the same time.")
     store.begin(suite, spec or {}, ids, command)
     if fresh:
         store.forget(ids)
