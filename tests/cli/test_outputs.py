@@ -39,7 +39,6 @@ REFUSED = {
     "report {p}/m.hyper {p}/t.csv -o {o}/p.pdf": ".html or .htm",
     "compare {p}/t.csv --labels tags -o {o}/c.md": ".html or .htm",
     "demo -o {o}/d.md": ".html or .htm",
-    "reproduce -o {o}/r.md": ".html or .htm",
     "data report {p}/t.csv --labels tags -o {o}/d.docx": ".html or .htm",
     "data suspects {p}/t.csv --labels tags -o {o}/s.xls": ".csv, .tsv",
     "data convert {p}/t.csv {o}/t.xlsx": ".csv",
@@ -103,8 +102,11 @@ def test_the_queue_names_rows_by_the_column_asked_for(place, tmp_path):
     done("predict", place / "m.hyper", place / "t.csv", "--review", "--id", "id", "-o", queue)
     rows = list(csv.DictReader(queue.read_text().splitlines()))
     assert {row["row"][0] for row in rows} == {"k"}
-    answered = queue.read_text().replace(",,", ",yes,", 1).splitlines()[:2]
-    queue.write_text("\n".join(answered) + "\n")
+    rows[0]["labels"] = "red"
+    with open(queue, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerow(rows[0])
     grown = done("update", place / "m.hyper", queue, "--json", "-o", tmp_path / "n.hyper").stdout
     assert json.loads(grown)["merged"] == 1
     twice = run("predict", place / "m.hyper", place / "t.csv", "--review", "--id", "year")

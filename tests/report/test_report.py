@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import html as html_text
 import re
-from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.report.html_checks import checked
 
 from hyperlabel import BinaryRelevance, MultiLabelCalibrator
 from hyperlabel.experiments.comparison import Versus
-from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.report import (
     CooccurrenceDisplay,
     CostDisplay,
@@ -22,52 +21,8 @@ from hyperlabel.report import (
     ReliabilityDisplay,
     SpectrumDisplay,
     comparison_report,
-    reproduction_report,
 )
 from hyperlabel.report.summary import _how_sure, answers
-
-VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "rect"}
-
-
-class Checker(HTMLParser):
-    """Counts what a report must have, and that tags nest."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.refs: list[str] = []
-        self.seen: dict[str, int] = {}
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.seen[tag] = self.seen.get(tag, 0) + 1
-        if "id" in found:
-            self.ids.append(found["id"])
-        self.refs += re.findall(r"\S+", found.get("aria-labelledby", ""))
-        if tag == "a":
-            assert found["href"].startswith("#")
-            self.refs.append(found["href"][1:])
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-
-def checked(html: str) -> Checker:
-    checker = Checker()
-    checker.feed(html)
-    assert not checker.open
-    assert len(set(checker.ids)) == len(checker.ids)
-    assert set(checker.refs) <= set(checker.ids)
-    return checker
 
 
 @pytest.fixture(scope="module")
@@ -171,27 +126,6 @@ def test_labels_pool_their_counts(comparison):
     actual = np.array([label.actual for label in labels])
     assert actual.tolist() == comparison.portraits["made"]["label_counts"]
     assert all(label.hits <= min(label.actual, label.predicted) for label in labels)
-
-
-def test_a_reproduction_report_shows_both_figures_and_the_difference():
-    result = Result(
-        "kdd08-table2",
-        "mean ROC",
-        [Number("HG", "scene", 0.861, 0.01, 5, 0.8548), Number("HG", "arts", float("nan"))],
-        [Curve("a curve", [1.0, 2.0], {"PLST": [[0.1, 0.2]]}, "M", "loss", log_y=True)],
-        ["Data differ."],
-        ["Computers: no data"],
-    )
-    html = reproduction_report(
-        [result], {"command": "hyperlabel reproduce", "environments": [{"python": "3"}]}
-    )
-    checked(html)
-    for text in ("0.8548", "0.8610", "+0.0062", "Data differ.", "Computers: no data"):
-        assert text in html
-    markdown = result.markdown()
-    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – |" in markdown
-    assert "Not reproduced: Computers: no data" in markdown
-    assert result.as_dict()["numbers"][1]["ours"] is None
 
 
 def test_displays_draw(comparison):

@@ -19,6 +19,7 @@ from tests.report.made_model import run
 
 import hyperlabel
 from hyperlabel import BinaryRelevance, load
+from hyperlabel.cli._fit_rows import hash_rows, pack_hashes
 from hyperlabel.cli._methods import METHODS
 from hyperlabel.cli.serve import ServedModel
 
@@ -297,7 +298,9 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
     )
     assert np.allclose(on_disk[-1].estimator_.coef_, refit.coef_, atol=1e-8)
     assert np.array_equal(project.file.model[-1].estimator_.coef_, on_disk[-1].estimator_.coef_)
-    assert project.file.columns.rows == len(rows)
+    columns = project.file.columns
+    assert columns.rows == len(rows)
+    assert columns.row_hashes == pack_hashes(hash_rows(columns, [row["body"] for row in rows]))
     for wrong in (
         [{"text": "a", "subjects": [{"uri": "unknown"}]}],
         {"a": 1},

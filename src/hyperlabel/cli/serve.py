@@ -128,6 +128,7 @@ class ServedModel:
 
     def learn(self, texts: list[str], labels: list[list[str]]) -> None:
         """Learn texts; the file is on disk before the answers change."""
+        from hyperlabel.cli._fit_rows import change_hashes
         from hyperlabel.meta import update
 
         Y = [[int(name in given) for name in self.label_names] for given in labels]
@@ -137,7 +138,8 @@ class ServedModel:
                 file = open_model(self.path)
             if file.columns.label_names != self.label_names:
                 raise RuntimeError("The labels of the model file have changed: start the server again.")
-            file = with_columns(file, rows=file.columns.rows + len(texts))
+            row_hashes = change_hashes(file.columns, texts)
+            file = with_columns(file, rows=file.columns.rows + len(texts), row_hashes=row_hashes)
             file = replace(file, model=update(file.model, (texts, Y)))
             save_model(file, texts[:4])
             self.file, self.plain, self.read_at = file, read_plain(self.path), self._changed_at()

@@ -53,12 +53,13 @@ def update(
     Equal to a fit on all rows at once, with the words and λ of the first fit; cuts are kept. The file
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
     of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
-    --review with its answers filled in.
+    --review: it learns the rows whose column labels is filled in, and no other.
     """
     if output is not None:
         check_target(output, MODEL_FILE)
     need_model(model)
     need_data(new, *leaving)
+    from hyperlabel.cli._fit_rows import change_hashes
     from hyperlabel.cli._model import ModelFile, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.cli._rows import vectors_of
@@ -98,6 +99,7 @@ def update(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
         rows=file.columns.rows + merged - taken,
+        row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
         labels=names if file.columns.labels else [],
         left_out=[name for name in file.columns.left_out if name not in names],
     )
