@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperlabel.cli._words import plural
-from hyperlabel.datasets.objects import names_inside
+from hyperlabel.datasets.objects import head_of, names_inside
 from hyperlabel.datasets.table_columns import (
     has_decimal_comma,
     need_no_objects,
@@ -29,23 +29,22 @@ def readable_columns(cells: Cells, options: dict[str, Any]) -> tuple[dict[str, l
     cells = cells.reaching(asked)
     inside = _inside(cells)
     need_no_objects(asked, inside, cells.path)
-    labels = options.get("labels")
-    if (labels is None and options.get("label_column") is None) or set(labels or ()) - set(cells.columns):
-        # the message that will refuse this shows all names there are
+    if _lacks_labels(cells, options):  # the message that will refuse this shows all names there are
         cells = cells.reaching([name for names in inside.values() for name in names])
     columns = {name: column for name, column in cells.columns.items() if name not in inside}
-    has_commas = reads_commas(cells, options.get("decimal"))
-    commas = [
-        name
-        for name, column in columns.items()
-        if options.get("decimal") is None and not has_commas and _all_decimal_commas(column)
-    ]
-    if has_commas:
+    commas: list[str] = []
+    if reads_commas(cells, options.get("decimal")):
         columns = {name: list(map(with_point, column)) for name, column in columns.items()}
-    starts = tuple(f"{name}." for name in inside)
-    reached = {start[:-1] for start in starts for name in asked if name.startswith(start)}
+    elif options.get("decimal") is None:
+        commas = [n for n, column in columns.items() if n not in asked and _all_decimal_commas(column)]
+    reached = {head_of(name, inside) for name in asked}
     objects = {name: names for name, names in inside.items() if name not in reached}
-    return columns, {"objects": objects, "decimal_commas": [name for name in commas if name not in asked]}
+    return columns, {"objects": objects, "decimal_commas": commas}
+
+
+def _lacks_labels(cells: Cells, options: dict[str, Any]) -> bool:
+    labels, column = options.get("labels"), options.get("label_column")
+    return (labels is None and column is None) or not set(labels or ()) <= set(cells.columns)
 
 
 def need_numbers(path: str, unread: Sequence[str], used: Iterable[str]) -> None:

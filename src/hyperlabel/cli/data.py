@@ -225,12 +225,7 @@ def split(
     table = is_table(file)
     ending = format or (table_kind(file) if table else "npz")
     cells = whole_table(file) if table and ending in TABLE_KINDS else None
-    if cells is not None:
-        refuse_options("Parts of a table keep every column", "features", "text", "decimal")
-    if folds is not None:
-        refuse_options("The number of folds says how large a test part is", "test_size")
-    if by == "time":
-        refuse_options("Rows in the order of time are not dealt", "seed")
+    _refuse_unused(by, folds, keeps_columns=cells is not None)
     found = load_file(file, options | ({} if cells is None else {"features": []}))
     pairs = _split_rows(found, by, test_size, folds, seed)
     vectors = load_vectors(options["vectors"][0], len(found)) if options["vectors"] else None
@@ -252,6 +247,15 @@ def split(
     head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
     shown = [list(part.values()) for part in written]
     print_table(head, shown, title=f"split by {by}, written to {folder}", floats=".3g")
+
+
+def _refuse_unused(by: str, folds: int | None, *, keeps_columns: bool) -> None:
+    if keeps_columns:
+        refuse_options("Parts of a table keep every column", "features", "text", "decimal")
+    if folds is not None:
+        refuse_options("The number of folds says how large a test part is", "test_size")
+    if by == "time":
+        refuse_options("Rows in the order of time are not dealt", "seed")
 
 
 def _split_rows(found: Any, by: str, test_size: float, folds: int | None, seed: int) -> list[tuple[Any, Any]]:

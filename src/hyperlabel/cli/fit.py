@@ -147,7 +147,6 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     """Read labelled rows; return them and what their columns are."""
     from hyperlabel.cli._columns import warn_of_labels
     from hyperlabel.cli._model import Columns
-    from hyperlabel.cli._reading import need_numbers
     from hyperlabel.datasets import data_format
 
     need_data(data)
@@ -160,12 +159,9 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     if reading.get("label_column"):
         warn_of_labels(table, reading)
     text, categories = _words_of(table, kind, reading.get("text") or [])
-    if kind == "table":
-        used = [*text, *categories, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
-        need_numbers(data, reading["decimal_commas"], used)
-    if kind == "table" and not (text or categories or table.n_features):
-        raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     named = reading if kind == "table" else {}
+    if named:
+        _need_inputs(data, [*text, *categories], table, named)
     columns = Columns(
         format=kind,
         label_names=list(table.label_names),
@@ -184,6 +180,16 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _need_inputs(data: str, words: list[str], table: Any, reading: dict[str, Any]) -> None:
+    """Refuse a table that leaves nothing to learn from, or little beside numbers that could not be read."""
+    from hyperlabel.cli._reading import need_numbers
+
+    used = [*words, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
+    need_numbers(data, reading["decimal_commas"], used)
+    if not (words or table.n_features):
+        raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
 
 
 def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:

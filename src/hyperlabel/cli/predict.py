@@ -12,7 +12,14 @@ import click
 
 from hyperlabel._files import opened
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import check_target, need_data, need_model, output_option, vectors_option
+from hyperlabel.cli._input import (
+    check_target,
+    need_data,
+    need_model,
+    output_option,
+    refuse_options,
+    vectors_option,
+)
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._rows import TABLE_KINDS, delimiter_of
 from hyperlabel.cli._words import plural
@@ -71,17 +78,13 @@ def predict(
     """
     if (data is None) == (one_text is None):
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
-    if output != "-":
-        check_target(output)
     _refuse_unused(one_text, form, options)
-    form = output_kind(output, "jsonl" if options["as_json"] else form)
+    form = _checked_form(output, "jsonl" if options["as_json"] else form, options["review"])
     need_model(model)
     need_data(data)
     if options["review"]:
         from hyperlabel.cli._review import write_queue
 
-        if form != "csv" or delimiter_of(output) != ",":
-            raise ValueError(f"--review writes a CSV file: end {output} with .csv.")
         write_queue(model, data, output, options["entries"] or 100, options["group"], options["ids"])
         return
     plain = one_text is not None and not options["probabilities"]
@@ -90,36 +93,53 @@ def predict(
         probabilities, wide = options["probabilities"], options["wide"]
         top = len(file.columns.label_names) if probabilities and wide else None
         answers = _answers(file, rows, options["top"] or top, probabilities)
-        if form in ("jsonl", "json") and not options["keep"] and not wide:
-            records = ({"row": key, "labels": row} for key, row in zip(kept["row"], answers, strict=True))
-            lines = (json.dumps(record, ensure_ascii=False) for record in records)
-            with written(output) as out:
-                if form == "json":
-                    out.write("[\n" + ",\n".join(lines) + "\n]\n")
-                else:
-                    out.writelines(f"{line}\n" for line in lines)
-        else:
-            found = _columns(kept, answers, file.columns, form, wide, probabilities)
+        if wide:
+            found = _wide_columns(kept, answers, file.columns.label_names, probabilities)
             write_table(output, found, form, delimiter_of(output, mark))
+        elif form in ("jsonl", "json") and not options["keep"]:
+            _write_records(output, kept["row"], answers, is_array=form == "json")
+        else:
+            write_table(output, _columns(kept, answers, file.columns, form), form, delimiter_of(output, mark))
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(rows), 'row')}.", err=True)
 
 
+def _checked_form(output: str, form: str | None, review: bool) -> str:
+    """Return what to write, before any work is done."""
+    if output != "-":
+        check_target(output)
+    form = output_kind(output, form)
+    if review and (form != "csv" or delimiter_of(output) != ","):
+        raise ValueError(f"--review writes a CSV file: end {output} with .csv.")
+    return form
+
+
+def _write_records(
+    output: str, keys: list[Any], answers: Iterator[list[dict[str, Any]]], *, is_array: bool
+) -> None:
+    """Write the answers as JSON, one record a line."""
+    records = ({"row": key, "labels": row} for key, row in zip(keys, answers, strict=True))
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    with written(output) as out:
+        if is_array:
+            out.write("[\n" + ",\n".join(lines) + "\n]\n")
+        else:
+            out.writelines(f"{line}\n" for line in lines)
+
+
 def _refuse_unused(one_text: str | None, form: str | None, options: dict[str, Any]) -> None:
     """Refuse options that others make void."""
-    if options["ids"] is not None and options["keep"]:
-        raise ValueError("--keep keeps every column: leave --id out.")
+    if options["keep"]:
+        refuse_options("--keep keeps every column", "ids")
     if options["as_json"] and form not in (None, "jsonl"):
         raise ValueError(f"--json is --format jsonl: leave it out, or --format {form}.")
-    if one_text is not None and (options["ids"] or options["vectors"]):
-        raise ValueError("--id and --vectors belong to the rows of a file, not to --text.")
-    own = [f"--{name}" for name in ("entries", "group") if options[name] is not None]
-    if own and not options["review"]:
-        raise ValueError(f"{own[0]} says how --review works: add it, or leave {own[0]} out.")
-    void = [f"--{name}" for name in ("top", "probabilities", "keep", "wide") if options[name]]
-    void += ["--json"] if options["as_json"] else []
-    if void and options["review"]:
-        raise ValueError(f"--review writes questions, not answers: leave {void[0]} out.")
+    if one_text is not None:
+        refuse_options("One text is no file of rows", "ids", "vectors")
+    if options["review"]:
+        void = ("top", "probabilities", "keep", "wide", "as_json")
+        refuse_options("--review writes questions, not answers", *void)
+    else:
+        refuse_options("There is no queue without --review", "entries", "group")
 
 
 def _read(
@@ -159,33 +179,34 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def _columns(
+def _wide_columns(
     kept: dict[str, list[Any]],
     answers: Iterator[list[dict[str, Any]]],
-    columns: Any,
-    form: str,
-    wide: bool,
+    label_names: list[str],
     probabilities: bool,
+) -> dict[str, list[Any]]:
+    """Put a column for each label beside the columns kept: its probabilities, or 1 where it is given."""
+    table = dict(kept)
+    rows = [{one["label"]: one["score"] for one in row} for row in answers]
+    for label in label_names:
+        cells = [row.get(label) if probabilities else int(label in row) for row in rows]
+        table[_fresh(label, table)] = cells
+    return table
+
+
+def _columns(
+    kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str
 ) -> dict[str, list[Any]]:
     """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
     from hyperlabel.datasets.writing import list_cells
 
     table, names = dict(kept), []
-    if wide and probabilities:
-        scored = [{one["label"]: one["score"] for one in row} for row in answers]
-        for label in columns.label_names:
-            table[_fresh(label, table)] = [row.get(label) for row in scored]
-        return table
     scores: list[Any] = []
     mark = columns.label_separator or ";"
     for row in answers:
         names.append([str(one["label"]) for one in row])
         found = [one["score"] for one in row]
         scores.append(mark.join(f"{value:.4f}" for value in found) if form == "csv" else found)
-    if wide:
-        for label in columns.label_names:
-            table[_fresh(label, table)] = [int(label in row) for row in names]
-        return table
     plain = form == "csv" and columns.label_separator
     listed = [mark.join(row) for row in names] if plain else list_cells(names, columns.label_names, form)
     table[_fresh("labels", table)] = listed

@@ -55,18 +55,15 @@ def update(
     of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
     --review: it learns the rows whose column labels is filled in, and no other.
     """
-    if output is not None:
-        check_target(output, MODEL_FILE)
     need_model(model)
     need_data(new, *leaving)
     from hyperlabel.cli._fit_rows import change_hashes
     from hyperlabel.cli._model import ModelFile, save_model, with_columns
     from hyperlabel.cli._progress import step
-    from hyperlabel.cli._rows import vectors_of
     from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
-    _check(new, leaving, add_all, any((new, leaving, added, dropped, renames)))
+    _check(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
     said = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
     click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
@@ -74,14 +71,9 @@ def update(
         file = _opened(model)
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
-    files = [path for path in (new, *leaving) if path is not None]
-    beside = dict(zip(files, vectors_of(files, vectors), strict=True))
-
-    def read(path: str, adds: bool) -> tuple[tuple[Any, Any], list[str]]:
-        return _read(file, path, beside[path], names, adds, *change)
-
-    entering, extra = (None, []) if new is None else read(new, add_all)
-    forgotten = _stacked([read(path, False)[0] for path in leaving])
+    beside = _vectors_beside(new, leaving, vectors)
+    entering, extra = (None, []) if new is None else _read(file, new, beside, names, add_all, *change)
+    forgotten = _stacked([_read(file, path, beside, names, False, *change)[0] for path in leaving])
     names += extra
     if forgotten is not None:  # labels that only another file has
         forgotten[1].resize((forgotten[1].shape[0], len(names)))
@@ -124,6 +116,16 @@ def update(
         )
 
 
+def _vectors_beside(
+    new: str | None, leaving: tuple[str, ...], vectors: tuple[str, ...]
+) -> dict[str, str | None]:
+    """Return the file of vectors of each file of rows."""
+    from hyperlabel.cli._rows import vectors_of
+
+    files = [path for path in (new, *leaving) if path is not None]
+    return dict(zip(files, vectors_of(files, vectors), strict=True))
+
+
 def _opened(model: str) -> Any:
     from hyperlabel.cli._model import open_model
     from hyperlabel.meta.updating import can_be_updated, walk
@@ -154,7 +156,7 @@ def _renames(renamed: tuple[str, ...]) -> dict[str, str]:
 def _read(
     file: Any,
     path: str,
-    vectors: str | None,
+    beside: dict[str, str | None],
     names: list[str],
     add_all: bool,
     dropped: tuple[str, ...],
@@ -170,7 +172,7 @@ def _read(
     if columns.labels:
         columns = replace(columns, labels=names)
     with answered(path, columns) as place:
-        table = read_rows(place, columns, labelled=True, vectors=vectors)
+        table = read_rows(place, columns, labelled=True, vectors=beside[path])
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
     Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
@@ -190,7 +192,11 @@ def _read(
     return (columns.inputs(table), Y), unknown
 
 
-def _check(new: str | None, leaving: tuple[str, ...], add_all: bool, anything: bool) -> None:
+def _check(
+    new: str | None, leaving: tuple[str, ...], add_all: bool, output: str | None, anything: bool
+) -> None:
+    if output is not None:
+        check_target(output, MODEL_FILE)
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
     if not anything:

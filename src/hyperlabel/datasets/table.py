@@ -227,14 +227,15 @@ class TablePlan:
         kinds = self.columns.is_number
         need_no_objects(needed, self.columns.inside, self.path)
         need([name for name in needed if name not in kinds], self.columns.names, self.path)
-        if self.features is not None:
-            self.numbers = list(self.features)
-            return
-        taken = set(special)
-        unreached = self.columns.unreached(needed)
-        warn_of_objects(Path(self.path).name, unreached)
-        others = [column for column in kinds if column not in taken and column not in self.columns.inside]
-        is_vector = self.columns.vectors
+        self.numbers = list(self.features or ())
+        if self.features is None:
+            warn_of_objects(Path(self.path).name, self.columns.unreached(needed))
+            self._choose_numbers({*special, *self.columns.inside})
+
+    def _choose_numbers(self, taken: set[str]) -> None:
+        """Take every other column of numbers or of vectors, and name those left out."""
+        kinds, is_vector = self.columns.is_number, self.columns.vectors
+        others = [column for column in kinds if column not in taken]
         self.numbers = [column for column in others if kinds[column] is not False or column in is_vector]
         warn_of_dropped(Path(self.path).name, [name for name in others if name not in self.numbers])
 

@@ -55,23 +55,20 @@ def open_fit(
     refusal = model._refuses_blocks()
     if refusal:
         raise ValueError(refusal)
-    named = classes is not None and label_names is None
-    layout = layout_of_names(y, classes) if named else None
-    y = plain_targets(y)
-    column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
-    if layout is not None:
-        X = check_features(model, X, reset=True)
-    elif (column or dimensions(y) == 1) and not whole:
-        raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
+    if classes is not None and label_names is None:
+        X, layout = check_features(model, X, reset=True), layout_of_names(y, classes)
     else:
+        y = plain_targets(y)
+        column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
+        if (column or dimensions(y) == 1) and not whole:
+            raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
         X, _, layout = check_fit(model, X, y)
     refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
     if label_names is not None:
         if len(label_names) != len(layout.label_names):
             raise ValueError(f"{len(label_names)} labels are named, y has {len(layout.label_names)}.")
         layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
-        if classes is not None:
-            check_same_classes(classes, layout)
+        check_same_classes(label_names if classes is None else classes, layout)
     model._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
     model._block_shift = np.zeros(X.shape[1]) if sparse.issparse(X) else first_mean(X)
 
