@@ -12,14 +12,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from hyperlabel._labels import (
     COLLECTIONS,
     NOT_ALL_NAMES,
     NamedColumns,
+    checked_csr,
     column_names,
     indicator_from_sets,
+    is_missing,
     is_plain,
     label_sets,
     plain_targets,
@@ -100,7 +102,7 @@ def canonical_rows(A: Any) -> sparse.csr_array:
 
     The compiled loops rely on it. Nothing is copied that is so already; the user's matrix stays as it is.
     """
-    A = sparse.csr_array(A)
+    A = checked_csr(A) if sparse.issparse(A) else sparse.csr_array(A)
     parts = (A.data, A.indices, A.indptr)
     if max(A.shape[0], A.shape[1], len(A.indices)) < np.iinfo(np.int32).max:
         parts = (A.data, A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False))
@@ -121,6 +123,27 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if not weights.any():  # older releases of scikit-learn let them pass
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
+
+
+def number_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """Number the groups of rows from 0, in the order of their names; refuse rows without a group."""
+    if groups is None:
+        raise ValueError("The 'groups' parameter should not be None: pass the group of each row.")
+    names = column_or_1d(np.asarray(groups))
+    if len(names) != n_rows:
+        raise ValueError(f"groups has {len(names)} entries, y has {n_rows} rows: pass one group per row.")
+    as_objects = names.dtype == object
+    missing = np.flatnonzero([is_missing(name) for name in names] if as_objects else names != names)
+    if len(missing):
+        raise ValueError(
+            f"groups has no value in {len(missing)} of {n_rows} rows (first in row {missing[0]}): give each "
+            "of them its group, or one of its own."
+        )
+    try:
+        numbers: np.ndarray = np.unique(names, return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError("groups holds values of several types: turn all of them into text.") from error
+    return numbers
 
 
 def per_label_values(spec: Any, k: int, label_names: np.ndarray | None, *, name: str) -> np.ndarray:
@@ -258,6 +281,29 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     return _one_hot(codes, len(layout.classes))
 
 
+def encode_by_names(y: Any, layout: TargetLayout, *, n_rows: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """Encode y for a model that is to be judged on it; also say which rows have labels unknown to the model.
+
+    Label sets and frames go by names, in any order. What names no labels goes by place, as in `encode_like`.
+    """
+    label_names = list(layout.label_names)
+    if (sets := None if is_plain(y) else label_sets(y, even_empty=True)) is not None:
+        known = set(label_names)
+        has_unknown = np.array([not known.issuperset(row) for row in sets])
+        y = [known.intersection(row) for row in sets]
+    elif is_plain(y) or column_names(y) in (None, label_names):
+        has_unknown = np.zeros(n_rows, dtype=bool)
+    else:
+        Y, given = check_targets(y, n_rows=n_rows)
+        column = {name: j for j, name in enumerate(given.label_names)}
+        absent = [name for name in label_names if name not in column]
+        if absent:
+            raise ValueError(f"y has no column {absent[0]!r}, which the model predicts.")
+        unknown = [j for name, j in column.items() if name not in set(label_names)]
+        return Y[:, [column[name] for name in label_names]], np.asarray(Y[:, unknown].sum(axis=1)) > 0
+    return encode_like(y, layout, n_rows=n_rows), has_unknown
+
+
 def _known_sets(sets: Any, layout: TargetLayout) -> sparse.csr_array:
     unknown = {name for row in sets for name in row}.difference(layout.label_names)
     if unknown:
@@ -366,12 +412,17 @@ def _from_classes(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
 
 def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
     if names is None:
-        named = np.array([f"label{j}" for j in range(k)], dtype=object)
+        named = np.array(made_up_names(k), dtype=object)
     else:
         named = np.asarray(names, dtype=object)
         if len(set(named)) < k:
             raise ValueError("Two columns of y have the same name: rename one of them.")
     return TargetLayout("multilabel", np.arange(k), named, dtype, is_sparse)
+
+
+def made_up_names(k: int) -> list[str]:
+    """Names of the columns of an indicator that has none."""
+    return [f"label{j}" for j in range(k)]
 
 
 def _is_binary(values: np.ndarray) -> bool:

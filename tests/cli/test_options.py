@@ -64,6 +64,7 @@ REPORT = "report {p}/m.hyper {p}/new.csv -o {o}/p.html"
 STORE = "report {p}/s.sqlite -o {o}/p.html"
 SERVE = "serve {p}/text.hyper"
 DRIFT = f"data drift {{p}}/old.csv {{p}}/new.csv {TAGS}"
+PLAIN_DRIFT = f"{DRIFT} --text body --features minutes"
 SUSPECTS = f"data suspects {{p}}/old.csv {TAGS} --folds 2"
 SPLIT = f"data split {{p}}/old.csv {TAGS} --out {{o}}"
 CONVERT = f"data convert {{p}}/old.csv {{o}}/x {TAGS}"
@@ -192,12 +193,11 @@ CASES: dict[str, dict[str, str]] = {
         " => data drift {p}/flags.csv {p}/flags.csv --labels a,b --blank no",
         "--nominal": "data drift {p}/x.arff {p}/x.arff --labels -2"
         " => data drift {p}/x.arff {p}/x.arff --labels -2 --nominal onehot",
-        "--group": f"{DRIFT} --text body --features minutes --json"
-        f" => {DRIFT} --text body --features minutes --json --group kind",
+        "--group": f"{PLAIN_DRIFT} --json => {PLAIN_DRIFT} --json --group kind",
         "--model": "data drift {p}/old.csv {p}/new.csv"
         " => data drift {p}/old.csv {p}/new.csv --model {p}/m.hyper",
         "--top": f"{DRIFT} => {DRIFT} --top 1",
-        "--seed": f"{DRIFT} --json => {DRIFT} --json --seed 5",
+        "--seed": f"{PLAIN_DRIFT} --json => {PLAIN_DRIFT} --json --seed 5",
         "--json": f"{DRIFT} => {DRIFT} --json",
     },
     "data suspects": reading("data suspects FILE --folds 2", "--time")

@@ -54,7 +54,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": None,
         "help": "Join labels that differ only in case or blanks.",
     },
-    "group": {"help": "Tables: the column of groups that must stay together."},
+    "group": {"help": "Tables: the column of groups that must stay together; fit: '' lets rows stand alone."},
     "time": {
         "help": "Tables: the column of times (numbers or dates): later rows are scored by earlier ones."
     },
@@ -104,8 +104,10 @@ def input_options_without(*names: str) -> Callable[[Callable[..., Any]], Callabl
 def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Read a data set (``debtags`` is the embedded one); return it and the options as the file settled them.
 
-    What the user left open about a table is found from it: its columns, and what separates labels.
+    What the user left open about a table is found from it: its columns, what separates labels, and which
+    column perhaps says what belongs together (``shared_labels``).
     """
+    from hyperlabel.cli._identifiers import take_out_candidates
     from hyperlabel.cli._progress import step
     from hyperlabel.cli._rows import add_vectors, vectors_of
     from hyperlabel.cli._variants import join_variants
@@ -115,6 +117,8 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     options = settled(path, options)
     given = reader_options(path, options)
     (vectors,) = vectors_of([path], options.get("vectors"))
+    candidates = [name for name in options.get("group_candidates") or () if not options.get("group")]
+    given |= {"words": [*dict.fromkeys([*given.get("words", ()), *candidates])]} if candidates else {}
     with step(f"reading {path}"), plain_warnings():
         plan = TablePlan(path, **given) if is_table(path) else None
         data = read_data(path, **given) if plan is None else plan.read()
@@ -124,23 +128,29 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             return data, options
         if data.time is not None:
             need_times(data.time, options["time"])
+        data, shared_labels = take_out_candidates(data, candidates, options.get("words") or ())
         found = {"label_separator": plan.label_separator, "features": plan.numbers}
         if vectors is not None:
             with_vectors = add_vectors(data, vectors)
             found["n_vectors"] = with_vectors.n_features - data.n_features
             data = with_vectors
-        return data, options | found
+        return data, options | found | {"shared_labels": shared_labels}
 
 
 def load_file(path: str, options: dict[str, Any]) -> Any:
     """Read a data set, and say what separates its labels and what looks wrong about them."""
+    return load_settled(path, options)[0]
+
+
+def load_settled(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Read a data set as `load_file` does; return it and the options as the file settled them."""
     from hyperlabel.cli._columns import listing, warn_of_labels
 
     data, options = read_file(path, options)
     if options.get("label_column"):
         say(listing(options["label_column"], options["label_separator"]))
         warn_of_labels(data, options)
-    return data
+    return data, options
 
 
 def need_times(times: Any, column: str) -> None:
@@ -206,7 +216,14 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from hyperlabel.cli._reading import FACTS
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
-    for settled_elsewhere in ("normalise_labels", "chosen", *FACTS):
+    for settled_elsewhere in (
+        "normalise_labels",
+        "chosen",
+        "kinds",
+        "group_candidates",
+        "shared_labels",
+        *FACTS,
+    ):
         given.pop(settled_elsewhere, None)
     if kind == "npz":  # which may hold both: '' takes the other one
         given = {key: value for key, value in given.items() if value != []}

@@ -39,6 +39,7 @@ class Columns:
     decimal: Literal[",", "."] | None = None  # the decimal mark, where it was said
     vectors: int = 0  # numbers of a vector beside each row; the last features
     left_out: list[str] = field(default_factory=list)  # labels with too few rows
+    group: str | None = None  # column of groups that folds keep whole; "": each row stands alone
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
     method: str = ""
     rows: int = 0

@@ -110,11 +110,11 @@ def _shared(
     old: str, new: str, before: Any, columns: Any, group: str | None, vectors: str | None
 ) -> tuple[Any, Any]:
     """Return the old rows with those columns only that the new file has, too."""
-    from hyperlabel.cli._columns import first_cells
+    from hyperlabel.cli._columns import column_names
     from hyperlabel.cli._model import read_with_cells
 
     used = [*columns.text, *columns.categories, *columns.numbers]
-    there = set(first_cells(new).reaching(used).columns)
+    there = set(column_names(new, used))
     missing = [name for name in used if name not in there]
     if not missing:
         return before, columns
@@ -133,12 +133,12 @@ def _shared(
 
 def _says_labels(path: str, columns: Any) -> bool:
     """Tell whether a file has the columns of labels; files other than tables always have labels."""
-    from hyperlabel.cli._columns import first_cells
+    from hyperlabel.cli._columns import column_names
 
     if path == "-" or not is_table(path):
         return path != "-"
     wanted = [columns.label_column] if columns.label_column else columns.labels
-    return bool(wanted) and set(wanted) <= set(first_cells(path).reaching(wanted).columns)
+    return bool(wanted) and set(wanted) <= set(column_names(path, wanted))
 
 
 def joined_groups(before: Any, after: Any) -> Any:

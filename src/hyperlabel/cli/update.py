@@ -13,6 +13,7 @@ from hyperlabel.cli._input import (
     need_data,
     need_model,
     output_option,
+    plain_warnings,
     vectors_option,
 )
 from hyperlabel.cli._methods import SUMS
@@ -58,7 +59,7 @@ def update(
     need_model(model)
     need_data(new, *leaving)
     from hyperlabel.cli._fit_rows import change_hashes
-    from hyperlabel.cli._model import ModelFile, save_model, with_columns
+    from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
 
@@ -66,9 +67,11 @@ def update(
     _check(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
     said = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
-    click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
+    with plain_warnings():
+        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
-        file = _opened(model)
+        file = open_model(model)
+        need_updatable(file)
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     beside = _vectors_beside(new, leaving, vectors)
@@ -126,13 +129,13 @@ def _vectors_beside(
     return dict(zip(files, vectors_of(files, vectors), strict=True))
 
 
-def _opened(model: str) -> Any:
-    from hyperlabel.cli._model import open_model
+def need_updatable(file: Any) -> None:
+    """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
     from hyperlabel.meta.updating import can_be_updated, walk
 
-    file = open_model(model)
+    model = file.path
     if can_be_updated(file.model):
-        return file
+        return
     if file.columns.method != "ridge":
         raise ValueError(
             f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."
