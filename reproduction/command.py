@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli import RESUMES, plain_errors
-from hyperlabel.cli._input import output_option
+from hyperlabel.cli._input import PAGE, check_target, output_option
 from hyperlabel.cli._words import plural, print_json, print_table, some
 from hyperlabel.cli.compare import write_page
 from reproduction import Item, Plan, Result, data, items
@@ -62,6 +62,7 @@ def main(
     **run_options: Any,
 ) -> None:
     """Reproduce published tables and figures (all, or the given IDs) and write a report."""
+    check_target(out_path, PAGE, makes_folder=True)
     selected = _select_items(ids)
     if fetch:
         _fetch_data({name for item in selected for name in item.data}, folder)

@@ -319,6 +319,43 @@ def layout_of_classes(classes: Any, dtype: np.dtype) -> TargetLayout:
     return TargetLayout(kind, classes, names.astype(str).astype(object), dtype)
 
 
+def layout_of_names(y: Any, classes: Any) -> TargetLayout:
+    """Layout of a first block of y where all labels are named (`classes`).
+
+    They are the labels of label sets and the columns of an indicator, in this order, or the classes of a 1-D
+    y.
+    """
+    names = list(classes)
+    if not is_plain(y) and label_sets(y, even_empty=True) is not None:
+        wrong = next((name for name in names if not isinstance(name, str)), None)
+        if wrong is not None:
+            raise ValueError(f"classes must name the labels of label sets as text, not {wrong!r}.")
+        return _indicator_layout(len(names), np.dtype(np.int64), names=names, is_sparse=True)
+    if dimensions(y) < 2 or (np.shape(y)[1] == 1 and len(names) > 1):
+        return layout_of_classes(names, np.asarray(y).dtype)
+    _, layout = check_targets(y)
+    if len(names) != layout.n_columns:
+        raise ValueError(f"classes names {len(names)} labels, y has {layout.n_columns} columns.")
+    if not all(isinstance(name, str) for name in names):
+        return layout
+    if not is_plain(y) and column_names(y) is not None and names != list(layout.label_names):
+        raise ValueError("classes are not the columns of y: same names, same order, please.")
+    return _indicator_layout(len(names), layout.dtype, names=names, is_sparse=layout.is_sparse)
+
+
+def check_same_classes(classes: Any, layout: TargetLayout) -> None:
+    """Refuse other classes than those of the first block."""
+    names = list(classes)
+    if layout.kind != "multilabel":
+        same = np.array_equal(np.unique(np.asarray(names)), layout.classes)
+    elif all(isinstance(name, str) for name in names):
+        same = names == list(layout.label_names)
+    else:
+        same = len(names) == layout.n_columns
+    if not same:
+        raise ValueError("classes are not those of the first call: leave them out, or edit_labels first.")
+
+
 def _one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     """One column per class; two classes need only the column of the second."""
     if n_classes == 2:

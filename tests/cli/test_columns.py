@@ -40,7 +40,10 @@ def test_numbers_with_decimal_commas_are_named_where_they_are_left_out(tmp_path)
     rows = ([i, f"1.2{i:02},{i:02}" if i else "", *row[1::2]] for i, row in enumerate(packages()))
     table = write(tmp_path / "p.csv", ["id", "price", "section", "tags"], rows)
     found = done("fit", table, "--labels", "tags", "--dry-run")
-    assert "columns 'price'. Numbers are read with a decimal point; 'price' has commas." in found.stderr
+    assert (
+        "columns 'price'. Numbers are read with a decimal point; 'price' has commas (see --decimal)."
+        in found.stderr
+    )
 
 
 def test_categorical_columns_are_used(tmp_path):
@@ -113,7 +116,7 @@ def test_embeddings_in_a_column(tmp_path, ending):
     assert "has no feature 'emb[2]'" in wrong.stderr
 
 
-def test_vectors_beside_the_table(tmp_path):
+def test_vectors_are_used_where_they_are_named(tmp_path):
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(80, 4)).astype(np.float32)
     table = write(
@@ -121,21 +124,62 @@ def test_vectors_beside_the_table(tmp_path):
         ["key", "tags"],
         [[f"k{i}", "up" if v[0] > 0 else ""] for i, v in enumerate(vectors)],
     )
-    np.save(tmp_path / "t.npy", vectors)
-    done("data", "split", table, "--labels", "tags", "--out", tmp_path / "p")
-    train, test = tmp_path / "p" / "t-train.csv", tmp_path / "p" / "t-test.csv"
-    found = done("fit", train, "--labels", "tags", "-o", tmp_path / "m.hyper")
+    np.save(tmp_path / "v.npy", vectors)
+    done("data", "split", table, "--labels", "tags", "--vectors", tmp_path / "v.npy", "--out", tmp_path / "p")
+    parts = {name: tmp_path / "p" / f"t-{name}" for name in ("train", "test")}
+    train, test = (path.with_suffix(".csv") for path in parts.values())
+    train_vectors, test_vectors = (path.with_suffix(".npy") for path in parts.values())
+    model = tmp_path / "m.hyper"
+    found = done("fit", train, "--labels", "tags", "--vectors", train_vectors, "-o", model)
     assert "; 4 columns of numbers" in found.stderr
-    assert json.loads(done("evaluate", tmp_path / "m.hyper", test, "--json").stdout)["f1_micro"] > 0.9
-    (tmp_path / "p" / "t-test.npy").unlink()
-    wrong = run("evaluate", tmp_path / "m.hyper", test)
+    scored = done("evaluate", model, test, "--vectors", test_vectors, "--json").stdout
+    assert json.loads(scored)["f1_micro"] > 0.9
+    wrong = run("evaluate", model, test)
     assert wrong.exit_code == 2
-    assert "there is no" in wrong.stderr
-    assert "t-test.npy" in wrong.stderr
-    np.save(tmp_path / "p" / "t-test.npy", vectors[:3])
-    assert (
-        "one vector of numbers for each of the 20 rows" in run("evaluate", tmp_path / "m.hyper", test).stderr
+    assert f"name those of {test} with --vectors FILE" in wrong.stderr
+    assert "There is no file of vectors" in run("evaluate", model, test, "--vectors", "no.npy").stderr
+    assert "one vector of numbers for each of the 20 rows" in (
+        run("evaluate", model, test, "--vectors", train_vectors).stderr
     )
+    np.save(tmp_path / "short.npy", np.load(test_vectors)[:, :3])
+    short = run("predict", model, test, "--vectors", tmp_path / "short.npy")
+    assert "holds vectors of 3 numbers, the model needs 4" in short.stderr
+    grown = json.loads(done("update", model, test, "--vectors", test_vectors, "--json").stdout)
+    assert grown["rows"] == 80
+    both = ("--vectors", train_vectors, "--vectors", test_vectors)
+    again = json.loads(done("update", model, train, "--forget", test, *both, "--json").stdout)
+    assert (again["rows"], again["forgotten"]) == (120, 20)
+    assert "names 1 file for 2 files" in (
+        run("update", model, train, "--forget", test, "--vectors", train_vectors).stderr
+    )
+    done("explain", model, test, "--vectors", test_vectors)
+    done("data", "drift", train, test, "--labels", "tags", *both)
+    done("data", "drift", train, test, "--model", model, *both)
+    done("report", model, test, "--vectors", test_vectors, "-o", tmp_path / "p.html")
+    assert "cannot hold the vectors" in run("predict", model, test, "--review").stderr
+
+
+def test_a_stray_npy_file_is_no_feature(tmp_path):
+    """Labels saved as NAME.npy beside NAME.csv made a perfect score."""
+    rng = np.random.default_rng(1)
+    y = rng.random((60, 2)) < 0.5
+    rows = [[*rng.normal(size=3).round(3), *map(int, row)] for row in y]
+    table = write(tmp_path / "t.csv", ["a", "b", "c", "up", "far"], rows)
+    before = done("fit", table, "--labels", "up,far", "-o", tmp_path / "m.hyper")
+    np.save(tmp_path / "t.npy", y.astype(float))
+    after = done("fit", table, "--labels", "up,far", "-o", tmp_path / "m.hyper")
+    assert after.stderr == before.stderr
+    assert after.stdout.splitlines()[0] == before.stdout.splitlines()[0]
+    done("data", "convert", table, tmp_path / "u.jsonl")
+    assert not (tmp_path / "u.npy").exists()
+
+
+def test_a_column_named_like_vectors_needs_none(tmp_path):
+    """A list column called 'vector' made later commands look for an npy file."""
+    rows = [{"vector": [i % 3, i % 5], "tags": ["up"] if i % 3 else []} for i in range(30)]
+    (tmp_path / "e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done("fit", tmp_path / "e.jsonl", "--labels", "tags", "-o", tmp_path / "m.hyper")
+    done("predict", tmp_path / "m.hyper", tmp_path / "e.jsonl")
 
 
 def test_x_marks_and_blanks(tmp_path):

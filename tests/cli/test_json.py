@@ -73,7 +73,7 @@ CALLS = {
     "doctor": [("doctor",)],
     "data info": [("data", "info", "{p}/old.csv", *TAGS), ("data", "info", "debtags")],
     "data split": [("data", "split", "{p}/old.csv", *TAGS, "--out", "{p}/parts")],
-    "data drift": [("data", "drift", "{p}/old.csv", "{p}/new.csv", *TAGS, "--model", "{p}/m0.hyper")],
+    "data drift": [("data", "drift", "{p}/old.csv", "{p}/new.csv", "--model", "{p}/m0.hyper")],
 }
 
 

@@ -175,12 +175,17 @@ def test_parquet_with_a_damaged_name_is_refused(tmp_path):
 
 @pytest.mark.parametrize("value", [10**400, [[1], [1, 2]], {"a": 1}])
 @pytest.mark.parametrize("role", ["group", "time", "text"])
-def test_any_json_value_is_a_group_a_time_or_a_text(tmp_path, role, value):
+def test_any_json_value_but_an_object_is_a_group_a_time_or_a_text(tmp_path, role, value):
     rows = [{"y": 1, "v": value}, {"y": 0, "v": [1]}]
     path = write(tmp_path / "d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    if isinstance(value, dict):
+        with pytest.raises(DataError, match=r"'v' holds objects: name what is inside them: v\.a"):
+            read_table(path, labels=["y"], **{role: "v"})
+        return
     data = read_table(path, labels=["y"], **{role: "v"})
     found = {"group": data.groups, "time": data.time, "text": data.text}[role]
-    assert list(found) == [str(value), "[1]"]
+    joined = str(value) if isinstance(value, int) else "1\n1\n2"  # the parts of a list, one to a line
+    assert list(found) == ([joined, "1"] if role == "text" else [str(value), "[1]"])
 
 
 def test_half_a_character_is_refused_when_read_and_when_saved(tmp_path):

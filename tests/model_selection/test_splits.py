@@ -274,3 +274,11 @@ def test_bad_parameters():
         iterative_train_test_split()
     with pytest.raises(ValueError, match="No whole group fits"):
         iterative_train_test_split(np.eye(10), groups=np.arange(10) // 5, test_size=0.1)
+
+
+@pytest.mark.parametrize("kind", [IterativeStratifiedKFold, IterativeStratifiedShuffleSplit])
+def test_groups_that_a_splitter_tears_apart_are_warned_of(kind):
+    """They were taken and ignored: rows of one group leaked from training to test."""
+    Y = np.eye(3, dtype=int)[np.arange(30) % 3]
+    with pytest.warns(UserWarning, match="ignores groups: IterativeStratifiedGroupKFold"):
+        list(kind(2).split(Y, Y, np.arange(30) // 2))

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hyperlabel.datasets.table_sources import read_cells
+from hyperlabel.datasets.table_sources import Cells, read_cells
 
 _MOST_ROWS, _FEWEST_ROWS = 4000, 300
 _MOST_CELLS = 1_000_000  # wide tables are judged by fewer rows
@@ -20,6 +21,11 @@ class TableSample:
     columns: dict[str, list[Any]]
     row_index: np.ndarray
     n_rows: int
+    delimiter: str | None = None  # of a CSV file
+
+    def cells(self, path: str) -> Cells:
+        """Return the rows as a reader of the file gives them."""
+        return Cells(self.columns, self.row_index.tolist(), Path(path), "row", self.delimiter)
 
 
 def sample_rows(path: str) -> TableSample:
@@ -33,7 +39,9 @@ def sample_rows(path: str) -> TableSample:
     row_index, priority = np.zeros(0, dtype=np.int64), np.zeros(0)
     filled: set[str] = set()
     n_rows, bound = 0, 1.0
+    delimiter: str | None = None
     for chunk in islice(read_cells(path, _CHUNK_ROWS, None), _MOST_CHUNKS):
+        delimiter = chunk.delimiter
         drawn = random.random(len(chunk.places))
         for name in chunk.columns.keys() - filled:
             if (row := _first_filled(chunk.columns[name])) is not None:
@@ -53,7 +61,7 @@ def sample_rows(path: str) -> TableSample:
             rows = np.flatnonzero(priority < bound)
             columns = {name: [cells[i] for i in rows] for name, cells in columns.items()}
             row_index, priority = row_index[rows], priority[rows]
-    return TableSample(columns, row_index, n_rows)
+    return TableSample(columns, row_index, n_rows, delimiter)
 
 
 def _first_filled(cells: list[Any]) -> int | None:

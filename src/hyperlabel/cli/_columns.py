@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from hyperlabel.cli._column_sample import TableSample, sample_rows
 from hyperlabel.cli._identifiers import group_candidates, is_identifier
 from hyperlabel.cli._input import plain_warnings, say
 from hyperlabel.cli._methods import UNSPACED
-from hyperlabel.cli._rows import vectors_beside
+from hyperlabel.cli._reading import readable_columns
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
 from hyperlabel.datasets.label_cells import MARKS, find_separator
@@ -29,8 +30,8 @@ _NUMBERS = 0.9  # share of the cells of a column of numbers that are; the reader
 def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open: a list column given as --labels, the text, and no identifiers."""
     sample = sample_rows(path)
-    columns = sample.columns
-    found = dict(options)
+    columns, facts = readable_columns(sample.cells(path), options)
+    found = options | facts
     labels = _labels(path, columns, found)
     found["chosen"] = found.get("features")
     if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
@@ -38,10 +39,11 @@ def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
     taken = [*labels, *(found.get("text") or ()), *(found.get(key) for key in _ONE_COLUMN)]
     others = _without(columns, taken)
     ids = identifiers(sample, others, _label_column(columns, found))
-    found["kinds"] = {name: "identifier" if name in ids else kind_of(columns[name]) for name in columns}
+    found["kinds"] = dict.fromkeys(sample.columns, "objects")
+    found["kinds"] |= {name: "identifier" if name in ids else kind_of(columns[name]) for name in columns}
     found["group_candidates"] = group_candidates(others, ids)
     if found.get("text") is None and not found.get("features"):
-        found["text"] = _texts(_without(others, ids), more=vectors_beside(path) is not None) or None
+        found["text"] = _texts(_without(others, ids), more=bool(found.get("vectors"))) or None
     others = _without(others, found.get("text") or [])
     categories = _categories(path, columns, others, ids, found)
     texts = found.get("text") or []  # words of several columns keep the column they come from
@@ -90,7 +92,9 @@ def _categories(
 def _warn_of_left(path: str, columns: dict[str, list[Any]]) -> None:
     """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
     commas = [name for name, cells in columns.items() if _has_decimal_commas(cells)]
-    hint = f". Numbers are read with a decimal point; {commas[0]!r} has commas" if commas else ""
+    hint = (
+        f". Numbers are read with a decimal point; {commas[0]!r} has commas (see --decimal)" if commas else ""
+    )
     with plain_warnings():
         warn_of_dropped(Path(path).name, list(columns), hint)
 
@@ -194,9 +198,10 @@ def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
         )
 
 
-def column_names(path: str) -> list[str]:
-    """Return the columns that the first rows of a table have."""
-    return list(next(itertools.islice(read_cells(path, _FIRST_ROWS, None), 1)).columns)
+def column_names(path: str, dotted: Iterable[str] = ()) -> list[str]:
+    """Return the columns that the first rows of a table have, and what dotted names make of those inside."""
+    cells = next(itertools.islice(read_cells(path, _FIRST_ROWS, None), 1))
+    return list(cells.reaching(list(dotted)).columns)
 
 
 def _filled(cells: list[Any]) -> list[str]:

@@ -2,12 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+
+from hyperlabel.cli._words import plural
 
 
 def names(text: str) -> list[str]:
@@ -35,6 +37,14 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Tables: the columns of numbers, lists of numbers and categories, separated by commas.",
     },
     "text": {"callback": as_names, "help": "Tables: the columns of raw text, separated by commas."},
+    "decimal": {
+        "type": click.Choice([",", "."]),
+        "help": "Tables: what separates decimals. [default: . and where ; separates columns , too]",
+    },
+    "vectors": {
+        "multiple": True,
+        "help": "Tables: an npy file of vectors, one a row, as further features; once for each file.",
+    },
     "blank": {
         "type": click.Choice(["no", "unknown"]),
         "help": "Tables: what an empty cell of a 0/1 column means. [default: no, where the others are x]",
@@ -45,30 +55,50 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Join labels that differ only in case or blanks.",
     },
     "group": {"help": "Tables: the column of groups that must stay together; fit: '' lets rows stand alone."},
-    "time": {"help": "Tables: the column of times."},
+    "time": {
+        "help": "Tables: the column of times (numbers or dates): later rows are scored by earlier ones."
+    },
     "nominal": {"type": click.Choice(["drop", "onehot"]), "help": "ARFF: what to do with word columns."},
 }
 READING = tuple(_OPTIONS)
 _KNOWN = {
     "arff": {"labels", "nominal"},
     "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
-    | {"words"},
+    | {"words", "decimal", "vectors"},
 }
+
+
+MODEL_FILE = (".hyper",)
+PAGE = (".html", ".htm")
 
 
 def output_option(name: str, default: str | None, text: str, **settings: Any) -> Any:
     """Return the option that names what a command writes, spelled alike in all of them."""
-    shown = default is not None
-    return click.option(
-        "-o", "--output", "--out", name, default=default, show_default=shown, help=text, **settings
-    )
+    if default is not None:  # None would count as given where the option is required
+        settings |= {"default": default, "show_default": True}
+    return click.option("-o", "--output", "--out", name, help=text, **settings)
+
+
+def vectors_option(text: str, **settings: Any) -> Any:
+    """Return the option that names the vectors of rows, for commands that read them for a model."""
+    return click.option("--vectors", help=f"{text}, where the model was fitted with such.", **settings)
 
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how to read a data file."""
-    for name, settings in reversed(_OPTIONS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", **settings)(command)
-    return command
+    return input_options_without()(command)
+
+
+def input_options_without(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options that say how to read a data file, but for those a command has no use for."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name, settings in reversed(_OPTIONS.items()):
+            if name not in names:
+                command = click.option(f"--{name.replace('_', '-')}", **settings)(command)
+        return command
+
+    return add
 
 
 def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -79,13 +109,14 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """
     from hyperlabel.cli._identifiers import take_out_candidates
     from hyperlabel.cli._progress import step
-    from hyperlabel.cli._rows import add_vectors, vectors_beside
+    from hyperlabel.cli._rows import add_vectors, vectors_of
     from hyperlabel.cli._variants import join_variants
     from hyperlabel.datasets import read_data
     from hyperlabel.datasets.table import TablePlan
 
     options = settled(path, options)
     given = reader_options(path, options)
+    (vectors,) = vectors_of([path], options.get("vectors"))
     candidates = [name for name in options.get("group_candidates") or () if not options.get("group")]
     given |= {"words": [*dict.fromkeys([*given.get("words", ()), *candidates])]} if candidates else {}
     with step(f"reading {path}"), plain_warnings():
@@ -95,10 +126,14 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             data = join_variants(data)
         if plan is None:
             return data, options
+        if data.time is not None:
+            need_times(data.time, options["time"])
         data, shared_labels = take_out_candidates(data, candidates, options.get("words") or ())
-        if not options.get("chosen") and vectors_beside(path) is not None:
-            data = add_vectors(data, path)
         found = {"label_separator": plan.label_separator, "features": plan.numbers}
+        if vectors is not None:
+            with_vectors = add_vectors(data, vectors)
+            found["n_vectors"] = with_vectors.n_features - data.n_features
+            data = with_vectors
         return data, options | found | {"shared_labels": shared_labels}
 
 
@@ -118,12 +153,30 @@ def load_settled(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     return data, options
 
 
+def need_times(times: Any, column: str) -> None:
+    """Refuse a column of times that has no order: words, or rows without a time."""
+    import numpy as np
+
+    if times.dtype.kind not in "fM":
+        word = next((str(time) for time in times if not str(time)[:4].isdecimal()), str(times[0]))
+        raise ValueError(
+            f"--time {column} must hold numbers or dates such as 2024-05-31, which {word[:40]!r} is not."
+        )
+    missing = np.isnan(times) if times.dtype.kind == "f" else np.isnat(times)
+    if missing.any():
+        raise ValueError(
+            f"--time {column} has no time in {plural(int(missing.sum()), 'row')}, the first of them row "
+            f"{int(np.argmax(missing)) + 1}: fill them in, or leave these rows out."
+        )
+
+
 def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator[Any]:
     """Read a data set in chunks."""
     from hyperlabel.cli._columns import listing
     from hyperlabel.datasets import iter_data
     from hyperlabel.datasets.table import scan_labels
 
+    refuse_options("Shards are written as the rows are read", "vectors", "normalise_labels")
     given = reader_options(path, settled(path, options))
     with plain_warnings():
         if (column := given.get("label_column")) is not None:
@@ -136,9 +189,16 @@ def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator
 def settled(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.cli._columns import guess_columns
+    from hyperlabel.datasets.table_columns import warn_of_objects
 
     need_data(path)
-    return guess_columns(path, options) if is_table(path) else options
+    if not is_table(path):
+        return options
+    found = guess_columns(path, options)
+    if found.get("features") is not None:  # else the reader chooses, and warns
+        with plain_warnings():
+            warn_of_objects(Path(path).name, found["objects"])
+    return found
 
 
 def is_table(path: str) -> bool:
@@ -153,8 +213,17 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from hyperlabel.datasets import data_format
 
     kind = data_format(path)
-    given = {key: value for key, value in options.items() if value is not None}
-    for settled_elsewhere in ("normalise_labels", "chosen", "kinds", "group_candidates", "shared_labels"):
+    from hyperlabel.cli._reading import FACTS
+
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    for settled_elsewhere in (
+        "normalise_labels",
+        "chosen",
+        "kinds",
+        "group_candidates",
+        "shared_labels",
+        *FACTS,
+    ):
         given.pop(settled_elsewhere, None)
     if kind == "npz":  # which may hold both: '' takes the other one
         given = {key: value for key, value in given.items() if value != []}
@@ -162,6 +231,7 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(
             f"--{foreign[0].replace('_', '-')} does not apply to {Path(path).name} (read as {kind})."
         )
+    given.pop("vectors", None)
     if kind == "arff" and len(given.get("labels", ())) == 1:
         (only,) = given["labels"]
         if only.lstrip("-").isdecimal():
@@ -169,6 +239,24 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
         elif only.lower().endswith(".xml"):
             given["labels"] = only
     return given
+
+
+def named_options(*names: str) -> list[str]:
+    """Return those of the options that the user gave, as they are typed: what cannot matter is refused."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    given = [p for p in context.command.params if p.name in names]
+    return [_typed(p) for p in given if context.get_parameter_source(str(p.name)) is not default]
+
+
+def refuse_options(reason: str, *names: str) -> None:
+    """Refuse options that would play no part, for the reason named."""
+    if void := named_options(*names):
+        raise ValueError(f"{reason}: leave {void[0]} out.")
+
+
+def _typed(parameter: click.Parameter) -> str:
+    return max(parameter.opts, key=lambda spelling: spelling.startswith("--"))
 
 
 def need_model(path: str) -> None:
@@ -186,12 +274,16 @@ def need_data(*paths: str | None) -> None:
             raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
 
 
-def check_target(output: str) -> None:
-    """Refuse a place that cannot be written to, before any work is done."""
+def check_target(output: str, endings: Sequence[str] = (), *, makes_folder: bool = False) -> None:
+    """Refuse a place that cannot be written to, or an ending of something else, before any work is done."""
     path = Path(output)
+    if endings and path.suffix and path.suffix.lower() not in endings:
+        raise ValueError(f"{path.name} cannot be written: end it with {' or '.join(endings)}.")
     if path.is_dir():
         raise ValueError(f"{output} is a folder: name a file to write to.")
     folder = path.resolve().parent
+    if makes_folder and not folder.exists():
+        return
     if not folder.is_dir():
         raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
     if not os.access(path if path.exists() else folder, os.W_OK):

@@ -38,6 +38,7 @@ class Choices:
     words: int | None = None  # at most so many features of text; None: as many as there is room for
     ngrams: int = 2
     seed: int = 0
+    time_blocks: int = 0  # so many blocks of rows are scored by models of earlier rows; 0: any folds
 
 
 def vectorizer(texts: Sequence[str], most: int | None, ngrams: int) -> Any:
@@ -144,6 +145,19 @@ def need_methods(named: Sequence[str], known: Sequence[str] = METHODS) -> None:
             raise ValueError(f"There is no method {name!r}: choose from {', '.join(known)}.")
 
 
+def time_blocks(times: Any, most: int = 5) -> int:
+    """Return how many blocks of later rows can be scored by earlier ones."""
+    from hyperlabel.model_selection import TimeOrderedSplit
+
+    for count in range(most, 0, -1):
+        try:
+            list(TimeOrderedSplit(count).split(times, groups=times))
+        except ValueError:
+            continue
+        return count
+    raise ValueError("--time needs rows of at least two moments.")
+
+
 def partial_step(method: str, choices: Choices, rows: Any) -> Any:
     """Return the classifier for labels that are partly unknown: one fit a label, on the rows that know it."""
     from hyperlabel.linear import BinaryRelevance
@@ -166,7 +180,12 @@ def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | Non
     from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
     from hyperlabel.meta.catalogue import known
 
-    folds = max(2, min(3 if rows.n_rows > 4000 else 5, rows.n_rows if n_units is None else n_units))
+    most = rows.n_rows if n_units is None else n_units
+    folds: Any = max(2, min(3 if rows.n_rows > 4000 else 5, most))
+    if choices.time_blocks:
+        from hyperlabel.model_selection import TimeOrderedSplit
+
+        folds = TimeOrderedSplit(choices.time_blocks)
     if method == "auto":
         return AutoMultiLabel(
             choices.scoring, time_budget=choices.budget, cv=folds, random_state=choices.seed

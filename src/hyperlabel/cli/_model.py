@@ -14,7 +14,7 @@ import numpy as np
 
 from hyperlabel.cli._input import need_data, need_model, plain_warnings
 from hyperlabel.cli._notes import check_notes
-from hyperlabel.cli._rows import VECTOR, add_vectors
+from hyperlabel.cli._rows import add_vectors
 from hyperlabel.cli._variants import join_variants, key_of, moved_columns
 from hyperlabel.cli._words import plural
 
@@ -37,6 +37,8 @@ class Columns:
     label_separator: str | None = None
     blank: Literal["no", "unknown"] | None = None  # what an empty cell of a 0/1 column means
     normalise: bool = False  # labels that differ only in case or blanks are one
+    decimal: Literal[",", "."] | None = None  # the decimal mark, where it was said
+    vectors: int = 0  # numbers of a vector beside each row; the last features
     left_out: list[str] = field(default_factory=list)  # labels with too few rows
     group: str | None = None  # column of groups that folds keep whole; "": each row stands alone
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
@@ -178,23 +180,32 @@ def save_model(file: ModelFile) -> None:
 # -- reading rows for a model ---------------------------------------------------------------------------
 
 
-def read_rows(source: str, columns: Columns, *, labelled: bool) -> Any:
+def read_rows(source: str, columns: Columns, *, labelled: bool, vectors: str | None = None) -> Any:
     """Read rows to predict (labels not needed) or to learn from and judge by (labelled).
 
-    `source` is a file or ``-`` for stdin.
+    `source` is a file or ``-`` for stdin, `vectors` the npy file of its vectors.
     """
-    return read_with_cells(source, columns, labelled=labelled)[0]
+    return read_with_cells(source, columns, labelled=labelled, vectors=vectors)[0]
 
 
 def read_with_cells(
-    source: str, columns: Columns, *, labelled: bool = False, ids: str | None = None, cells: bool = False
+    source: str,
+    columns: Columns,
+    *,
+    labelled: bool = False,
+    ids: str | None = None,
+    cells: bool = False,
+    vectors: str | None = None,
 ) -> tuple[Any, Any]:
     """Read rows; `ids` names a column to carry along as `groups`.
 
     With `cells`, all columns of a table come along as they stand in the file (`Cells`).
     """
+    _check_vectors(source, columns, vectors)
     with as_file(source, columns) as path, plain_warnings(), named(path, source):
         data = _read(path, columns, labelled, ids)
+        if vectors is not None:
+            data = add_vectors(data, vectors, columns.vectors)
         kept = _cells(path, data) if cells else None
     if not len(data):
         raise ValueError(f"{source} has no rows.")
@@ -204,6 +215,17 @@ def read_with_cells(
     if n and data.n_features != n:
         raise ValueError(f"{source} has {plural(data.n_features, 'feature')}, the model was fitted on {n}.")
     return data, kept
+
+
+def _check_vectors(source: str, columns: Columns, vectors: str | None) -> None:
+    """Demand vectors where the model was fitted with them, and there only."""
+    if columns.vectors and vectors is None:
+        raise ValueError(
+            f"The model was fitted with vectors of {columns.vectors} numbers beside the table: name those of "
+            f"{source} with --vectors FILE."
+        )
+    if vectors is not None and not columns.vectors:
+        raise ValueError("The model was fitted without vectors: leave --vectors out.")
 
 
 @contextmanager
@@ -273,10 +295,9 @@ def _read_table(path: str, columns: Columns, labelled: bool, ids: str | None) ->
         features=columns.numbers,
         words=[*(columns.text if len(columns.text) > 1 else []), *columns.categories],
         blank=columns.blank,
+        decimal=columns.decimal,
         group=ids,
     )
-    if any(name.startswith(f"{VECTOR}[") for name in columns.feature_names):
-        data = add_vectors(data, path)
     return join_variants(data) if columns.normalise else data
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,8 +37,13 @@ def positives(model: Any) -> Any:
     return next((counts for counts in found if counts is not None), None)
 
 
-def write_queue(model: str, data: str | None, output: str, entries: int, group: str | None) -> int:
-    """Write the entries a person should see, one a line, beside the columns the model reads; count them."""
+def write_queue(
+    model: str, data: str | None, output: str, entries: int, group: str | None, ids: str | None
+) -> None:
+    """Write the entries a person should see, one a line, beside the columns the model reads.
+
+    `ids` is the column that names the rows; by default they are numbered.
+    """
     import numpy as np
 
     from hyperlabel.cli._model import open_model, read_with_cells
@@ -48,7 +54,12 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
     columns = file.columns
     if columns.format != "table" or data is None or data == "-":
         raise ValueError("--review reads a table (CSV, JSON lines, Parquet): name such a file.")
+    if columns.vectors:
+        raise ValueError(
+            "--review writes a queue for update, which cannot hold the vectors this model needs."
+        )
     table, cells = read_with_cells(data, columns, ids=group, cells=True)
+    keys = _row_keys(cells, ids)
     rows = columns.inputs(table)
     p, sets = probabilities(file, rows), file.predict(rows)
     promised = getattr(file.model[-1], "promises_", None)
@@ -59,15 +70,30 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
     wanted = [*columns.words, *(columns.numbers or columns.feature_names)]
     mark = columns.label_separator or ";"
     k = len(columns.label_names)
+    beside = [cells.column(name) for name in wanted]
     with written(output) as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*_OWN, *wanted])
         for entry in order:
             i, j = divmod(int(entry), k)
             predicted = mark.join(columns.label_names[m] for m in np.flatnonzero(sets[i]))
-            line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", predicted, ""]
-            writer.writerow([*line, *(cells.columns[name][i] for name in wanted)])
-    return len(order)
+            line = [keys[i], columns.label_names[j], f"{p[i, j]:.4f}", "", predicted, ""]
+            writer.writerow([*line, *(cell[i] for cell in beside)])
+    if output != "-":
+        click.echo(f"Wrote {output}: {plural(len(order), 'question')}.", err=True)
+
+
+def _row_keys(cells: Any, ids: str | None) -> list[str]:
+    """Return what a queue calls the rows: their numbers, or a column in which no value comes twice."""
+    if ids is None:
+        return [str(i + 1) for i in range(len(cells.places))]
+    if ids not in cells.reaching([ids]).columns:
+        raise ValueError(f"{cells.path.name} has no column {ids!r} to name rows by.")
+    keys = [str(cell) for cell in cells.column(ids)]
+    twice = next((key for key, count in Counter(keys).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"--id {ids} names several rows {twice!r}: answers could not be told apart.")
+    return keys
 
 
 @contextmanager

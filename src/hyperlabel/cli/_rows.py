@@ -1,5 +1,6 @@
 """Rows of a table as they stand in the file, written elsewhere with every column kept."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ VECTOR = "vector"  # what features from a file of vectors are called
 TABLE_KINDS = ("csv", "jsonl", "parquet")
 
 
-def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:
-    """Write the rows numbered by `index` (all of them: None) as a table; vectors beside it go along."""
+def write_rows(cells: Any, index: Any, target: Path, kind: str, vectors: Any = None) -> None:
+    """Write the rows numbered by `index` (all of them: None) as a table, and their vectors beside it."""
     import numpy as np
 
     from hyperlabel._files import opened
@@ -23,10 +24,8 @@ def write_rows(cells: Any, index: Any, target: Path, kind: str) -> None:
         raise ValueError(f"{cells.path.name} has no columns to write.")
     with opened(target) as file:
         write_columns(columns, file, kind, delimiter=delimiter_of(target, cells.delimiter))
-    beside = vectors_beside(cells.path)
-    if beside is not None:
-        vectors = np.load(beside, mmap_mode="r", allow_pickle=False)
-        with opened(vectors_name(target)) as file:
+    if vectors is not None:
+        with opened(target.with_name(target.name.split(".")[0] + ".npy")) as file:
             np.save(file, vectors if index is None else vectors[index], allow_pickle=False)
 
 
@@ -37,35 +36,49 @@ def delimiter_of(target: str | Path, given: str | None = None) -> str:
     return "," if given in (None, "\t") else str(given)
 
 
-def add_vectors(data: Any, path: str | Path) -> Any:
-    """Return a data set with the vectors beside its table as further features, named vector[0] and so on."""
+def add_vectors(data: Any, path: str | Path, width: int | None = None) -> Any:
+    """Return a data set with the vectors of a file as further features, named vector[0] and so on.
+
+    `width` is how many numbers a vector must have, where a model says so.
+    """
     from dataclasses import replace
 
     import numpy as np
 
-    place = vectors_beside(path)
-    if place is None:
-        raise ValueError(f"The model was fitted with vectors: there is no {vectors_name(path)}.")
-    try:
-        vectors = np.load(place, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{place} is not a readable npy file.") from error
-    if vectors.ndim != 2 or vectors.dtype.kind not in "biuf" or len(vectors) != len(data):
-        raise ValueError(
-            f"{place} must hold one vector of numbers for each of the {plural(len(data), 'row')}; its shape "
-            f"is {vectors.shape}."
-        )
+    vectors = load_vectors(path, len(data))
+    if width is not None and vectors.shape[1] != width:
+        raise ValueError(f"{path} holds vectors of {vectors.shape[1]} numbers, the model needs {width}.")
     names = [*data.feature_names, *(f"{VECTOR}[{j}]" for j in range(vectors.shape[1]))]
     return replace(data, X=np.hstack([data.X, vectors.astype(np.float64)]), feature_names=names)
 
 
-def vectors_name(path: str | Path) -> Path:
-    """Return where the vectors of a table's rows lie: beside it, under its name."""
-    path = Path(path)
-    return path.with_name(path.name.split(".")[0] + ".npy")
+def load_vectors(path: str | Path, n_rows: int) -> Any:
+    """Read an npy file that holds one vector of numbers for each row."""
+    import numpy as np
+
+    try:
+        vectors = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file of vectors {path}: check the path.") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path} is not a readable npy file.") from error
+    if not isinstance(vectors, np.ndarray):
+        raise ValueError(f"{path} is a file of several arrays: name an npy file.")
+    if vectors.ndim != 2 or vectors.dtype.kind not in "biuf" or len(vectors) != n_rows:
+        raise ValueError(
+            f"{path} must hold one vector of numbers for each of the {plural(n_rows, 'row')}; its shape "
+            f"is {vectors.shape}."
+        )
+    return vectors
 
 
-def vectors_beside(path: str | Path) -> Path | None:
-    """Return the file of vectors beside a table, if there is one."""
-    place = vectors_name(path)
-    return place if place.is_file() else None
+def vectors_of(files: Sequence[str], vectors: Sequence[str] | None) -> list[str | None]:
+    """Return the file of vectors of each data file, named in their order; None where none is named."""
+    if not vectors:
+        return [None] * len(files)
+    if len(vectors) != len(files):
+        raise ValueError(
+            f"--vectors names {plural(len(vectors), 'file')} for {plural(len(files), 'file')} of rows: name "
+            "one for each, in their order."
+        )
+    return list(vectors)

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import READING, as_names, input_options, need_data, output_option
+from hyperlabel.cli._input import (
+    PAGE,
+    READING,
+    as_names,
+    check_target,
+    input_options,
+    need_data,
+    output_option,
+)
 from hyperlabel.cli._methods import METHODS, need_methods, print_methods
 from hyperlabel.cli._progress import cell_progress, step
 from hyperlabel.cli._words import print_json, print_table, tell
@@ -58,9 +66,11 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         return
     if not files:
         raise ValueError("Name at least one data file, or 'debtags' for the embedded data.")
+    check_target(options["out_path"], PAGE, makes_folder=True)
     need_data(*files)
     need_methods(options["methods"] or (), METHODS[1:])
     from hyperlabel.cli._methods import as_numbers
+    from hyperlabel.cli._rows import vectors_of
     from hyperlabel.cli.fit import read_training
     from hyperlabel.experiments.comparison import Comparison
     from hyperlabel.experiments.store import Store
@@ -68,9 +78,10 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
 
     reading = {key: options.pop(key) for key in READING}
     datasets = []
-    for source in files:
+    for source, vectors in zip(files, vectors_of(files, reading["vectors"]), strict=True):
         with step(f"reading {source}"):
-            datasets.append(as_numbers(*read_training(source, reading)))
+            one = reading | {"vectors": vectors and (vectors,)}
+            datasets.append(as_numbers(*read_training(source, one)))
     twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if twice:
         raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")

@@ -7,15 +7,19 @@ from typing import Any
 import click
 
 from hyperlabel.cli._input import (
+    PAGE,
+    READING,
     check_target,
     input_options,
+    input_options_without,
     is_table,
     load_file,
     load_settled,
     output_option,
+    refuse_options,
     stream_file,
 )
-from hyperlabel.cli._rows import TABLE_KINDS, write_rows
+from hyperlabel.cli._rows import TABLE_KINDS, load_vectors, write_rows
 from hyperlabel.cli._words import plural, print_json, print_table
 from hyperlabel.cli.drift import drift
 from hyperlabel.cli.suspects import suspects
@@ -59,7 +63,7 @@ data.add_command(suspects)
 
 @data.command()
 @click.argument("file")
-@input_options
+@input_options_without("time")
 @click.option("--pairs", default=5, show_default=True, help="Most correlated pairs of labels to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
@@ -101,6 +105,7 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
 @output_option("out", "data.html", "The page.")
 def report(file: str, out: str, **options: Any) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
+    check_target(out, PAGE)
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
     from hyperlabel.cli._near_duplicates import count_near_copies
@@ -151,6 +156,12 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
     check_target(target)
     format = target_format(target, format)
     if is_table(source) and format in TABLE_KINDS:
+        if options["vectors"]:
+            raise ValueError(
+                f"{target} will have the rows of {source} in their order: its vectors are the same."
+            )
+        if not options.get("normalise_labels"):
+            refuse_options("From table to table every column is kept", *READING)
         cells = whole_table(source)
         if options.get("normalise_labels"):
             cells = _with_joined_labels(cells, source, options, format)
@@ -225,8 +236,10 @@ def split(
     table = is_table(file)
     ending = format or (table_kind(file) if table else "npz")
     cells = whole_table(file) if table and ending in TABLE_KINDS else None
+    _refuse_unused(by, folds, keeps_columns=cells is not None)
     found = load_file(file, options | ({} if cells is None else {"features": []}))
     pairs = _split_rows(found, by, test_size, folds, seed)
+    vectors = load_vectors(options["vectors"][0], len(found)) if options["vectors"] else None
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -237,7 +250,7 @@ def split(
             if cells is None:
                 found[index].save(target, ending)
             else:
-                write_rows(cells, index, target, ending)
+                write_rows(cells, index, target, ending, vectors)
             written.append(_part_summary(found, found[index], target.name))
     if as_json:
         print_json({"folder": str(folder), "by": by, "parts": written})
@@ -245,6 +258,15 @@ def split(
     head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
     shown = [list(part.values()) for part in written]
     print_table(head, shown, title=f"split by {by}, written to {folder}", floats=".3g")
+
+
+def _refuse_unused(by: str, folds: int | None, *, keeps_columns: bool) -> None:
+    if keeps_columns:
+        refuse_options("Parts of a table keep every column", "features", "text", "decimal")
+    if folds is not None:
+        refuse_options("The number of folds says how large a test part is", "test_size")
+    if by == "time":
+        refuse_options("Rows in the order of time are not dealt", "seed")
 
 
 def _split_rows(found: Any, by: str, test_size: float, folds: int | None, seed: int) -> list[tuple[Any, Any]]:

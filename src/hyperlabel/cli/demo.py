@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import output_option
+from hyperlabel.cli._input import PAGE, check_target, output_option
 
 _METHODS = ("linear-svm", "ridge", "spectral", "plst", "mlknn", "rank-svm")  # of the catalogue
 _PLST_DIMENSIONS = 60
@@ -44,6 +44,7 @@ def demo(as_json: bool, seed: int, out_path: str) -> None:
     Three folds keep packages of one source together; λ, C or k and the cuts of every method are chosen inside
     its training rows.
     """
+    check_target(out_path, PAGE, makes_folder=True)
     from hyperlabel.cli._progress import cell_progress
     from hyperlabel.cli.compare import show, write_page
     from hyperlabel.datasets import load_debtags

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import READING, input_options, is_table, need_data, need_model, say
+from hyperlabel.cli._input import (
+    READING,
+    input_options_without,
+    is_table,
+    need_data,
+    need_model,
+    refuse_options,
+    say,
+)
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural, print_json, print_table, some
 
@@ -19,7 +27,7 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 @click.argument("old")
 @click.argument("new")
 @config_option
-@input_options
+@input_options_without("time")
 @click.option("--model", help="Also compare this model's scores; the columns are the model's.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="Lines to list.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the permutations.")
@@ -34,8 +42,9 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     """
     need_data(old, new)
     if model is not None:
+        refuse_options("With --model the columns are the model's", *(set(READING) - {"group", "vectors"}))
         need_model(model)
-    reading = {key: options.pop(key) for key in READING}
+    reading = {key: options.get(key) for key in READING}
     before, after, columns, file = _read(old, new, model, reading)
     from hyperlabel.cli._shift import LEVEL, compare_rows
 
@@ -71,35 +80,41 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
 
 def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     from hyperlabel.cli._model import open_model, read_with_cells
+    from hyperlabel.cli._rows import vectors_of
     from hyperlabel.cli.fit import read_training
 
     file, group = None, reading["group"]
+    beside = vectors_of([old, new], reading["vectors"])
     if model is not None:
         with step(f"loading {model}"):
             file = open_model(model)
         columns = file.columns
         with step(f"reading {old}"):
-            before, _ = read_with_cells(old, columns, labelled=_says_labels(old, columns), ids=group)
+            before, _ = read_with_cells(
+                old, columns, labelled=_says_labels(old, columns), ids=group, vectors=beside[0]
+            )
     else:
         if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
             reading |= {"labels": []}
         with step(f"reading {old}"):
-            before, columns = read_training(old, reading)
+            before, columns = read_training(old, reading | {"vectors": beside[0] and (beside[0],)})
             if is_table(old) and is_table(new):
-                before, columns = _shared(old, new, before, columns, group)
+                before, columns = _shared(old, new, before, columns, group, beside[0])
     with step(f"reading {new}"):
         nameless, labelled = replace(columns, label_names=[]), _says_labels(new, columns)
-        after, _ = read_with_cells(new, nameless, labelled=labelled, ids=group)
+        after, _ = read_with_cells(new, nameless, labelled=labelled, ids=group, vectors=beside[1])
     return before, after, columns, file
 
 
-def _shared(old: str, new: str, before: Any, columns: Any, group: str | None) -> tuple[Any, Any]:
+def _shared(
+    old: str, new: str, before: Any, columns: Any, group: str | None, vectors: str | None
+) -> tuple[Any, Any]:
     """Return the old rows with those columns only that the new file has, too."""
     from hyperlabel.cli._columns import column_names
     from hyperlabel.cli._model import read_with_cells
 
-    there = set(column_names(new))
     used = [*columns.text, *columns.categories, *columns.numbers]
+    there = set(column_names(new, used))
     missing = [name for name in used if name not in there]
     if not missing:
         return before, columns
@@ -112,7 +127,7 @@ def _shared(old: str, new: str, before: Any, columns: Any, group: str | None) ->
     }
     columns = replace(columns, **fewer, feature_names=[], n_features=0)
     labelled = bool(columns.labels or columns.label_column)
-    before, _ = read_with_cells(old, columns, labelled=labelled, ids=group)
+    before, _ = read_with_cells(old, columns, labelled=labelled, ids=group, vectors=vectors)
     return before, replace(columns, feature_names=list(before.feature_names), n_features=before.n_features)
 
 
@@ -123,7 +138,7 @@ def _says_labels(path: str, columns: Any) -> bool:
     if path == "-" or not is_table(path):
         return path != "-"
     wanted = [columns.label_column] if columns.label_column else columns.labels
-    return bool(wanted) and set(wanted) <= set(column_names(path))
+    return bool(wanted) and set(wanted) <= set(column_names(path, wanted))
 
 
 def joined_groups(before: Any, after: Any) -> Any:

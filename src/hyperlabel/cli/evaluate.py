@@ -5,11 +5,12 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import check_target, need_data, need_model, say
+from hyperlabel.cli._input import PAGE, check_target, need_data, need_model, say, vectors_option
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._promises import outcomes, show_outcomes
 from hyperlabel.cli._words import plural, print_json, print_table, some
 from hyperlabel.cli.predict import write_table
+from hyperlabel.datasets.writing import output_kind
 
 _SHOWN = (
     "f1_macro",
@@ -34,6 +35,7 @@ _SHOWN = (
 @click.argument("model")
 @click.argument("data")
 @config_option
+@vectors_option("The npy file of the vectors of DATA's rows")
 @click.option(
     "--worst",
     default=0,
@@ -42,11 +44,19 @@ _SHOWN = (
     help="Also list so many labels, those with the most mistakes (rows missed or wrongly given).",
 )
 @click.option(
-    "--per-label", "table", help="Write precision, recall, F1 and counts of every label to this CSV file."
+    "--per-label", "table", help="Write precision, recall, F1 and counts of every label to this file."
 )
 @click.option("--report", "page", help="Also write a page: every cut of every label, the worst rows, a map.")
 @click.option("--json", "as_json", is_flag=True, help="Print every measure as JSON.")
-def evaluate(model: str, data: str, worst: int, table: str | None, page: str | None, as_json: bool) -> None:
+def evaluate(
+    model: str,
+    data: str,
+    vectors: str | None,
+    worst: int,
+    table: str | None,
+    page: str | None,
+    as_json: bool,
+) -> None:
     """Measure MODEL on the labelled rows of DATA (- reads stdin).
 
     Rows that MODEL was fitted on do not flatter it: if DATA holds all of them, or nothing else, each row is
@@ -59,10 +69,13 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
     need_data(data)
     if table is not None:
         check_target(table)
-    values, unknown = _measure(model, data, page)
+        output_kind(table)
+    if page is not None:
+        check_target(page, PAGE)
+    values, unknown = _measure(model, data, vectors, page)
     labels = values.pop("per_label")
     if table is not None:
-        write_table(table, {name: [one[name] for one in labels] for name in labels[0]})
+        write_table(table, {name: [one[name] for one in labels] for name in labels[0]}, output_kind(table))
     lost = sorted(labels, key=lambda one: (-one["mistakes"], one["label"]))[:worst]
     if as_json:
         found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
@@ -81,7 +94,9 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
         click.echo(f"Wrote {table}: {plural(len(labels), 'label')}.", err=True)
 
 
-def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], list[str]]:
+def _measure(
+    model: str, data: str, vectors: str | None, page: str | None
+) -> tuple[dict[str, Any], list[str]]:
     """Return all measures, those by label among them, and the labels the model does not know."""
     from hyperlabel.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
     from hyperlabel.cli._model import aligned_labels, open_model
@@ -90,7 +105,7 @@ def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], l
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        chosen = rows_to_judge(file, read_with_groups_of_fit(data, file.columns), data)
+        chosen = rows_to_judge(file, read_with_groups_of_fit(data, file.columns, vectors), data)
     table, scored, sentence = chosen.table, chosen.scored, chosen.sentence
     Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
     unknown = _warn_of_unknown(unknown, file.columns.left_out)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model
+from hyperlabel.cli._input import need_data, need_model, refuse_options, vectors_option
 from hyperlabel.cli._words import plural, print_json
 
 _BEST = 3  # labels explained where none is named
@@ -16,6 +16,7 @@ _BEST = 3  # labels explained where none is named
 @click.argument("model")
 @click.argument("data", required=False)
 @config_option
+@vectors_option("The npy file of the vectors of DATA's rows")
 @click.option("--row", type=click.IntRange(min=1), default=1, show_default=True, help="Row of DATA, from 1.")
 @click.option("--text", "one_text", help="Explain this text instead of a row of a file.")
 @click.option(
@@ -26,6 +27,7 @@ _BEST = 3  # labels explained where none is named
 def explain(
     model: str,
     data: str | None,
+    vectors: str | None,
     row: int,
     one_text: str | None,
     labels: tuple[str, ...],
@@ -45,9 +47,11 @@ def explain(
 
     if data is not None and one_text is not None:
         raise ValueError("Give either a file or --text, not both.")
+    if data is None:
+        refuse_options("There is no file of rows", "row", "vectors")
     with step(f"loading {model}"):
         file = open_model(model)
-    rows = _rows(file, data, row, one_text)
+    rows = _rows(file, data, vectors, row, one_text)
     if rows is None and not labels:
         raise ValueError("Name a label with --label, or give a file (and --row) or --text.")
     wanted = list(labels)
@@ -67,7 +71,7 @@ def explain(
         _print(one)
 
 
-def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
+def _rows(file: Any, data: str | None, vectors: str | None, row: int, one_text: str | None) -> Any:
     from hyperlabel.cli._model import read_rows
 
     if one_text is not None:
@@ -75,7 +79,7 @@ def _rows(file: Any, data: str | None, row: int, one_text: str | None) -> Any:
         return [one_text]
     if data is None:
         return None
-    table = read_rows(data, file.columns, labelled=False)
+    table = read_rows(data, file.columns, labelled=False, vectors=vectors)
     if row > len(table):
         raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
     return file.columns.inputs(table[row - 1 : row])

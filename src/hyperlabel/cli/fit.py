@@ -9,6 +9,7 @@ import click
 
 from hyperlabel.cli._config import config_option
 from hyperlabel.cli._input import (
+    MODEL_FILE,
     READING,
     check_target,
     input_options,
@@ -16,6 +17,7 @@ from hyperlabel.cli._input import (
     need_data,
     output_option,
     read_file,
+    refuse_options,
     say,
 )
 from hyperlabel.cli._methods import SUMS, need_methods
@@ -97,9 +99,10 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.cli._progress import step
 
     start, cpu = time.perf_counter(), time.process_time()
-    check_target(output)
+    check_target(output, MODEL_FILE)
     need_data(data)
     need_methods([method])
+    _refuse_void(method, options)
     options["alpha"] = _numbers(options["alpha"])
     reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), as_file(data) as path:
@@ -108,12 +111,17 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     columns = replace(
         columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
     )
+    if not columns.text:
+        refuse_options("There is no column of text", "words", "ngrams")
     say(_found(table, columns))
-    with step("looking for near copies"):
-        table, near_copies = keep_together(table, columns)
-    if near_copies:
-        say(near_copies)
     choices = _choices(method, options)
+    if table.time is not None:
+        table, choices = _in_time(table, choices, options)
+    else:
+        with step("looking for near copies"):
+            table, near_copies = keep_together(table, columns)
+        if near_copies:
+            say(near_copies)
     if options["dry_run"]:
         from hyperlabel.cli._plan import plan, show
 
@@ -127,6 +135,18 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
         columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(table))))
         save_model(ModelFile(model, columns, output))
     _say(model, columns, output, time.perf_counter() - start, as_json)
+
+
+def _refuse_void(method: str, options: dict[str, Any]) -> None:
+    """Refuse options that others make void."""
+    if method != "auto":
+        refuse_options("Only --method auto has a time budget", "time_budget")
+    if options["precision"] is None:
+        refuse_options("A confidence is that of --precision", "confidence")
+    else:
+        refuse_options("--precision takes the place of --thresholds", "thresholds", "scoring")
+    if options["thresholds"] == "none" and method not in ("auto", "ridge"):
+        refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
 
 
 def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -> tuple[Any, Any]:
@@ -151,9 +171,9 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
     if advise:
         _propose_group(group, reading.get("shared_labels"))
     text, categories = word_columns(table, kind, reading.get("text") or [])
-    if kind == "table" and not (text or categories or table.n_features):
-        raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     named = reading if kind == "table" else {}
+    if named:
+        _need_inputs(data, [*text, *categories], table, named)
     columns = Columns(
         format=kind,
         label_names=list(table.label_names),
@@ -166,11 +186,23 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
+        decimal=reading.get("decimal"),
+        vectors=named.get("n_vectors", 0),
         normalise=bool(reading.get("normalise_labels")),
         group=group,
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _need_inputs(data: str, words: list[str], table: Any, reading: dict[str, Any]) -> None:
+    """Refuse a table that leaves nothing to learn from, or little beside numbers that could not be read."""
+    from hyperlabel.cli._reading import need_numbers
+
+    used = [*words, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
+    need_numbers(data, reading["decimal_commas"], used)
+    if not (words or table.n_features):
+        raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
 
 
 def _propose_group(group: str | None, shared_labels: Any) -> None:
@@ -238,6 +270,24 @@ def _frequent(table: Any, min_rows: int) -> tuple[Any, list[str]]:
     return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
 
 
+def _in_time(table: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Number the moments of a table, and let later rows be scored by models of earlier ones."""
+    import numpy as np
+
+    from hyperlabel.cli._methods import time_blocks
+
+    if table.groups is not None:
+        raise ValueError("--group and --time both say which rows score which: name one of them.")
+    if options["precision"] is not None:
+        raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
+    if table.unknown is not None and table.unknown.nnz:
+        raise ValueError("Where labels are unknown no row is scored: leave out --time.")
+    moments = np.unique(table.time, return_inverse=True)[1]
+    blocks = time_blocks(moments)
+    say(f"scored forward in time: {plural(blocks, 'block')} of rows, each by a model of earlier rows")
+    return replace(table, time=moments), replace(choices, time_blocks=blocks)
+
+
 def _choices(method: str, options: dict[str, Any]) -> Any:
     from hyperlabel.cli._methods import AUTO_WORDS, WORDS, Choices
 
@@ -264,8 +314,9 @@ def _fit(table: Any, columns: Any, method: str, choices: Any, options: dict[str,
     from hyperlabel.model_selection.groups import groups_for_fit
 
     features = features_step(columns, table, choices.words, choices.ngrams)
+    groups = table.groups if table.time is None else table.time  # each moment is a group of its own
     with plain_warnings():
-        rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
+        rows = learned_rows(features, columns.inputs(table), groups, options["precision"])
         partial = table.unknown is not None and table.unknown.nnz > 0
         n_units = len(table) if table.groups is None else len(set(table.groups))
         classifier = (
@@ -277,7 +328,7 @@ def _fit(table: Any, columns: Any, method: str, choices: Any, options: dict[str,
             raise ValueError("No precision can be promised where labels are unknown: leave out --precision.")
         classifier = promising(classifier, options["precision"], options["confidence"])
         Y, _ = aligned_labels(table, columns.label_names)
-        classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, table.groups))
+        classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, groups))
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", features), ("classifier", classifier)])
 

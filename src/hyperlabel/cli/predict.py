@@ -10,13 +10,20 @@ from typing import Any
 
 import click
 
-from hyperlabel._files import replacing
+from hyperlabel._files import opened
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import check_target, need_data, need_model, output_option
+from hyperlabel.cli._input import (
+    check_target,
+    need_data,
+    need_model,
+    output_option,
+    refuse_options,
+    vectors_option,
+)
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._rows import TABLE_KINDS, delimiter_of
 from hyperlabel.cli._words import plural
-from hyperlabel.datasets.table_sources import table_kind
+from hyperlabel.datasets.writing import output_kind
 
 _BLOCK = 4096  # rows scored at a time
 
@@ -25,6 +32,7 @@ _BLOCK = 4096  # rows scored at a time
 @click.argument("model")
 @click.argument("data", required=False)
 @config_option
+@vectors_option("The npy file of the vectors of DATA's rows")
 @click.option("--text", "one_text", help="Label this text instead of a file.")
 @click.option(
     "--top",
@@ -35,16 +43,21 @@ _BLOCK = 4096  # rows scored at a time
 @click.option(
     "--review", is_flag=True, help="Write the answers a person should check, the one worth most first."
 )
-@click.option("--entries", default=100, show_default=True, type=click.IntRange(min=1), help="Of --review.")
+@click.option("--entries", type=click.IntRange(min=1), help="Of --review. [default: 100]")
 @click.option("--group", help="With --review: a column whose rows are shown together.")
 @click.option("--id", "ids", help="A column of DATA to name rows by; by default they are numbered from 1.")
 @click.option("--keep", is_flag=True, help="Append the answers to all columns of DATA.")
-@click.option("--wide", is_flag=True, help="One column for each label: 1 where it is predicted, 0 elsewhere.")
+@click.option(
+    "--wide",
+    is_flag=True,
+    help="One column for each label: 1 where it is predicted, 0 elsewhere; "
+    "with --probabilities its probability.",
+)
 @output_option("output", "-", "The file to write; - is stdout.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(TABLE_KINDS),
+    type=click.Choice([*TABLE_KINDS, "json"]),
     help="Told by --output's ending. [default: csv]",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
@@ -54,8 +67,9 @@ def predict(
     """Predict the labels of DATA with MODEL; - reads stdin (CSV, JSON lines, or a text per line).
 
     CSV has the columns row, labels and scores, the last two separated by the marks of the training file;
-    JSON lines list {"label", "score", "predicted"} for each row. Scores order labels; predicted says which
-    passed the model's cut. With --keep or --wide the answer is a table, in every format.
+    JSON lines list {"label", "score", "predicted"} for each row, and json is one array of these. Scores order
+    labels; predicted says which passed the model's cut. With --keep or --wide the answer is a table, in every
+    format.
 
     --review writes a queue instead: one question a line (does this row have this label?), the one whose
     answer raises the expected F1 most first, labels promised by fit --precision never among them. Answer it
@@ -64,47 +78,86 @@ def predict(
     """
     if (data is None) == (one_text is None):
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
-    if output != "-":
-        check_target(output)
-    form = "jsonl" if options["as_json"] else form or table_kind(output)
-    if options["ids"] is not None and options["keep"]:
-        raise ValueError("--keep keeps every column: leave --id out.")
+    _refuse_unused(one_text, form, options)
+    form = _checked_form(output, "jsonl" if options["as_json"] else form, options["review"])
     need_model(model)
     need_data(data)
     if options["review"]:
         from hyperlabel.cli._review import write_queue
 
-        count = write_queue(model, data, output, options["entries"], options["group"])
-        click.echo(f"Wrote {output}: {plural(count, 'question')}.", err=True)
+        write_queue(model, data, output, options["entries"] or 100, options["group"], options["ids"])
         return
     plain = one_text is not None and not options["probabilities"]
-    file, rows, kept, mark = _read(model, data, one_text, options["ids"], options["keep"], plain)
+    file, rows, kept, mark = _read(model, data, one_text, plain, options)
     with step("predicting"):
-        answers = _answers(file, rows, options["top"], options["probabilities"])
-        if form == "jsonl" and not options["keep"] and not options["wide"]:
-            with written(output) as out:
-                for key, labels in zip(kept["row"], answers, strict=True):
-                    out.write(json.dumps({"row": key, "labels": labels}, ensure_ascii=False) + "\n")
-        else:
-            found = _columns(kept, answers, file.columns, form, options["wide"])
+        probabilities, wide = options["probabilities"], options["wide"]
+        top = len(file.columns.label_names) if probabilities and wide else None
+        answers = _answers(file, rows, options["top"] or top, probabilities)
+        if wide:
+            found = _wide_columns(kept, answers, file.columns.label_names, probabilities)
             write_table(output, found, form, delimiter_of(output, mark))
+        elif form in ("jsonl", "json") and not options["keep"]:
+            _write_records(output, kept["row"], answers, is_array=form == "json")
+        else:
+            write_table(output, _columns(kept, answers, file.columns, form), form, delimiter_of(output, mark))
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(rows), 'row')}.", err=True)
 
 
+def _checked_form(output: str, form: str | None, review: bool) -> str:
+    """Return what to write, before any work is done."""
+    if output != "-":
+        check_target(output)
+    form = output_kind(output, form)
+    if review and (form != "csv" or delimiter_of(output) != ","):
+        raise ValueError(f"--review writes a CSV file: end {output} with .csv.")
+    return form
+
+
+def _write_records(
+    output: str, keys: list[Any], answers: Iterator[list[dict[str, Any]]], *, is_array: bool
+) -> None:
+    """Write the answers as JSON, one record a line."""
+    records = ({"row": key, "labels": row} for key, row in zip(keys, answers, strict=True))
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    with written(output) as out:
+        if is_array:
+            out.write("[\n" + ",\n".join(lines) + "\n]\n")
+        else:
+            out.writelines(f"{line}\n" for line in lines)
+
+
+def _refuse_unused(one_text: str | None, form: str | None, options: dict[str, Any]) -> None:
+    """Refuse options that others make void."""
+    if options["keep"]:
+        refuse_options("--keep keeps every column", "ids")
+    if options["as_json"] and form not in (None, "jsonl"):
+        raise ValueError(f"--json is --format jsonl: leave it out, or --format {form}.")
+    if one_text is not None:
+        refuse_options("One text is no file of rows", "ids", "vectors")
+    if options["review"]:
+        void = ("top", "probabilities", "keep", "wide", "as_json")
+        refuse_options("--review writes questions, not answers", *void)
+    else:
+        refuse_options("There is no queue without --review", "entries", "group")
+
+
 def _read(
-    model: str, data: str | None, one_text: str | None, ids: str | None, keep: bool, plain: bool
+    model: str, data: str | None, one_text: str | None, plain: bool, options: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, list[Any]], str | None]:
     """Return the model, the rows it takes, the columns that stand beside its answers, and their mark."""
     from hyperlabel.cli._model import open_model, read_columns, read_with_cells
 
+    ids, keep = options["ids"], options["keep"]
     with step(f"loading {model}"):
         file = (_plain(model, read_columns(model)) if plain else None) or open_model(model)
     if one_text is not None:
         file.columns.need_text_only()
         return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}, None
     with step(f"reading {data}"):
-        table, cells = read_with_cells(str(data), file.columns, ids=ids, cells=keep)
+        table, cells = read_with_cells(
+            str(data), file.columns, ids=ids, cells=keep, vectors=options["vectors"]
+        )
     if keep:
         return file, file.columns.inputs(table), cells.columns, cells.delimiter
     keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]
@@ -126,8 +179,23 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
+def _wide_columns(
+    kept: dict[str, list[Any]],
+    answers: Iterator[list[dict[str, Any]]],
+    label_names: list[str],
+    probabilities: bool,
+) -> dict[str, list[Any]]:
+    """Put a column for each label beside the columns kept: its probabilities, or 1 where it is given."""
+    table = dict(kept)
+    rows = [{one["label"]: one["score"] for one in row} for row in answers]
+    for label in label_names:
+        cells = [row.get(label) if probabilities else int(label in row) for row in rows]
+        table[_fresh(label, table)] = cells
+    return table
+
+
 def _columns(
-    kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str, wide: bool
+    kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str
 ) -> dict[str, list[Any]]:
     """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
     from hyperlabel.datasets.writing import list_cells
@@ -139,10 +207,6 @@ def _columns(
         names.append([str(one["label"]) for one in row])
         found = [one["score"] for one in row]
         scores.append(mark.join(f"{value:.4f}" for value in found) if form == "csv" else found)
-    if wide:
-        for label in columns.label_names:
-            table[_fresh(label, table)] = [int(label in row) for row in names]
-        return table
     plain = form == "csv" and columns.label_separator
     listed = [mark.join(row) for row in names] if plain else list_cells(names, columns.label_names, form)
     table[_fresh("labels", table)] = listed
@@ -160,16 +224,15 @@ def write_table(
     output: str, columns: dict[str, list[Any]], form: str = "csv", delimiter: str | None = None
 ) -> None:
     """Write columns to stdout, or to a file that appears only once it is complete."""
-    from hyperlabel._files import opened
     from hyperlabel.datasets.writing import write_columns
 
     if output == "-":
         sys.stdout.flush()
-        write_columns(columns, sys.stdout.buffer, form, delimiter=delimiter)
+        write_columns(columns, sys.stdout.buffer, form, delimiter=delimiter or ",")
         sys.stdout.buffer.flush()
         return
     with opened(output) as file:
-        write_columns(columns, file, form, delimiter=delimiter)
+        write_columns(columns, file, form, delimiter=delimiter or delimiter_of(output))
 
 
 def _answers(file: Any, rows: Any, top: int | None, probabilities: bool) -> Iterator[list[dict[str, Any]]]:
@@ -200,7 +263,7 @@ def written(output: str) -> Iterator[Any]:
     if output == "-":
         yield sys.stdout
         return
-    with replacing(output) as file:
+    with opened(output) as file:
         out = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
             yield out

@@ -6,7 +6,16 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import need_data, need_model, output_option, say
+from hyperlabel.cli._input import (
+    PAGE,
+    check_target,
+    need_data,
+    need_model,
+    output_option,
+    refuse_options,
+    say,
+    vectors_option,
+)
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural
 from hyperlabel.cli.compare import write_page
@@ -17,6 +26,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 @click.command()
 @click.argument("source", metavar="MODEL|STORE")
 @click.argument("data", required=False)
+@vectors_option("The npy file of the vectors of DATA's rows")
 @output_option("out_path", None, "The page. [default: out/report.html]")
 @click.option(
     "--scores",
@@ -38,6 +48,7 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 def report(
     source: str,
     data: str | None,
+    vectors: str | None,
     out_path: str | None,
     scores: str | None,
     no_texts: bool,
@@ -55,9 +66,14 @@ def report(
     hyperlabel report model.hyper tickets.csv -o page.html
     hyperlabel report results.sqlite
     """  # noqa: D301 - click wants the character
+    check_target(out_path or "out/report.html", PAGE, makes_folder=True)
     if data is None:
+        refuse_options(
+            "A comparison has no rows to show", "vectors", "scores", "no_texts", "max_rows", "prune"
+        )
         html = _comparison(source, **store_options)
     else:
+        refuse_options("DATA shows a model, not a comparison", "suite", "scoring", "rope", "as_list")
         need_model(source)
         need_data(data)
         from hyperlabel.cli._model import open_model
@@ -66,19 +82,21 @@ def report(
         options = PageOptions(max_rows=max_rows, prune=prune)
         with step(f"loading {source}"):
             file = open_model(source)
-        html = model_html(file, data, scores, no_texts=no_texts, options=options)
+        html = model_html(file, data, scores, vectors=vectors, no_texts=no_texts, options=options)
     if html is None:
         return
     out = write_page(out_path or "out/report.html", html)
     click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
 
 
-def model_html(file: Any, data: str, scores: str | None = None, **options: Any) -> str:
+def model_html(
+    file: Any, data: str, scores: str | None = None, *, vectors: str | None = None, **options: Any
+) -> str:
     """Return the page of a loaded model on labelled rows."""
     from hyperlabel.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
 
     with step(f"reading {data}"):
-        table = read_with_groups_of_fit(data, file.columns)
+        table = read_with_groups_of_fit(data, file.columns, vectors)
     chosen = rows_to_judge(file, table, Path(data).name)
     if scores is None:
         table, scores = chosen.table, chosen.scored
@@ -172,7 +190,7 @@ def _can_write_rows(table: Any, columns: Any, *, has_texts: bool) -> bool:
     """Say whether a page can write corrected rows as the training file has them."""
     has_inputs = columns.format == "table" and (has_texts or not columns.text)
     # one text is all a page can write, and labels nobody knows would be written as absent
-    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.words) <= 1
+    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.words) <= 1 and not columns.vectors
     is_known = table.unknown is None or not table.unknown.nnz
     return has_inputs and is_plain and is_known
 

@@ -1,22 +1,21 @@
 """``hyperlabel data suspects``: labels of a file that look wrong or missing."""
 
-import csv
 from typing import Any
 
 import click
 
-from hyperlabel.cli._input import READING, input_options, output_option, say
+from hyperlabel.cli._input import READING, check_target, input_options_without, output_option, say
 from hyperlabel.cli._words import plural
 
 
 @click.command()
 @click.argument("file")
-@input_options
+@input_options_without("time")
 @click.option(
     "--entries", default=100, show_default=True, type=click.IntRange(min=1), help="How many to list."
 )
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
-@output_option("output", "-", "The CSV file to write; - is stdout.")
+@output_option("output", "-", "The file to write, CSV unless its ending says otherwise; - is stdout.")
 def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -> None:
     """List the labels of FILE that look wrong or missing, the most suspicious first.
 
@@ -30,10 +29,14 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
     from hyperlabel.cli._near_duplicates import keep_together
     from hyperlabel.cli._progress import step
     from hyperlabel.cli.fit import read_training
-    from hyperlabel.cli.predict import written
+    from hyperlabel.cli.predict import write_table
+    from hyperlabel.datasets.writing import output_kind
 
+    if output != "-":
+        check_target(output)
+    kind = output_kind(output)
     with step(f"reading {file}"):
-        table, columns = read_training(file, {key: options[key] for key in READING})
+        table, columns = read_training(file, {key: options.get(key) for key in READING})
     if len(table) < folds:
         raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
     with step("looking for near copies"):
@@ -42,13 +45,16 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
         say(near_copies)
     with step(f"judging {plural(len(table), 'row')}"):
         found = _found(table, columns, entries, folds)
-    with written(output) as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["row", "label", "looks", "probability", "score", "words", "text"])
-        for one in found:
-            text = "" if table.text is None else table.text[one["row"]]
-            shown = [f"{one['probability']:.4f}", f"{one['evidence']:.3f}", " ".join(one["words"]), text]
-            writer.writerow([one["row"] + 1, one["label"], one["looks"], *shown])
+    columns_written: dict[str, list[Any]] = {
+        "row": [one["row"] + 1 for one in found],
+        "label": [one["label"] for one in found],
+        "looks": [one["looks"] for one in found],
+        "probability": [f"{one['probability']:.4f}" for one in found],
+        "score": [f"{one['evidence']:.3f}" for one in found],
+        "words": [" ".join(one["words"]) for one in found],
+        "text": ["" if table.text is None else table.text[one["row"]] for one in found],
+    }
+    write_table(output, columns_written, kind)
     if output != "-":
         click.echo(f"Wrote {output}: {plural(len(found), 'entry')}.", err=True)
 

@@ -7,7 +7,15 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model, output_option, plain_warnings
+from hyperlabel.cli._input import (
+    MODEL_FILE,
+    check_target,
+    need_data,
+    need_model,
+    output_option,
+    plain_warnings,
+    vectors_option,
+)
 from hyperlabel.cli._methods import SUMS
 from hyperlabel.cli._words import plural, print_json, some, tell
 
@@ -16,6 +24,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 @click.argument("model")
 @click.argument("new", required=False)
 @config_option
+@vectors_option("The npy files of vectors: of NEW, then of each file of --forget", multiple=True)
 @click.option(
     "--forget",
     "leaving",
@@ -31,6 +40,7 @@ from hyperlabel.cli._words import plural, print_json, some, tell
 def update(
     model: str,
     new: str | None,
+    vectors: tuple[str, ...],
     leaving: tuple[str, ...],
     added: tuple[str, ...],
     add_all: bool,
@@ -54,7 +64,7 @@ def update(
     from hyperlabel.meta import update as update_model
 
     renames = _renames(renamed)
-    _check(new, leaving, add_all, any((new, leaving, added, dropped, renames)))
+    _check(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
     said = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
     with plain_warnings():
@@ -64,8 +74,9 @@ def update(
         need_updatable(file)
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
-    entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
-    forgotten = _stacked([_read(file, path, names, False, *change)[0] for path in leaving])
+    beside = _vectors_beside(new, leaving, vectors)
+    entering, extra = (None, []) if new is None else _read(file, new, beside, names, add_all, *change)
+    forgotten = _stacked([_read(file, path, beside, names, False, *change)[0] for path in leaving])
     names += extra
     if forgotten is not None:  # labels that only another file has
         forgotten[1].resize((forgotten[1].shape[0], len(names)))
@@ -108,6 +119,16 @@ def update(
         )
 
 
+def _vectors_beside(
+    new: str | None, leaving: tuple[str, ...], vectors: tuple[str, ...]
+) -> dict[str, str | None]:
+    """Return the file of vectors of each file of rows."""
+    from hyperlabel.cli._rows import vectors_of
+
+    files = [path for path in (new, *leaving) if path is not None]
+    return dict(zip(files, vectors_of(files, vectors), strict=True))
+
+
 def need_updatable(file: Any) -> None:
     """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
     from hyperlabel.meta.updating import can_be_updated, walk
@@ -138,6 +159,7 @@ def _renames(renamed: tuple[str, ...]) -> dict[str, str]:
 def _read(
     file: Any,
     path: str,
+    beside: dict[str, str | None],
     names: list[str],
     add_all: bool,
     dropped: tuple[str, ...],
@@ -153,7 +175,7 @@ def _read(
     if columns.labels:
         columns = replace(columns, labels=names)
     with answered(path, columns) as place:
-        table = read_rows(place, columns, labelled=True)
+        table = read_rows(place, columns, labelled=True, vectors=beside[path])
     if renames:  # a file may still use the old names
         table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
     Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
@@ -173,7 +195,11 @@ def _read(
     return (columns.inputs(table), Y), unknown
 
 
-def _check(new: str | None, leaving: tuple[str, ...], add_all: bool, anything: bool) -> None:
+def _check(
+    new: str | None, leaving: tuple[str, ...], add_all: bool, output: str | None, anything: bool
+) -> None:
+    if output is not None:
+        check_target(output, MODEL_FILE)
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
     if not anything:

@@ -68,34 +68,45 @@ def _labels(cell: Any, separator: str | None, names: Collection[str] | None) -> 
         return []
     listed = _listed(cell)
     if listed is None:
-        text = str(cell).strip()
+        text = _name(cell)
         if text[:1] == "[" and text[-1:] == "]":  # a list without quotes
             text = text[1:-1]
             separator = separator if separator and separator in text else ","
         listed = _cut(text, separator)
-    return [name for name in dict.fromkeys(listed) if name]
+    return [name for name in dict.fromkeys(map(_name, listed)) if name]
 
 
 def _is_empty(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, list | tuple) and str(cell).strip().lower() in NO_LABEL)
 
 
-def _listed(cell: Any) -> list[str] | None:
-    """Return the names of a cell that is a list by itself: of JSON, Parquet, or quoted in brackets."""
+def _listed(cell: Any) -> list[Any] | None:
+    """Return the values of a cell that is a list by itself: of JSON, Parquet, or quoted in brackets."""
     if isinstance(cell, list | tuple):
-        return [str(value).strip() for value in cell if value is not None and value == value]
+        return [value for value in cell if value is not None and value == value]
     text = str(cell).strip()
     if text[:1] != "[" or text[-1:] != "]":
         return None
     try:
         found = json.loads(text)
-        return [str(value).strip() for value in found if value is not None]
     except (ValueError, RecursionError):
         pass
+    else:
+        return [value for value in found if value is not None]
     if set(_QUOTED.sub("", text[1:-1])) - set(" ,;|\t\r\n"):
         return None
     quoted = ("".join(pair) for pair in _QUOTED.findall(text))
     return [re.sub(r"\\(['\"\\])", r"\1", name).strip() for name in quoted]
+
+
+def _name(value: Any) -> str:
+    """Return the name of a label; an object or a list has none."""
+    if isinstance(value, dict):
+        inside = next(iter(value), "NAME")
+        raise ValueError(f"a label is an object, {str(value)[:60]}: say COLUMN.{inside} to reach inside.")
+    if isinstance(value, list | tuple):
+        raise ValueError(f"a label is a list, {str(value)[:60]}: list names.")
+    return str(value).strip()
 
 
 def _cut(text: str, separator: str | None) -> list[str]:

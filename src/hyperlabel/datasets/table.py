@@ -14,14 +14,15 @@ from hyperlabel._labels import indicator_from_sets
 from hyperlabel.datasets._dataset import Dataset, stack
 from hyperlabel.datasets._lines import DataError
 from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
+from hyperlabel.datasets.objects import cell_text, names_inside
 from hyperlabel.datasets.table_columns import (
     TableColumns,
-    convert,
     groups,
     marks,
-    number,
+    need_no_objects,
     vectors,
     warn_of_dropped,
+    warn_of_objects,
 )
 from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
 
@@ -40,6 +41,7 @@ def read_table(
     group: str | None = None,
     time: str | None = None,
     delimiter: str | None = None,
+    decimal: Literal[",", "."] | None = None,
     name: str | None = None,
 ) -> Dataset:
     r"""Read a CSV, JSON lines or Parquet table.
@@ -48,7 +50,9 @@ def read_table(
     ----------
     path : path
         ``.csv``/``.tsv`` (header in the first line; quoted text may span lines), ``.jsonl``/``.ndjson``
-        (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow).
+        (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow). Wherever a column is
+        named, a dotted name (``annotations.label``) reaches inside objects and lists of objects; objects
+        that nobody reaches into are left out with a warning, never read as text.
     labels : list of str, optional
         Columns that are labels: 0/1, true/false, yes/no, or ``x`` where they hold.
     label_column : str, optional
@@ -78,6 +82,9 @@ def read_table(
         or empty).
     delimiter : str, optional
         Separator of a CSV file; by default the most frequent of ``, ; tab |`` in its header.
+    decimal : {",", "."}, optional
+        What separates the decimals of numbers. By default a point; where ``;`` separates the columns of a
+        CSV file, a comma as well. The numbers of one column must agree.
     name : str, optional
         Name of the data set; the file's stem when not given.
 
@@ -97,7 +104,8 @@ def read_table(
     ([['a', 'b'], []], ['two\nlines', 'short'], [[3.0], [4.0]])
     """
     plan = TablePlan(
-        path, labels, label_column, label_separator, features, text, group, time, name, words, blank
+        *(path, labels, label_column, label_separator, features, text, group, time, name, words, blank),
+        decimal=decimal,
     )
     return plan.read(delimiter, label_names)
 
@@ -140,8 +148,11 @@ def scan_labels(
     lists: set[str] = set()
     names: dict[str, None] = {}
     for cells in read_cells(path, chunk_rows, delimiter):
-        names |= dict.fromkeys(cells.columns)
-        for cell in cells.column(label_column):
+        names |= dict.fromkeys(cells.reaching([label_column]).columns)
+        column = cells.column(label_column)
+        if (inside := names_inside(label_column, column)) is not None:
+            need_no_objects([label_column], {label_column: inside}, path)
+        for cell in column:
             if isinstance(cell, list | tuple):
                 lists.update(label_sets([cell], None)[0])
             elif cell is not None:
@@ -168,6 +179,7 @@ class TablePlan:
     words: Sequence[str] = ()
     blank: Literal["no", "unknown"] | None = None
     numbers: list[str] | None = None
+    decimal: Literal[",", "."] | None = None
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.label_column is None):
@@ -182,7 +194,9 @@ class TablePlan:
             raise DataError("a label column is listed more than once.", self.path)
         if self.blank not in (None, "no", "unknown"):
             raise ValueError(f"blank must be 'no' or 'unknown', not {self.blank!r}.")
-        self.columns = TableColumns(self.time, self.label_list)
+        if self.decimal not in (None, ",", "."):
+            raise ValueError(f"decimal must be ',' or '.', not {self.decimal!r}.")
+        self.columns = TableColumns(self.time, self.label_list, self.decimal)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
 
     def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
@@ -208,17 +222,21 @@ class TablePlan:
         special += [column for column in (self.label_column, self.group, self.time) if column is not None]
         needed = [*special, *(self.features or ())]
         for cells in chunks:
-            self.columns.see(cells)
+            self.columns.see(cells.reaching(needed))
             if self._is_settled(needed):
                 break
         kinds = self.columns.is_number
-        need(needed, kinds, self.path)
-        if self.features is not None:
-            self.numbers = list(self.features)
-            return
-        taken = set(special)
+        need_no_objects(needed, self.columns.inside, self.path)
+        need([name for name in needed if name not in kinds], self.columns.names, self.path)
+        self.numbers = list(self.features or ())
+        if self.features is None:
+            warn_of_objects(Path(self.path).name, self.columns.unreached(needed))
+            self._choose_numbers({*special, *self.columns.inside})
+
+    def _choose_numbers(self, taken: set[str]) -> None:
+        """Take every other column of numbers or of vectors, and name those left out."""
+        kinds, is_vector = self.columns.is_number, self.columns.vectors
         others = [column for column in kinds if column not in taken]
-        is_vector = self.columns.vectors
         self.numbers = [column for column in others if kinds[column] is not False or column in is_vector]
         warn_of_dropped(Path(self.path).name, [name for name in others if name not in self.numbers])
 
@@ -269,7 +287,7 @@ class TablePlan:
         length = self.columns.vectors.get(column)
         if length is not None:
             return vectors(cells, column, length)
-        return convert(cells, column, number, "a number")[:, None]
+        return self.columns.numbers(cells, column)[:, None]
 
     def _blank(self, column: str) -> float | None:
         """Return what an empty cell of a label column stands for; None: it is refused."""
@@ -287,7 +305,15 @@ class TablePlan:
 
 
 def _words(cells: Cells, column: str) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in cells.column(column)]
+    texts = []
+    for i, cell in enumerate(cells.column(column)):
+        try:
+            texts.append(cell_text(cell))
+        except TypeError:
+            raise cells.fail(
+                f"the value of {column!r} is an object, not text: a dotted name reaches inside.", i, column
+            ) from None
+    return texts
 
 
 def need(columns: Iterable[str], names: Iterable[str], path: str | os.PathLike[str]) -> None:

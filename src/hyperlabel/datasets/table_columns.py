@@ -5,14 +5,16 @@ Nothing here depends on how the rows were cut into chunks: a cell is read by its
 """
 
 import json
+import os
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.datasets._lines import warn
+from hyperlabel.datasets._lines import DataError, warn
 from hyperlabel.datasets._numbers import to_number
+from hyperlabel.datasets.objects import head_of, is_object, names_inside, objects_message, shown_names
 from hyperlabel.datasets.table_sources import Cells
 
 MAX_WORD = 10_000  # characters of a group or time: NumPy makes every entry as wide as the widest
@@ -21,24 +23,32 @@ _MARKS = {"x", "✓", "✔"}
 YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
 NO = {"0", "0.0", "false", "no", "n", "f"}
 _YEAR = re.compile(r"[0-9]{4}(-|$)|$")
+_DECIMAL_COMMA = re.compile(r"[-+]?([0-9]*|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+([eE][-+]?[0-9]+)?").fullmatch
 _UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError)
 
 
 class TableColumns:
     """The columns seen so far: whether each holds numbers, and in which form all times can be read."""
 
-    def __init__(self, time: str | None, marks: Sequence[str] = ()) -> None:
-        self.time = time
+    def __init__(
+        self, time: str | None, marks: Sequence[str] = (), decimal: Literal[",", "."] | None = None
+    ) -> None:
+        self.time, self.decimal = time, decimal
+        self.decimal_marks: dict[str, set[str]] = {}  # that columns of numbers were seen to use
         self.vectors: dict[str, int] = {}  # columns of lists of numbers, and how long these are
         self.marks: dict[str, set[str]] = {name: set() for name in marks}  # what label columns say
         self.is_number: dict[str, bool | None] = {}  # None: nothing but empty cells so far
         self.time_forms = [_number_times, _date_times, _text_times]
+        self.inside: dict[str, dict[str, None]] = {}  # columns of objects, and the dotted names inside
 
     def see(self, cells: Cells) -> None:
         """Take note of some more rows."""
+        has_commas = reads_commas(cells, self.decimal)
         for name, column in cells.columns.items():
+            if (inside := names_inside(name, column)) is not None:
+                self.inside[name] = self.inside.get(name, {}) | dict.fromkeys(inside)
             if self.is_number.get(name) is None:
-                self.is_number[name] = first_is_number(column)
+                self.is_number[name] = first_is_number(map(with_point, column) if has_commas else column)
                 if self.is_number[name] is False and (length := vector_length(column)):
                     self.vectors[name] = length
             if name in self.marks:
@@ -46,6 +56,16 @@ class TableColumns:
         if self.time in cells.columns:
             column = cells.columns[self.time]
             self.time_forms = [form for form in self.time_forms if _can_read(form, column)]
+
+    @property
+    def names(self) -> list[str]:
+        """What can be named: the columns, and in place of objects what is inside them."""
+        return [part for name in self.is_number for part in self.inside.get(name) or [name]]
+
+    def unreached(self, names: Iterable[str]) -> dict[str, dict[str, None]]:
+        """Return the columns of objects in which none of the names starts."""
+        heads = {head_of(name, self.inside) for name in names}
+        return {column: inside for column, inside in self.inside.items() if column not in heads}
 
     def has_marks_only(self, name: str) -> bool:
         """Say whether a label column marks where it holds, and is empty elsewhere."""
@@ -61,6 +81,40 @@ class TableColumns:
         _check_width(cells, self.time)
         return self.time_forms[0](cells.column(self.time))
 
+    def numbers(self, cells: Cells, name: str) -> np.ndarray:
+        """Read a column of numbers, which must agree on one decimal mark."""
+        if not reads_commas(cells, self.decimal):
+            return convert(cells, name, number, "a number")
+        found = convert(cells, name, lambda cell: number(with_point(cell)), "a number")
+        seen = self.decimal_marks.setdefault(name, set(self.decimal or ()))
+        for i, cell in enumerate(cells.column(name)):
+            mark = next((mark for mark in ",." if isinstance(cell, str) and mark in cell), None)
+            if mark is not None and seen and mark not in seen:
+                here, there = ("point", "comma") if mark == "." else ("comma", "point")
+                raise cells.fail(
+                    f"the value {cell[:40]!r} of {name!r} has a decimal {here} where a decimal {there} is "
+                    "expected: write all numbers of a column alike.",
+                    i,
+                    name,
+                )
+            seen |= set(mark or ())
+        return found
+
+
+def reads_commas(cells: Cells, decimal: str | None) -> bool:
+    """Say whether numbers may have a decimal comma: where they are said to, or semicolons separate them."""
+    return decimal == "," or (decimal is None and cells.delimiter == ";")
+
+
+def has_decimal_comma(cell: Any) -> bool:
+    """Say whether a cell is a number with a decimal comma."""
+    return isinstance(cell, str) and "," in cell and _DECIMAL_COMMA(cell.strip()) is not None
+
+
+def with_point(cell: Any) -> Any:
+    """Return a number with a decimal comma as one with a point (1.234,5 is 1234.5), others as they are."""
+    return cell.replace(".", "").replace(",", ".") if has_decimal_comma(cell) else cell
+
 
 def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
     """Name the columns that no feature can be made of."""
@@ -69,7 +123,23 @@ def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
         warn(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
-def first_is_number(column: Sequence[Any]) -> bool | None:
+def warn_of_objects(file: str, inside: Mapping[str, Iterable[str]]) -> None:
+    """Name the columns of objects that nobody reaches into, and the dotted names that would."""
+    for column, names in inside.items():
+        choices = f": dotted names reach inside ({shown_names(list(names))})" if names else ""
+        warn(f"{file}: left out the column of objects {column!r}{choices}.")
+
+
+def need_no_objects(
+    columns: Iterable[str], inside: Mapping[str, Iterable[str]], path: str | os.PathLike[str]
+) -> None:
+    """Refuse columns of objects where their text, labels or numbers are wanted."""
+    for column in columns:
+        if column in inside:
+            raise DataError(objects_message(column, list(inside[column])), path)
+
+
+def first_is_number(column: Iterable[Any]) -> bool | None:
     """Tell whether the first cell that is not empty is a number; None when all are empty."""
     for cell in column:
         try:
@@ -183,6 +253,10 @@ def _spelling(cell: Any) -> str:
 
 def _check_width(cells: Cells, column: str) -> None:
     for i, cell in enumerate(cells.column(column)):
+        if is_object(cell):
+            raise cells.fail(
+                f"the value of {column!r} is an object: a dotted name reaches inside.", i, column
+            )
         if isinstance(cell, str) and len(cell) > MAX_WORD:
             raise cells.fail(
                 f"a value of {column!r} is longer than {MAX_WORD} characters; is it a column of text?",

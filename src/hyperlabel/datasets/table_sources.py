@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hyperlabel.datasets._lines import DataError, LineReader, decode, ending
 from hyperlabel.datasets._numbers import BLANKS
+from hyperlabel.datasets.objects import head_of, reach
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
 MAX_COLUMNS = 1_000_000
@@ -41,8 +42,19 @@ class Cells:
     delimiter: str | None = None  # of a CSV file
 
     def column(self, name: str) -> list[Any]:
-        """Return the cells of a column; empty ones where JSON lines name it later in the file only."""
+        """Return the cells of a column, or of what a dotted name leads to inside one.
+
+        They are empty where JSON lines name it later in the file only.
+        """
+        if name not in self.columns and (head := head_of(name, self.columns)) is not None:
+            return [reach(cell, name[len(head) + 1 :]) for cell in self.columns[head]]
         return self.columns.get(name) or [None] * len(self.places)
+
+    def reaching(self, names: Sequence[str]) -> "Cells":
+        """Return the rows with the columns that dotted names make of what lies inside others."""
+        dotted = {name: self.column(name) for name in names if name not in self.columns and "." in name}
+        there = {name: cells for name, cells in dotted.items() if any(c not in (None, []) for c in cells)}
+        return replace(self, columns=self.columns | there) if there else self
 
     def fail(self, message: str, row: int, column: str) -> DataError:
         """Make an error about one cell (the caller raises it)."""

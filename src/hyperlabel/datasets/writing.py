@@ -5,7 +5,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +24,9 @@ FORMATS = {
 }
 
 
+WRITTEN = TABLES | {".json": "json"}  # a table of answers, by the ending of its file
+
+
 def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Tell what to write from the ending of a file, unless it is said."""
     if format is None:
@@ -35,7 +38,21 @@ def target_format(path: str | os.PathLike[str], format: str | None = None) -> st
     if format not in FORMATS.values():
         known = ", ".join(dict.fromkeys(FORMATS.values()))
         raise ValueError(f"format must be one of {known}, not {format!r}.")
+    told = FORMATS.get(ending(path))
+    if told not in (None, format) and ending(path) != ".txt":  # which says little
+        raise ValueError(f"{Path(path).name} would hold {format}, not {told} as its name says: rename it.")
     return format
+
+
+def output_kind(path: str | os.PathLike[str], kind: str | None = None) -> str:
+    """Tell what table to write from the ending of a file (none: CSV); refuse what the name does not say."""
+    end = ending(path)
+    told = WRITTEN.get(end)
+    if kind is None and told is None and end:
+        raise ValueError(f"{Path(path).name} cannot be written as a table: end it with {', '.join(WRITTEN)}.")
+    if kind is not None and told not in (None, kind):
+        raise ValueError(f"{Path(path).name} would hold {kind}, not {told} as its name says: rename it.")
+    return kind or told or "csv"
 
 
 def write_columns(
@@ -80,11 +97,24 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _write_json_lines(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+def _records(columns: dict[str, list[Any]]) -> Iterator[bytes]:
     names, cells = list(columns), [_typed(column) for column in columns.values()]
     for row in zip(*cells, strict=True):
         record = {name: plain(value) for name, value in zip(names, row, strict=True)}
-        file.write(json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n")
+        yield json.dumps(record, ensure_ascii=False, default=str).encode()
+
+
+def _write_json_lines(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+    for record in _records(columns):
+        file.write(record + b"\n")
+
+
+def _write_json(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+    mark = b"["
+    for record in _records(columns):
+        file.write(mark + b"\n" + record)
+        mark = b","
+    file.write(b"\n]\n" if mark == b"," else b"[]\n")
 
 
 def plain(value: Any) -> Any:
@@ -136,5 +166,6 @@ def _number(cell: str, kind: Callable[[str], Any]) -> Any:
 _WRITERS: dict[str, Callable[[dict[str, list[Any]], BinaryIO, str], None]] = {
     "csv": _write_csv,
     "jsonl": _write_json_lines,
+    "json": _write_json,
     "parquet": _write_parquet,
 }

@@ -176,6 +176,8 @@ def run(
 
 def _compute(cells: Sequence[Cell], n_jobs: int) -> Iterator[tuple[Cell, Outcome, str | None]]:
     """Yield results as they come; the store puts them in order."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: say how many cells to compute at the same time.")
     if n_jobs == 1 or len(cells) < 2:
         for cell in cells:
             yield (cell, *execute(cell))

@@ -1,5 +1,6 @@
 """Stratified splitters for multi-label data, with scikit-learn's splitter conventions."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -24,6 +25,12 @@ class _Stratified(BaseCrossValidator):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits; the arguments are ignored."""
         return self.n_splits
+
+    def _warn_of_groups(self, groups: Any) -> None:
+        """Say that a splitter tears groups apart, as scikit-learn's do."""
+        if groups is not None:
+            better = "IterativeStratifiedGroupKFold keeps them together"
+            warnings.warn(f"{type(self).__name__} ignores groups: {better}.", UserWarning, stacklevel=3)
 
     def _labels(self, X: Any, y: Any) -> sparse.csr_array:
         """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
@@ -113,6 +120,7 @@ class IterativeStratifiedKFold(_Folds):
     """
 
     def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
+        self._warn_of_groups(groups)
         n = Y.shape[0]
         if n < self.n_splits:
             raise ValueError(f"Cannot make {self.n_splits} folds of {n} rows: lower n_splits.")
@@ -189,6 +197,7 @@ class IterativeStratifiedShuffleSplit(_Stratified):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the training and test rows of each split, in random order; see `IterativeStratifiedKFold`."""
+        self._warn_of_groups(groups)
         Y = self._labels(X, y)
         n = Y.shape[0]
         n_train, n_test = _validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)

@@ -21,10 +21,11 @@ from hyperlabel._labels import plain_targets
 from hyperlabel._validation import (
     check_features,
     check_fit,
+    check_same_classes,
     check_weights,
     dimensions,
     encode_like,
-    layout_of_classes,
+    layout_of_names,
 )
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
@@ -54,20 +55,20 @@ def open_fit(
     refusal = model._refuses_blocks()
     if refusal:
         raise ValueError(refusal)
-    y = plain_targets(y)
-    column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
-    if (column or dimensions(y) == 1) and not whole:
-        if classes is None:
-            raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
-        X = check_features(model, X, reset=True)
-        layout = layout_of_classes(classes, np.asarray(y).dtype)
+    if classes is not None and label_names is None:
+        X, layout = check_features(model, X, reset=True), layout_of_names(y, classes)
     else:
+        y = plain_targets(y)
+        column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
+        if (column or dimensions(y) == 1) and not whole:
+            raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
         X, _, layout = check_fit(model, X, y)
     refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
     if label_names is not None:
         if len(label_names) != len(layout.label_names):
             raise ValueError(f"{len(label_names)} labels are named, y has {len(layout.label_names)}.")
         layout = replace(layout, label_names=np.asarray(label_names, dtype=object))
+        check_same_classes(label_names if classes is None else classes, layout)
     model._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
     model._block_shift = np.zeros(X.shape[1]) if sparse.issparse(X) else first_mean(X)
 

@@ -25,10 +25,10 @@ from hyperlabel._params import check_params
 from hyperlabel._validation import (
     TargetLayout,
     check_features,
+    check_same_classes,
     check_weights,
-    dimensions,
     encode_like,
-    layout_of_classes,
+    layout_of_names,
 )
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.leftover import contradiction
@@ -150,7 +150,8 @@ class MomentsModel(ABC):
         y : array-like or sparse matrix
             Their labels: the same columns in every call.
         classes : array-like, default=None
-            At the first call with a 1-D y: all classes that will ever come.
+            At the first call: all classes of a 1-D y, or labels of label sets, that will ever come (of an
+            indicator the names of its columns). Later blocks may lack some; other classes are refused.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
 
@@ -159,16 +160,18 @@ class MomentsModel(ABC):
         self : object
         """
         if not _holds_fit(self):
-            if classes is None or dimensions(y) == 2:
+            if classes is None:
                 X, Y = self._check_fit(X, y)
             else:
                 X = check_features(self, X, reset=True)
-                layout = layout_of_classes(classes, np.asarray(y).dtype)
+                layout = layout_of_names(y, classes)
                 self._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
                 Y = encode_like(y, layout, n_rows=X.shape[0])
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
             self._check_moments()
+            if classes is not None:
+                check_same_classes(classes, self._layout)
             X = check_features(self, X)
             Y = encode_like(y, self._layout, n_rows=X.shape[0])
             if self._follow(X, Y, check_weights(sample_weight, X)):

@@ -27,11 +27,16 @@ _RARE = 10  # rows
 
 def column_use(name: str, options: Mapping[str, Any]) -> str:
     """Say what `fit` takes a column for, by the options of a reader that the file settled."""
+    is_object = (options.get("kinds") or {}).get(name) == "objects"
+
+    def is_meant(named: str) -> bool:
+        return named.startswith(f"{name}.") if is_object else named == name
+
     for key, use in (("label_column", "labels"), ("group", "group"), ("time", "time")):
-        if options.get(key) == name:
+        if is_meant(options.get(key) or ""):
             return use
     for key, use in (("labels", "label"), ("text", "text"), ("words", "categories"), ("features", "numbers")):
-        if name in (options.get(key) or ()):
+        if any(map(is_meant, options.get(key) or ())):
             return use
     return "left out"
 
