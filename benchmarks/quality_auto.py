@@ -18,7 +18,7 @@ from benchmarks.quality_published import split
 from hyperlabel import AutoMultiLabel
 from hyperlabel.meta.portfolio import PORTFOLIO
 from hyperlabel.metrics import get_scorer
-from hyperlabel.solvers._compile import working_cpu_seconds
+from hyperlabel.solvers.clock import working_cpu_seconds
 
 NAMES = ("emotions", "scene", "yeast", "medical")
 

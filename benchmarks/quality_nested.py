@@ -25,7 +25,7 @@ from hyperlabel import AutoMultiLabel
 from hyperlabel.datasets import load_debtags
 from hyperlabel.meta.judging import OF_WORDS, TRUSTED
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k, ranking_loss
-from hyperlabel.solvers._compile import working_cpu_seconds
+from hyperlabel.solvers.clock import working_cpu_seconds
 
 WORDS = ("medical", "genbase", "yahoo5k-computers", "yahoo-arts", "debtags")
 DENSE = ("emotions", "scene", "yeast")

@@ -46,7 +46,7 @@ from hyperlabel.linear import ChainEnsemble
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k, ranking_loss
 from hyperlabel.metrics.ranking import _rows
 from hyperlabel.model_selection import resolve_cv
-from hyperlabel.solvers._compile import working_cpu_seconds
+from hyperlabel.solvers.clock import working_cpu_seconds
 
 NAMES = ("emotions", "scene", "yeast", "medical", "corel5k", "yahoo-arts", "mediamill-disc3", "delicious")
 # P@1/3/5 ×100, Extreme Classification Repository, table of 2019-01-10

@@ -31,8 +31,8 @@ from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.cross_validate import as_indicator
 from hyperlabel.moments.linear_map import not_linear
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
-from hyperlabel.solvers._compile import working_seconds
 from hyperlabel.solvers.arrays import mostly_zero
+from hyperlabel.solvers.clock import working_seconds
 
 _CUT_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 _SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")

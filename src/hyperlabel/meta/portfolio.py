@@ -25,7 +25,7 @@ from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.catalogue import LANDMARKS, Rows, known
 from hyperlabel.meta.free_search import FreeSearchCV
 from hyperlabel.neighbors import LabelForest
-from hyperlabel.solvers._compile import working_seconds
+from hyperlabel.solvers.clock import working_seconds
 
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
 ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
