@@ -66,7 +66,7 @@ attack: setup ## mutate every kind of file hyperlabel reads; python -m attack.pl
 # Compiled with checks of every index, in a folder of its own: numba would take either code for the other.
 attack-bounds: setup ## forge arrays and settings of every estimator's file, the bounds of compiled code checked
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-		$(BIN)/python -m attack --targets forged $(ATTACK)
+		$(BIN)/python -m attack --targets estimators $(ATTACK)
 
 # Everything in full, an hour and a half of one core, is REPRODUCE=; the data are those of HYPERLABEL_DATA.
 REPRODUCE ?= --quick

@@ -39,6 +39,7 @@ from hyperlabel.persistence.plain import read_plain
 OUT_OF_BOUNDS = "index is out of bounds"
 # Parts whose answers come from compiled loops of hyperlabel.
 _COMPILED = (b"HadamardEncoder", b"LabelForest", b"MLkNN", b"LabelPowerset", b"KernelDependencyEstimation")
+_FEW = 13  # models at the end of the list, of few parts each
 METHODS = ("decision_function", "predict_proba", "predict", "transform", "partial_fit", "forget")
 
 
@@ -64,6 +65,13 @@ def _seeds() -> list[tuple[Any, Any]]:
         (hyperlabel.MLkNN(3, metric="cosine"), thin),
         (hyperlabel.LabelForest(3, splits="means", random_state=0), thin),
         (hyperlabel.RankSVM(), thin),
+    ]
+    few = [
+        (linear, X),
+        (hyperlabel.PLST(2), X),
+        (hyperlabel.MLkNN(3), X),
+        (hyperlabel.HypergraphSpectral(n_components=2), X),
+        (hyperlabel.ThresholdTuner(linear), X),
         (DummyClassifier(strategy="uniform", random_state=np.random.RandomState(0)), X),
         (make_pipeline(hyperlabel.Landmarks(5, random_state=0), linear), X),
         (make_pipeline(FeatureUnion([("a", PolynomialFeatures(2)), ("b", NMF(2))]), linear), counts),
@@ -72,7 +80,7 @@ def _seeds() -> list[tuple[Any, Any]]:
         (make_pipeline(HashingVectorizer(n_features=16, analyzer="char"), linear), words),
         (make_pipeline(ColumnTransformer(columns), linear), table),
     ]
-    return [(one, counts) for one in (*CLASSIFIERS, *TRANSFORMERS, *UNSUPERVISED)] + beside
+    return [(one, counts) for one in (*CLASSIFIERS, *TRANSFORMERS, *UNSUPERVISED)] + beside + few
 
 
 @functools.cache
@@ -171,13 +179,20 @@ def _values(state: Any) -> list[tuple[Any, Any]]:
     return [(state, key) for key in state if isinstance(state, dict) and not isinstance(state[key], dict)]
 
 
-_VALUES = [None, -1, 0, 1, 2, 10**6, 10**12, 0.5, 1e300, True, "cosine", "x", "filename", "(?:a+)+b", [], {}]
-_VALUES += [
-    {"kind": "same", "id": 0},
-    {"kind": "float", "value": "nan"},
+_NODES = [None, -1, 10**12, 0.5, True, "cosine", [], {}, {"kind": "same", "id": 0}]
+_NODES += [{"kind": "float", "value": "nan"}, [0, 1], "arrays/0.npy", 624, -(10**9)]
+_SETTINGS = [
+    0,
+    1,
+    2,
+    10**6,
+    1e300,
+    "x",
+    "filename",
+    "(?:a+)+b",
+    ["a"],
     {"kind": "tuple", "items": [1, 10**6]},
 ]
-_VALUES += [[0, 1], ["a"], "arrays/0.npy", 624, -(10**9)]
 
 
 def _forge(raw: bytes, change: Callable[[dict[str, Any], dict[str, bytes]], None]) -> bytes:
@@ -196,32 +211,47 @@ def _forge(raw: bytes, change: Callable[[dict[str, Any], dict[str, bytes]], None
     return out.getvalue()
 
 
-def _forge_part(manifest: dict[str, Any], content: dict[str, bytes], rng: random.Random) -> None:
-    """Change nodes or settings of the description, or arrays, one or two of them."""
-    kind, times = rng.random(), rng.choice((1, 1, 1, 2))
+def _forge_arrays(manifest: dict[str, Any], content: dict[str, bytes], rng: random.Random) -> None:
+    """Change one or two arrays of the model; those to check by would only be refused."""
     described = json.dumps(manifest["model"])
-    arrays = [name for name in manifest["arrays"] if f'"{name}"' in described]  # not those to check by
-    if kind < 0.6 and arrays:
-        for name in {rng.choice(arrays) for _ in range(times)}:
-            out, array = io.BytesIO(), np.load(io.BytesIO(content[name]))
-            np.save(out, (odd if rng.random() < 0.3 else odd_throughout)(array, rng))
-            content[name] = out.getvalue() if rng.random() < 0.9 else damage(content[name], rng)
-        return
-    for _ in range(times):
-        everywhere = _places(manifest["model"], [])
-        node, key = rng.choice((kind < 0.8 and _settings(manifest["model"])) or everywhere)
-        node[key] = copy.deepcopy(rng.choice((*_VALUES, rng.choice(everywhere)[0])))
-    if rng.random() < 0.05 and manifest["check"]:
+    arrays = [name for name in manifest["arrays"] if f'"{name}"' in described]
+    for name in {rng.choice(arrays) for _ in range(rng.choice((1, 1, 1, 2))) if arrays}:
+        out, array = io.BytesIO(), np.load(io.BytesIO(content[name]))
+        np.save(out, (odd if rng.random() < 0.3 else odd_throughout)(array, rng))
+        content[name] = out.getvalue() if rng.random() < 0.9 else damage(content[name], rng)
+
+
+def _forge_nodes(manifest: dict[str, Any], content: dict[str, bytes], rng: random.Random) -> None:
+    """Change one or two nodes of the description."""
+    for _ in range(rng.choice((1, 1, 2))):
+        places = _places(manifest["model"], [])
+        node, key = rng.choice(places)
+        node[key] = copy.deepcopy(rng.choice((*_NODES, rng.choice(places)[0])))
+
+
+def _forge_settings(manifest: dict[str, Any], content: dict[str, bytes], rng: random.Random) -> None:
+    """Change a setting of some part, and now and then the rows that the model is asked about."""
+    node, key = rng.choice(_settings(manifest["model"]) or _places(manifest["model"], []))
+    node[key] = copy.deepcopy(rng.choice((*_NODES, *_SETTINGS)))
+    if rng.random() < 0.1 and manifest["check"]:
         manifest["check"]["rows"] = rng.choice((["a" * 40], ["ab" * 4000], [], None, [[0.0] * 4] * 9))
 
 
+def _forge_any(raw: bytes, rng: random.Random, shares: tuple[int, int, int]) -> bytes:
+    (forge,) = rng.choices((_forge_arrays, _forge_nodes, _forge_settings), shares)
+    return _forge(raw, lambda manifest, content: forge(manifest, content, rng))
+
+
 def forged(rng: random.Random) -> bytes:
-    """Forge any model, those that predict in our compiled code as often as all others together."""
+    """Forge a file of one of a few models, mostly the nodes of its description."""
+    return _forge_any(rng.choice(_models()[-_FEW:])[0], rng, (3, 5, 2))
+
+
+def forged_estimator(rng: random.Random) -> bytes:
+    """Forge a file of any estimator, mostly its arrays; every second one predicts in compiled code."""
     files = [raw for raw, _ in _models()]
     compiled = [raw for raw in files if any(name in raw for name in _COMPILED)]
-    return _forge(
-        rng.choice(compiled if rng.random() < 0.5 else files), lambda *file: _forge_part(*file, rng)
-    )
+    return _forge_any(rng.choice(compiled if rng.random() < 0.5 else files), rng, (6, 2, 2))
 
 
 # -- files of the command line ------------------------------------------------------------------------------
@@ -253,7 +283,7 @@ def _command(*arguments: str) -> None:
 
 
 def forged_text_model(rng: random.Random) -> bytes:
-    return _forge(_fitted_by_command()[0], lambda *file: _forge_part(*file, rng))
+    return _forge_any(_fitted_by_command()[0], rng, (1, 1, 1))
 
 
 def read_plainly(path: Path) -> None:
@@ -274,7 +304,7 @@ def forged_notes(rng: random.Random) -> bytes:
             places = _places(notes, [])
             node, key = rng.choice(places)
             node[key] = copy.deepcopy(
-                rng.choice((*_VALUES, ["text"], ["l0", "l1", "l2"], "text", "table", "arff"))
+                rng.choice((*_NODES, *_SETTINGS, ["text"], ["l0", "l1", "l2"], "text", "table", "arff"))
             )
 
     return _forge(_fitted_by_command()[0], change)

@@ -94,7 +94,7 @@ FAULTS = [
         "solvers/neighbor_counts.py",
         "    if table.shape != (Y.shape[1], n_counts):\n",
         "    if table.ndim != 2:\n",
-        ("forged",),
+        ("estimators",),
     ),
     (
         "the plain reader takes any number for the column of a word",

@@ -286,6 +286,7 @@ TARGETS = {
         Target("npz", ".npz", DataError, npz, read_npz),
         Target("model", ".hyper", ModelFileError, model_files.damaged, model_files.load_damaged),
         Target("forged", ".hyper", ModelFileError, model_files.forged, model_files.load_forged),
+        Target("estimators", ".hyper", ModelFileError, model_files.forged_estimator, model_files.load_forged),
         Target("plain", ".hyper", ModelFileError, model_files.forged_text_model, model_files.read_plainly),
         Target("notes", ".hyper", click.UsageError, model_files.forged_notes, model_files.run_commands),
         Target("checkpoint", ".npz", CheckpointError, checkpoint, resume),
@@ -298,7 +299,7 @@ TARGETS = {
 }
 # How often each is drawn: a parser of text takes a tenth of the time of a model.
 WEIGHTS = {
-    "forged": 2,
+    "estimators": 2,
     "arff": 6,
     "svm": 6,
     "xmc": 5,
