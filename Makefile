@@ -15,7 +15,7 @@ UNINSTALLED = PYTHONPATH=$(CURDIR)/src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint types contract doctest docs check attack test-minimum test-core test-spark bench clean
+.PHONY: help setup demo test test-fast lint types contract doctest docs check attack reproduce test-minimum test-core test-spark bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ contract: setup ## imports go down only, lazy ones too; the drawing of the house
 	@$(BIN)/python tools/readme.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src README.md docs
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src reproduction README.md docs
 
 docs: setup ## build the documentation site into docs/_build/html (warnings are errors)
 	@rm -rf docs/generated docs/gallery  # pages of names that are gone would count as warnings
@@ -65,6 +65,11 @@ check: test lint types contract doctest docs ## all that CI runs
 ATTACK ?= --seconds 20
 attack: setup ## mutate every kind of file hyperlabel reads; python -m attack.planted checks the attack
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack $(ATTACK)
+
+# Everything in full, an hour and a half of one core, is REPRODUCE=; the data are those of HYPERLABEL_DATA.
+REPRODUCE ?= --quick
+reproduce: setup ## the papers' tables and figures beside ours, in small; REPRODUCE="--list" shows what there is
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m reproduction $(REPRODUCE)
 
 test-minimum: ## run the tests with the oldest versions pyproject.toml allows, in a virtual environment of its own
 	@test -x .venv-minimum/bin/python || $(PYTHON) -m venv .venv-minimum

@@ -29,6 +29,7 @@ from hyperlabel.cli._model import open_model
 from hyperlabel.cli.serve import ServedModel
 from hyperlabel.datasets import Dataset, make_multilabel
 from hyperlabel.experiments import Method, Protocol, Splits, Store, run
+from reproduction.command import main as reproduction_command
 
 Job = tuple[Callable[[], None], Callable[[], None]]
 
@@ -161,8 +162,10 @@ def reproducing(folder: Path) -> Job:
 
     def compute(store: Path) -> list[dict[str, object]]:
         files = ["--data", str(folder), "--store", str(store), "--out", str(page)]
-        told = command("reproduce", "neco12-table3", "--quick", "--n-jobs", "1", *files, "--json")
-        return json.loads(told)[0]["numbers"]
+        call = ["neco12-table3", "--quick", "--n-jobs", "1", *files, "--json"]
+        done = CliRunner().invoke(reproduction_command, call, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)[0]["numbers"]
 
     expected, path = compute(folder / "whole.sqlite"), folder / "p.sqlite"
     assert any(one["ours"] for one in expected)

@@ -1,10 +1,16 @@
 """How often `hyperlabel data drift` raises an alarm: on random splits, and on stated shifts.
 
     python -m benchmarks.drift_alarms [--trials 200]
+    python -m benchmarks.drift_alarms --model --trials 100
+    python -m benchmarks.drift_alarms --groups --trials 100
 
 The rows are those of the embedded debtags data (texts and tags, one number and one category made up for each
 row), split at random into two halves. Shifts are made in the new half: half the words of a topic are gone
 from the texts, the rate of a label is doubled, a column of numbers is rescaled by 1.5.
+
+``--model`` gives the commands a user would: fit a model on 600 rows, then compare these very rows with 400
+others by it. ``--groups`` deals documents in one to five copies each to two files. Nothing has changed in
+either, so every alarm is false.
 """
 
 from __future__ import annotations
@@ -13,11 +19,16 @@ import argparse
 import itertools
 import json
 import re
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from click.testing import CliRunner
+from scipy.stats import binom
 
+from hyperlabel.cli import main as main_command
 from hyperlabel.cli._model import Columns
 from hyperlabel.cli._shift import compare_rows
 from hyperlabel.cli.drift import sections
@@ -96,12 +107,61 @@ def alarms(data: Dataset, shift: str, trials: int, *, labelled: bool = True) -> 
     return raised / trials
 
 
+def command(*words: Any) -> Any:
+    """Run a command, which must succeed; return what it printed."""
+    done = CliRunner().invoke(main_command, [str(word) for word in words])
+    if done.exit_code:
+        raise RuntimeError(done.output)
+    return done.stdout
+
+
+def write_lines(path: Path, data: Dataset, index: np.ndarray, names: list[str], groups: Any = None) -> None:
+    """Write texts and tags as JSON lines, and the groups where given."""
+    with path.open("w", encoding="utf-8") as file:
+        for i, row in enumerate(index):
+            tags = [names[j] for j in data.Y[[row]].indices]
+            line = {"body": data.text[row], "tags": tags}
+            file.write(json.dumps(line | ({} if groups is None else {"document": groups[i]})) + "\n")
+
+
+def false_alarms(data: Dataset, trials: int, *, by_model: bool) -> dict[str, Any]:
+    """Count alarms of the command on files of one population, and give the chance of as many at 5 %."""
+    names, count = list(map(str, data.label_names)), {"asked": 0, "plain": 0}
+    for trial in range(trials):
+        rng = np.random.default_rng(5000 + trial)
+        order = rng.permutation(len(data))
+        with tempfile.TemporaryDirectory() as folder:
+            old, new, model = (Path(folder, name) for name in ("old.jsonl", "new.jsonl", "m.hyper"))
+            if by_model:
+                write_lines(old, data, order[:600], names)
+                write_lines(new, data, order[600:1000], names)
+                command("fit", old, "--labels", "tags", "--text", "body", "-o", model)
+                more: tuple[Any, ...] = ("--model", model)
+            else:
+                for path, documents in ((old, order[:120]), (new, order[120:200])):
+                    copied = np.repeat(documents, rng.integers(1, 6, len(documents)))
+                    write_lines(path, data, copied, names, [f"d{i}" for i in copied])
+                more = ("--labels", "tags", "--text", "body", "--group", "document")
+            both = ("data", "drift", old, new, "--json", "--seed", trial)
+            count["asked"] += json.loads(command(*both, *more))["drift"]
+            count["plain"] += json.loads(command(*both, "--labels", "tags", "--text", "body"))["drift"]
+    by_chance = float(binom.sf(count["asked"] - 1, trials, 0.05))
+    without = "without --model" if by_model else "without --group"
+    return {"trials": trials, "false alarms": count["asked"], "chance of as many at 5 %": by_chance,
+            f"false alarms {without}": count["plain"]}  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--model", action="store_true")
+    parser.add_argument("--groups", action="store_true")
     given = parser.parse_args()
     data = rows(given.rows)
+    if given.model or given.groups:
+        print(json.dumps(false_alarms(data, given.trials, by_model=given.model), indent=2))
+        return
     found = {shift: alarms(data, shift, given.trials) for shift in SHIFTS}
     unlabelled = {shift: alarms(data, shift, given.trials, labelled=False) for shift in list(SHIFTS)[:2]}
     print(

@@ -45,7 +45,7 @@ def made_texts(path: Path, n_rows: int, n_words: int) -> Path:
 
 def main() -> None:
     folder = data_folder()
-    imports = run("-c", "import hyperlabel.meta.catalogue, hyperlabel.experiments.protocol")[1]
+    imports = run("-c", "import hyperlabel.meta.catalogue, hyperlabel.datasets")[1]
     with tempfile.TemporaryDirectory() as place:
         files = {
             "debtags": ["debtags"],

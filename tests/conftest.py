@@ -29,7 +29,6 @@ _EXTRAS = {
     "serve": ["starlette", "uvicorn"],
     "dask": ["dask", "distributed"],
     "onnx": ["onnx"],
-    "papers": ["cubist"],
 }
 # name → (folder, full file or None, train file, test file)
 _ARFF: dict[str, tuple[str, str | None, str, str]] = {

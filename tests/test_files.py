@@ -20,7 +20,7 @@ import pytest
 
 import hyperlabel
 from hyperlabel import outofcore
-from hyperlabel._files import locked, replacing, write_text
+from hyperlabel._files import locked, replacing, stamp_of, write_text
 from hyperlabel.datasets import make_multilabel
 
 SOURCE = Path(hyperlabel.__file__).parent
@@ -227,6 +227,67 @@ def test_one_at_a_time_changes_a_file(tmp_path):
         thread.join()
     assert path.read_text() == "100"
     assert [found.name for found in tmp_path.iterdir()] == ["n"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_written_all_the_same_and_said(tmp_path, monkeypatch, number):
+    path = tmp_path / "n"
+    write_text(path, "0")
+
+    def flock(file, how):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("hyperlabel._files.fcntl", SimpleNamespace(**(vars(fcntl) | {"flock": flock})))
+    said = pytest.warns(UserWarning, match="without locks: let no two programs change it at once")
+    with said, locked(path, lambda: None) as held:
+        write_text(path, "1")
+    assert path.read_text() == "1"
+    assert held.stamp == stamp_of(path)
+
+
+def test_a_lock_that_fails_for_another_reason_is_an_error(tmp_path, monkeypatch):
+    write_text(tmp_path / "n", "0")
+
+    def flock(file, how):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("hyperlabel._files.fcntl", SimpleNamespace(**(vars(fcntl) | {"flock": flock})))
+    with pytest.raises(OSError, match="Input/output error"), locked(tmp_path / "n", lambda: None):
+        pass
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "ü" * 127, "n" * 234 + ".hyper", "n" * 229])
+def test_a_name_as_long_as_the_file_system_allows_can_be_written(tmp_path, name):
+    path = tmp_path / name
+    write_text(path, "first")
+    write_text(path, "second")
+    assert path.read_text() == "second"
+    assert [found.name for found in tmp_path.iterdir()] == [name]
+
+
+def test_the_leftover_of_a_killed_writer_of_a_long_name_goes_too(tmp_path):
+    target = tmp_path / ("n" * 250)
+    killed = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert killed.stdout.readline() == "half\n"
+    killed.kill()
+    killed.communicate()
+    assert len(list(tmp_path.iterdir())) == 1
+    write_text(target, "whole")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_into_a_missing_folder_names_that_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("model.hyper").symlink_to("nowhere/model.hyper")
+    for write in (save_model, save_report):
+        with pytest.raises(FileNotFoundError, match=f"There is no folder {tmp_path}/nowhere: make it first"):
+            write(Path("model.hyper"))
+    Path("page.html").symlink_to("new.html")  # nothing there yet, but its folder is
+    write_text("page.html", "whole")
+    assert Path("new.html").read_text() == "whole"
+    assert Path("page.html").is_symlink()
 
 
 def test_nothing_in_the_library_writes_a_file_in_another_way():

@@ -2,14 +2,28 @@
 
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 import release
+from tests.optional import optional
 
 import hyperlabel
 
 ROOT = Path(__file__).parents[1]
+hatchling = optional("hatchling.build")
+
+
+def test_the_wheel_holds_the_library_only(tmp_path, monkeypatch):
+    """No printed numbers of papers, and no extra under the GPL."""
+    monkeypatch.chdir(ROOT)
+    wheel = zipfile.ZipFile(tmp_path / hatchling.build.build_wheel(str(tmp_path)))
+    assert {name.split("/")[0].split("-")[0] for name in wheel.namelist()} == {"hyperlabel"}
+    assert [name for name in wheel.namelist() if name.endswith(".toml") or "reproduc" in name] == []
+    (metadata,) = [name for name in wheel.namelist() if name.endswith("/METADATA")]
+    assert b"Provides-Extra: report" in wheel.read(metadata)
+    assert b"cubist" not in wheel.read(metadata)
 
 
 @pytest.fixture

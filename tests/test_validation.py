@@ -6,7 +6,11 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from tests.optional import optional
 
+from hyperlabel import BinaryRelevance, LabelForest, outofcore
+from hyperlabel._labels import checked_csr
 from hyperlabel._validation import check_targets, encode_like, layout_of_classes, split_unknown
+from hyperlabel.datasets import Dataset
+from hyperlabel.metrics import f1_score
 
 pd = optional("pandas")
 pa = optional("pyarrow")
@@ -138,3 +142,55 @@ def test_unknown_entries_keep_the_names_of_any_frame(write):
     assert_array_equal(Y.toarray(), [[1, 0], [0, 1], [0, 1]])
     assert_array_equal(unknown.toarray(), [[0, 0], [1, 0], [0, 0]])
     assert list(layout.label_names) == ["a", "b"]
+
+
+def damaged(format, **arrays):
+    """A matrix whose arrays were changed behind scipy's back, as a slip in somebody's code does."""
+    matrix = sparse.random_array((6, 4), density=0.5, rng=np.random.default_rng(0), format=format)
+    matrix.data[:] = 1.0
+    for name, (place, value) in arrays.items():
+        getattr(matrix, name)[place] = value
+    return matrix
+
+
+DAMAGED = {
+    "a column beyond the last": lambda: damaged("csr", indices=(3, 10**6)),
+    "a negative column": lambda: damaged("csr", indices=(0, -1)),
+    "a row beyond the last": lambda: damaged("csc", indices=(2, 99)),
+    "rows that end before they start": lambda: damaged("csr", indptr=(2, 11)),
+    "rows beyond the entries": lambda: damaged("csr", indptr=(6, 1000)),
+    "a block beyond the last": lambda: damaged("bsr", indices=(0, 50)),
+    "a place beyond the last": lambda: damaged("coo", col=(1, 4)),
+    "a place before the first": lambda: damaged("coo", row=(1, -7)),
+}
+
+
+@pytest.mark.parametrize("make", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_sparse_matrix_gets_one_sentence(make):
+    y = np.tile([[1, 0], [0, 1]], (3, 1))
+    model = BinaryRelevance().fit(np.eye(6, 4), y)
+    for ask in (
+        lambda: BinaryRelevance().fit(make(), y),
+        lambda: BinaryRelevance().fit(np.eye(6, 4), make()),
+        lambda: LabelForest(2, random_state=0).fit(make(), y),
+        lambda: model.predict(make()),
+        lambda: model.partial_fit(make(), y),
+        lambda: f1_score(make(), make()),
+        lambda: Dataset(make(), y),
+        lambda: outofcore.fit(BinaryRelevance(), outofcore.RowChunks(make(), y)),
+        lambda: Dataset(np.eye(6, 4), make()),
+    ):
+        with pytest.raises(ValueError, match=r"A sparse matrix is damaged \(.*\): build it again"):
+            ask()
+
+
+def test_looking_for_damage_changes_nothing():
+    for format in ("csr", "csc", "bsr", "coo"):
+        matrix = damaged(format)
+        names = ("data", "row", "col") if format == "coo" else ("data", "indices", "indptr")
+        before = [getattr(matrix, name) for name in names]
+        copies = [array.copy() for array in before]
+        checked_csr(matrix)
+        for name, array, copy in zip(names, before, copies, strict=True):
+            assert getattr(matrix, name) is array or format == "coo"
+            np.testing.assert_array_equal(array, copy)

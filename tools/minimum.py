@@ -18,13 +18,15 @@ PEERS = ("liac-arff", "polars", "duckdb", "scikit-posthocs", "onnxruntime", "htt
 
 def bounds(parts: str) -> list[str]:
     """Return ``name==bound`` for every requirement of the chosen parts."""
-    project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
+    settings = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())
+    project = settings["project"]
     extras = project["optional-dependencies"]
     wanted = list(project["dependencies"])
     names = TESTING
     if parts == "all":
         for extra in extras.keys() - {"all", "docs", "dev", "bench"}:
             wanted += extras[extra]
+        wanted += settings["dependency-groups"]["reproduction"]
         names = TESTING + PEERS
     wanted += [one for one in extras["dev"] if re.split(r"[<>=\[]", one)[0] in names]
     return sorted({one.replace(">=", "==") for one in wanted})

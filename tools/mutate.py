@@ -44,6 +44,7 @@ SLOW = (
     "attack",
     "cli",
     "experiments",
+    "reproduction",
     "report",
     "serve",
     "distributed",

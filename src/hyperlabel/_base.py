@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -87,7 +87,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_labels)
-            Positive exactly where `predict` says yes; of shape (n_samples,) after a
+            Positive exactly where `predict` says yes. Not so in `ThresholdTuner` and `AutoMultiLabel`: they
+            tune another rule, such as `thresholds_`, and the sign says nothing. Of shape (n_samples,) after a
             fit with 1-D binary y.
         """
         X = self._check_predict(X)
@@ -228,6 +229,17 @@ class KnownScores(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Return the label sets of the scores, whatever X is."""
         return decode(self.layout, iter([self.scores]))
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Clone an estimator; every `random_state` left at None gets the seed."""
+    model = clone(estimator)
+    free = {
+        key: seed
+        for key, value in model.get_params().items()
+        if (key == "random_state" or key.endswith("__random_state")) and value is None
+    }
+    return model.set_params(**free)
 
 
 def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np.ndarray:

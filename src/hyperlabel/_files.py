@@ -2,11 +2,15 @@
 
 import errno
 import gzip
+import hashlib
 import os
 import re
 import secrets
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
 from types import ModuleType
@@ -19,6 +23,8 @@ except ImportError:  # not on Windows: leftovers stay there, and nobody waits
     fcntl = None
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+_LONGEST_NAME = 255  # bytes, on the usual file systems
 
 
 @contextmanager
@@ -30,7 +36,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))  # through links, which stay
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {Path(path).parent}: make it first.")
+        folder = target.parent if Path(path).parent.is_dir() else Path(path).parent  # a link leads elsewhere
+        raise FileNotFoundError(f"There is no folder {folder}: make it first.")
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     if target.exists() and not target.is_file():
@@ -45,10 +52,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            lock, stamp = _held_locks.get(_lock_key(target)), stamp_of(file.fileno())
             if fcntl is not None:  # while the lock keeps others from tidying it away
+                if lock is not None:  # and from changing it before this holder is done
+                    lock.handles.append(os.dup(file.fileno()))
                 os.replace(temporary, target)
         if fcntl is None:  # Windows renames closed files only
             os.replace(temporary, target)
+        if lock is not None:
+            lock.stamp = stamp
         _sync_folder(target.parent)
     except BaseException as error:
         if temporary is not None:
@@ -75,24 +87,76 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
+# -- one at a time -----------------------------------------------------------------------------------------
+
+
+def stamp_of(file: int | str | os.PathLike[str]) -> tuple[int, int, int]:
+    """Return what tells a file (by name or handle) from the one that takes its place."""
+    status = os.stat(file)
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+@dataclass
+class FileLock:
+    """The right to change a file; `stamp` is that of the file as its holder found or last wrote it."""
+
+    handles: list[int]
+    stamp: tuple[int, int, int]
+
+
+_held_locks: dict[tuple[int, str], FileLock] = {}
+
+
+def _lock_key(path: str | os.PathLike[str]) -> tuple[int, str]:
+    """Return who holds a lock, and of what: another thread's write must not pass for the holder's."""
+    return threading.get_ident(), os.path.realpath(path)
+
+
 @contextmanager
-def locked(path: str | os.PathLike[str], waiting: Callable[[], None]) -> Iterator[None]:
+def locked(path: str | os.PathLike[str], waiting: Callable[[], None]) -> Iterator[FileLock]:
     """Be the only one to read, change and replace a file; call `waiting` first if another does.
 
-    The lock is on the file itself, so nothing is left beside it. One who waited finds the file
-    replaced, and waits again for the new one.
+    The lock is on the file itself, so nothing is left beside it. `replacing` locks the new file before
+    it takes the place of the old one, and both stay locked until the end. One who waited for the old
+    file finds it replaced, and waits again for the new one.
     """
+    handle, key = _lock_file(path, waiting), _lock_key(path)
+    lock = FileLock([] if handle is None else [handle], stamp_of(path if handle is None else handle))
+    _held_locks[key] = lock
+    try:
+        yield lock
+    finally:
+        del _held_locks[key]
+        for locked_handle in lock.handles:
+            os.close(locked_handle)
+
+
+def _lock_file(path: str | os.PathLike[str], waiting: Callable[[], None]) -> int | None:
+    """Return a handle that holds the lock of the file at `path`; None where there are no locks."""
     while fcntl is not None:
-        with open(path, "r+b" if os.access(path, os.W_OK) else "rb") as file:
+        # over a network only a file open for writing can be locked
+        handle = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
+        try:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 waiting()
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                yield
-                return
-    yield
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            is_in_place = os.path.samestat(os.fstat(handle), os.stat(path))
+        except BaseException as error:
+            os.close(handle)
+            if not isinstance(error, OSError) or error.errno not in _NO_LOCKS:
+                raise
+            sentence = f"{path} is on a file system without locks: let no two programs change it at once."
+            warnings.warn(sentence, stacklevel=4)
+            return None
+        if is_in_place:
+            return handle
+        os.close(handle)
+    return None
+
+
+# -- the file beside ---------------------------------------------------------------------------------------
 
 
 def _create_beside(target: Path) -> tuple[int, Path]:
@@ -102,7 +166,7 @@ def _create_beside(target: Path) -> tuple[int, Path]:
     except FileNotFoundError:
         kept = None
     while True:
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        temporary = target.with_name(f"{_temporary_prefix(target)}{secrets.token_hex(8)}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(temporary, flags, 0o666 if kept is None else kept)
@@ -122,6 +186,14 @@ def _create_beside(target: Path) -> tuple[int, Path]:
         return handle, temporary
 
 
+def _temporary_prefix(target: Path) -> str:
+    """Return how the names of temporary files of a target begin; a digest stands for a long name."""
+    prefix, rest = f".{target.name}.", len("0123456789abcdef.tmp")
+    if len(os.fsencode(prefix)) + rest > _LONGEST_NAME:
+        prefix = f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]}."
+    return prefix
+
+
 def _lock_new(handle: int) -> bool:
     """Hold a new file; False where another was there first."""
     if fcntl is None:
@@ -139,7 +211,7 @@ def _remove_leftovers(target: Path) -> None:
     """Delete temporary files of this target that no living writer holds."""
     if fcntl is None:
         return
-    mine = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp")
+    mine = re.compile(re.escape(_temporary_prefix(target)) + r"[0-9a-f]{16}\.tmp")
     with suppress(OSError):
         for name in filter(mine.fullmatch, os.listdir(target.parent)):
             with suppress(OSError), open(target.with_name(name), "rb") as leftover:

@@ -112,6 +112,24 @@ def check_places(matrix: Any) -> None:
     matrix.check_format(full_check=True)
 
 
+def checked_csr(matrix: Any) -> sparse.csr_array:
+    """Return a user's sparse matrix as csr; refuse one that would lead scipy outside its arrays."""
+    compressed = {"csr": sparse.csr_array, "csc": sparse.csc_array, "bsr": sparse.bsr_array}
+    try:
+        if matrix.ndim == 2 and matrix.format in compressed:
+            arrays = (matrix.data, matrix.indices, matrix.indptr)
+            check_places(
+                compressed[matrix.format](arrays, shape=matrix.shape)
+            )  # which changes what it checks
+        elif matrix.format == "coo":
+            sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
+    except (ValueError, IndexError) as error:
+        raise ValueError(
+            f"A sparse matrix is damaged ({error}): build it again, from (values, (rows, columns))."
+        ) from error
+    return sparse.csr_array(matrix)
+
+
 def column_names(y: Any) -> list[str] | None:
     """Column names of a frame (pandas, polars, pyarrow), or None: an array has none."""
     names = getattr(y, "column_names", None)  # pyarrow's: its `columns` are the columns themselves
@@ -160,7 +178,7 @@ def _joined(columns: list[np.ndarray], n_rows: int) -> np.ndarray:
 
 def _numbers(column: np.ndarray) -> np.ndarray:
     """Return whole numbers or truth values as they are, floats where some are missing, words untouched."""
-    missing = np.array([value is None or value is not value or _is_na(value) for value in column], dtype=bool)
+    missing = np.array([is_missing(value) or value is not value for value in column], dtype=bool)
     known = column[~missing]
     if any(isinstance(value, (str, bytes)) for value in known):
         return column
@@ -172,6 +190,6 @@ def _numbers(column: np.ndarray) -> np.ndarray:
     return found
 
 
-def _is_na(value: Any) -> bool:
-    """Tell pandas' NA, which compares with nothing, without importing pandas."""
-    return type(value).__name__ in ("NAType", "NaTType") or _is_nan(value)
+def is_missing(value: Any) -> bool:
+    """Tell None, NaN, NaT and pandas' NA, which compares with nothing, without importing pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or _is_nan(value)

@@ -12,14 +12,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from hyperlabel._labels import (
     COLLECTIONS,
     NOT_ALL_NAMES,
     NamedColumns,
+    checked_csr,
     column_names,
     indicator_from_sets,
+    is_missing,
     is_plain,
     label_sets,
     plain_targets,
@@ -100,7 +102,7 @@ def canonical_rows(A: Any) -> sparse.csr_array:
 
     The compiled loops rely on it. Nothing is copied that is so already; the user's matrix stays as it is.
     """
-    A = sparse.csr_array(A)
+    A = checked_csr(A) if sparse.issparse(A) else sparse.csr_array(A)
     parts = (A.data, A.indices, A.indptr)
     if max(A.shape[0], A.shape[1], len(A.indices)) < np.iinfo(np.int32).max:
         parts = (A.data, A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False))
@@ -121,6 +123,27 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if not weights.any():  # older releases of scikit-learn let them pass
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
+
+
+def number_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """Number the groups of rows from 0, in the order of their names; refuse rows without a group."""
+    if groups is None:
+        raise ValueError("The 'groups' parameter should not be None: pass the group of each row.")
+    names = column_or_1d(np.asarray(groups))
+    if len(names) != n_rows:
+        raise ValueError(f"groups has {len(names)} entries, y has {n_rows} rows: pass one group per row.")
+    as_objects = names.dtype == object
+    missing = np.flatnonzero([is_missing(name) for name in names] if as_objects else names != names)
+    if len(missing):
+        raise ValueError(
+            f"groups has no value in {len(missing)} of {n_rows} rows (first in row {missing[0]}): give each "
+            "of them its group, or one of its own."
+        )
+    try:
+        numbers: np.ndarray = np.unique(names, return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError("groups holds values of several types: turn all of them into text.") from error
+    return numbers
 
 
 def per_label_values(spec: Any, k: int, label_names: np.ndarray | None, *, name: str) -> np.ndarray:

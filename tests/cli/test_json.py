@@ -10,6 +10,7 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.json_schema import faults
 
 from hyperlabel import datasets
 from hyperlabel.cli import _COMMANDS, main
@@ -18,32 +19,6 @@ from hyperlabel.datasets import load_debtags
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 SCHEMA = json.loads(re.search(r"## JSON.*?```json\n(.*?)```", PAGE, re.DOTALL)[1])
-KINDS = {"text": str, "int": int, "number": (int, float), "bool": bool}
-
-
-def faults(value, kind, path="$"):
-    """Say where a value is not of the kind the page gives."""
-    if isinstance(kind, str):
-        if value is None and kind.endswith("?"):
-            return []
-        wanted = KINDS[kind.rstrip("?")]
-        right = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
-        return [] if right else [f"{path}: {value!r} is not {kind}"]
-    if isinstance(kind, list):
-        if not isinstance(value, list):
-            return [f"{path}: no list"]
-        kinds = kind if len(kind) > 1 else kind * len(value)
-        pairs = enumerate(zip(value, kinds, strict=True))
-        return [fault for i, (one, of) in pairs for fault in faults(one, of, f"{path}[{i}]")]
-    if not isinstance(value, dict):
-        return [f"{path}: no object"]
-    named = {name.rstrip("?"): name for name in kind if name != "*"}
-    found = [f"{path}: no {key}" for key, name in named.items() if name == key and key not in value]
-    for key, one in value.items():
-        name = named.get(key, "*")
-        of = kind.get(name)
-        found += [f"{path}: {key} is not documented"] if of is None else faults(one, of, f"{path}.{key}")
-    return found
 
 
 def test_the_check_finds_faults():
@@ -71,8 +46,6 @@ def place(tmp_path_factory):
             words = " ".join([*tags, "said", "here", f"w{rng.integers(9)}"])
             lines.append(f"{words},{rng.choice(['a', 'b'])},{rng.random():.2f},{';'.join(tags)}")
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    Y = (rng.random((40, 6)) < 0.4).astype(int)
-    datasets.Dataset(rng.normal(size=(40, 72)), Y, name="emotions").save(folder / "emotions.npz")
     for more in ((), ("--precision", 0.5)):
         run("fit", folder / "old.csv", "--labels", "tags", *more, "-o", folder / f"m{len(more)}.hyper")
     run("fit", folder / "old.csv", "--labels", "tags", "--method", "plst", "-o", folder / "plst.hyper")
@@ -81,7 +54,6 @@ def place(tmp_path_factory):
 
 TAGS = ("--labels", "tags")
 COMPARE = ("--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--no-curves", "--no-tune")
-PAPERS = ("--quick", "--data", "{p}", "--n-jobs", 1)
 CALLS = {
     "fit": [("fit", "{p}/old.csv", *TAGS, "-o", "{p}/x.hyper")],
     "fit --dry-run": [("fit", "{p}/old.csv", *TAGS, "--dry-run")],
@@ -97,8 +69,6 @@ CALLS = {
     "update": [("update", "{p}/m0.hyper", "{p}/new.csv", "--rename-label", "red=rot", "-o", "{p}/u.hyper")],
     "compare": [("compare", "{p}/old.csv", *TAGS, *COMPARE, "--store", "{p}/s.sqlite", "-o", "{p}/r.html")],
     "compare --list-methods": [("compare", "--list-methods")],
-    "reproduce --list": [("reproduce", "--list", "--data", "{p}")],
-    "reproduce": [("reproduce", "neco12-table2", *PAPERS, "--store", "{p}/p.sqlite", "--out", "{p}/p.html")],
     "demo": [("demo", "--out", "{p}/demo.html")],
     "doctor": [("doctor",)],
     "data info": [("data", "info", "{p}/old.csv", *TAGS), ("data", "info", "debtags")],

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.commands import done, run
+from tests.commands import done
 
 from hyperlabel.cli._methods import METHODS, listed
 from hyperlabel.cli._words import plural, table_lines
@@ -47,21 +47,6 @@ def place(tmp_path_factory):
     tickets(folder / "held-out.csv", 400, 1)
     done("fit", folder / "train.csv", "--labels", "tags", "-o", folder / "m.hyper")
     return folder
-
-
-def test_d13_missing_benchmark_files_come_with_the_way_to_get_them(tmp_path, monkeypatch):
-    monkeypatch.delenv("HYPERLABEL_DATA", raising=False)
-    listing = done("reproduce", "--list", "--data", tmp_path).stdout
-    assert "no data" in listing
-    assert "--fetch gets what OpenML has and says where the other files come from" in listing
-    without = run("reproduce")
-    assert without.exit_code == 2
-    assert "--data or HYPERLABEL_DATA" in without.output
-    name = listing.split()[0]
-    out = ("--store", tmp_path / "s.sqlite", "--out", tmp_path / "r.html")
-    nothing = run("reproduce", name, "--quick", "--data", tmp_path, *out)
-    assert nothing.exit_code == 2
-    assert "Nothing could be computed" in nothing.output
 
 
 def test_d16_the_printed_score_is_what_other_rows_show(place):

@@ -117,13 +117,14 @@ def test_a_queue_asks_first_what_is_worth_most_and_never_what_is_promised(place,
         asked[name] = list(csv.DictReader(io.StringIO(target.read_text())))
         assert len(asked[name]) == 20
         assert set(asked[name][0]) == {
-            *("row", "question", "probability", "answer", "decided", "body", "minutes")
+            *("row", "question", "probability", "answer", "predicted", "labels", "body", "minutes")
         }
+        assert not any(one["answer"] or one["labels"] for one in asked[name])  # nobody has answered yet
     file = open_model(str(place / "promised.hyper"))
-    assert not any(one["question"] in one["decided"].split(";") for one in asked["promised"])
     predicted = run("predict", place / "promised.hyper", place / "new.csv", "--json").stdout.splitlines()
     sets = [{one["label"] for one in json.loads(line)["labels"]} for line in predicted]
     assert not any(one["question"] in sets[int(one["row"]) - 1] for one in asked["promised"])
+    assert all(one["predicted"] == ";".join(sorted(sets[int(one["row"]) - 1])) for one in asked["promised"])
     p = [float(one["probability"]) for one in asked["promised"]]
     assert p == sorted(p, reverse=True)  # nothing asked is predicted: the likeliest misses first
     assert file.columns.label_column == "tags"
@@ -147,46 +148,131 @@ def test_rows_of_a_group_are_shown_together(place, tmp_path):
     assert runs == len(set(customers))
 
 
-def test_answers_are_learned_exactly(place, tmp_path):
-    queue = tmp_path / "queue.csv"
-    run("predict", "--review", place / "plain.hyper", place / "new.csv", "-o", queue, "--entries", 40)
-    lines = list(csv.DictReader(io.StringIO(queue.read_text())))
-    for i, one in enumerate(lines):
-        one["answer"] = ("yes", "no")[i % 2] if one["row"] != lines[0]["row"] else ""
-    with open(queue, "w", newline="") as file:
+def asked_queue(folder, target, entries):
+    """The questions of the plain model on new.csv."""
+    done = run(
+        "predict", "--review", folder / "plain.hyper", folder / "new.csv", "-o", target, "--entries", entries
+    )
+    assert done.exit_code == 0, done.output
+    return list(csv.DictReader(io.StringIO(target.read_text())))
+
+
+def write_table(path, lines):
+    with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, lines[0])
         writer.writeheader()
         writer.writerows(lines)
-    truth: dict[str, tuple[dict, set]] = {}
+
+
+def weights_of(path):
+    return open_model(str(path)).model[-1].estimator_.coef_
+
+
+def test_unchecked_predictions_of_a_queue_are_never_learned(place, tmp_path):
+    """Every question answered, no whole row: there is nothing to learn, and the model file stays as it is."""
+    model, queue = tmp_path / "m.hyper", tmp_path / "queue.csv"
+    model.write_bytes((place / "plain.hyper").read_bytes())
+    lines = asked_queue(place, queue, 40)
+    for answer in ("no", "yes"):
+        write_table(queue, [one | {"answer": answer} for one in lines])
+        refused = run("update", model, queue)
+        assert refused.exit_code == 2
+        assert "fill in the column labels with all labels of a row (- for none)" in refused.output
+        assert model.read_bytes() == (place / "plain.hyper").read_bytes()
+
+
+def test_a_queue_with_whole_rows_is_learned_as_a_fit_with_the_true_rows_added(place, tmp_path):
+    queue = tmp_path / "queue.csv"
+    lines = asked_queue(place, queue, 40)
+    with open(place / "new.csv", newline="") as file:
+        truth = list(csv.DictReader(file))
+    rows = list(dict.fromkeys(one["row"] for one in lines))
+    complete, answered = set(rows[::2]), set(rows[1::4])
     for one in lines:
-        row = truth.setdefault(one["row"], (one, {name for name in one["decided"].split(";") if name}))
-        if one["answer"] == "yes":
-            row[1].add(one["question"])
-    del truth[lines[0]["row"]]
-    with open(tmp_path / "rows.csv", "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["body", "minutes", "tags"])
-        writer.writerows([one["body"], one["minutes"], ";".join(tags)] for one, tags in truth.values())
+        true_labels = truth[int(one["row"]) - 1]["tags"]
+        if one["row"] in complete:
+            one["labels"] = true_labels or "-"
+        if one["row"] in answered:
+            one["answer"] = "yes" if one["question"] in true_labels.split(";") else "no"
+    write_table(queue, lines)
     done = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
     assert done.exit_code == 0, done.output
-    assert "Left out 1 of" in done.output
+    untouched = len(rows) - len(complete) - len(answered)
+    assert f"{len(complete)} of {len(rows)} rows have all their labels" in done.output
     assert (
-        run("update", place / "plain.hyper", tmp_path / "rows.csv", "-o", tmp_path / "b.hyper").exit_code == 0
+        f"Left out: {len(answered)} with answers to single questions only, {untouched} untouched"
+        in done.output
     )
-    a, b = (open_model(str(tmp_path / f"{name}.hyper")).model[-1].estimator_ for name in "ab")
-    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-10)
+
+    true_rows = [truth[int(row) - 1] for row in rows if row in complete]
+    assert any(not row["tags"] for row in true_rows)  # a row without labels is among them
+    file = open_model(str(place / "plain.hyper"))
+    with open(place / "train.csv", newline="") as train:
+        every_row = [*csv.DictReader(train), *true_rows]
+    inputs = np.array([[row["body"], float(row["minutes"])] for row in every_row], dtype=object)
+    Y = np.array([[name in row["tags"].split(";") for name in file.columns.label_names] for row in every_row])
+    inner = file.model[-1].estimator_
+    fitted = BinaryRelevance(alpha=inner.alpha_, cut=0.0).fit(file.model[0].transform(inputs), Y.astype(int))
+    np.testing.assert_allclose(weights_of(tmp_path / "a.hyper"), fitted.coef_, atol=1e-8)
+    assert not np.allclose(weights_of(place / "plain.hyper"), fitted.coef_, atol=1e-4)
     again = run("predict", tmp_path / "a.hyper", place / "new.csv", "--probabilities")
     assert again.exit_code == 0, again.output
 
 
-def test_a_queue_with_strange_or_no_answers_is_refused(place, tmp_path):
+def test_a_queue_for_columns_of_zeros_and_ones_asks_for_whole_rows_too(tmp_path):
+    """The same fault, built on numbers and 0/1 label columns, with an input column named like one of ours."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    lines = [
+        {"labels": f"{a:.3f}", "y": f"{b:.3f}", "up": int(a > 0), "right": int(b > 0)} for a, b in X.tolist()
+    ]
+    write_table(tmp_path / "train.csv", lines[:60])
+    write_table(tmp_path / "new.csv", lines[60:])
+    fit = run("fit", tmp_path / "train.csv", "--labels", "up,right", "-o", tmp_path / "m.hyper")
+    assert fit.exit_code == 0, fit.output
     queue = tmp_path / "queue.csv"
-    run("predict", "--review", place / "plain.hyper", place / "new.csv", "-o", queue, "--entries", 3)
-    empty = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
-    assert "has no row whose questions are all answered" in empty.output
-    queue.write_text(queue.read_text().replace(",,", ",perhaps,", 1))
+    asked = run(
+        "predict", "--review", tmp_path / "m.hyper", tmp_path / "new.csv", "-o", queue, "--entries", 9
+    )
+    assert asked.exit_code == 0, asked.output
+    header, *questions = csv.reader(io.StringIO(queue.read_text()))
+    assert header == ["row", "question", "probability", "answer", "predicted", "labels", "labels", "y"]
+
+    def answer(answers, labels):
+        with open(queue, "w", newline="") as file:
+            csv.writer(file).writerows(
+                [header, *([*q[:3], answers, q[4], labels(q), *q[6:]] for q in questions)]
+            )
+        return run("update", tmp_path / "m.hyper", queue, "-o", tmp_path / "a.hyper")
+
+    assert "has no row to learn" in answer("no", lambda q: "").output
+    assert "has no row to learn" in answer("", lambda q: "?").output  # somebody who does not know
+    assert "the model has no label 'left'" in answer("", lambda q: "up;left").output
+    assert "answered yes, but not so in labels" in answer("yes", lambda q: "-").output
+
+    def truth(question):
+        row = lines[59 + int(question[0])]
+        return ";".join(name for name in ("up", "right") if row[name]) or "-"
+
+    done = answer("", truth)
+    assert done.exit_code == 0, done.output
+    learned = sorted({int(q[0]) for q in questions})
+    write_table(tmp_path / "true.csv", [lines[59 + row] for row in learned])
+    direct = run("update", tmp_path / "m.hyper", tmp_path / "true.csv", "-o", tmp_path / "b.hyper")
+    assert direct.exit_code == 0, direct.output
+    a, b = (weights_of(tmp_path / f"{name}.hyper") for name in "ab")
+    np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_a_queue_with_strange_or_contradicting_answers_is_refused(place, tmp_path):
+    queue = tmp_path / "queue.csv"
+    lines = asked_queue(place, queue, 3)
+    write_table(queue, [one | {"answer": "perhaps"} for one in lines])
     strange = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
     assert "answer yes or no, not 'perhaps'" in strange.output
+    write_table(queue, [lines[0] | {"labels": "billing"}, lines[0] | {"labels": "network"}])
+    contradicting = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
+    assert "two lines of the column labels say different things" in contradicting.output
 
 
 def test_suspects_are_listed_with_text_names_and_words(place, tmp_path):

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
 
 from hyperlabel import BinaryRelevance, HypergraphSpectral
 
@@ -26,6 +27,9 @@ pd = pytest.importorskip("pandas")
 client_module = pytest.importorskip("distributed")
 
 from hyperlabel import distributed  # noqa: E402
+from hyperlabel.distributed._fit import _Blocks, _total  # noqa: E402
+from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block  # noqa: E402
+from hyperlabel.solvers.moments import RowSums  # noqa: E402
 
 N, D, K = 300, 6, 4
 
@@ -119,6 +123,61 @@ def test_labels_fan_out_for_a_classifier_per_label(data):
     _same(got, whole, X)
     got = distributed.fit(clone(model), _sparse(rows), labels)
     assert_allclose(got.predict_proba(X), whole.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("draw_weights", [lambda rng: 5 * rng.random(N), lambda rng: rng.integers(0, 2, N)])
+@pytest.mark.parametrize(
+    "classifier", [LogisticRegression(), DecisionTreeClassifier(max_depth=3, random_state=0)]
+)
+def test_a_classifier_per_label_heeds_the_weights(draw_weights, classifier, data):
+    X, Y = data
+    weights = draw_weights(np.random.default_rng(1)).astype(float)
+    model = BinaryRelevance(classifier)
+    got = distributed.fit(
+        clone(model),
+        da.from_array(X, chunks=(60, D)),
+        da.from_array(Y, chunks=(90, K)),
+        sample_weight=da.from_array(weights, chunks=70),
+    )
+    _same(got, clone(model).fit(X, Y, sample_weight=weights), X)
+    unweighted = clone(model).fit(X, Y).predict_proba(X)
+    assert np.abs(got.predict_proba(X) - unweighted).max() > 0.01
+
+
+def test_adding_up_leaves_the_inputs_of_a_task_as_they_were(data):
+    """A worker may die and Dask add its neighbours' sums once more: they must still be theirs."""
+    X, Y = data
+    model = HypergraphSpectral(edge_weights="compactness")
+    open_fit(model, X, Y)
+    blocks = [slice(0, 100), slice(100, 180), slice(180, N)]
+    scans = [scan_block(model, X[rows], Y[rows]) for rows in blocks]
+    model._use_scan(_total(add_scans, scans))
+    sums = [sum_block(model, X[rows], Y[rows]) for rows in blocks]
+    for add, parts, to_arrays in ((add_scans, scans, dict), (RowSums.add, sums, RowSums.to_arrays)):
+        before = [{name: np.copy(value) for name, value in to_arrays(part).items()} for part in parts]
+        first, again = (to_arrays(_total(add, [None, *parts])) for _ in range(2))
+        for name in first:
+            np.testing.assert_array_equal(first[name], again[name])
+        for part, old in zip(parts, before, strict=True):
+            for name, value in to_arrays(part).items():
+                np.testing.assert_array_equal(value, old[name])
+
+
+def test_sums_kept_on_the_workers_give_the_same_total_twice(data):
+    X, Y = data
+    kept = {}
+
+    def sum_and_keep(model, X, labels, weights):
+        key = float(X[0, 0]), len(X)
+        return kept.setdefault(key, sum_block(model, X, labels, weights))
+
+    blocks = _Blocks(da.from_array(X, chunks=(77, D)), da.from_array(Y, chunks=(77, K)), None, None)
+    blocks._how = {"scheduler": "synchronous"}
+    model = blocks.open(BinaryRelevance(), None, None)
+    first = blocks.total(sum_and_keep, model, RowSums.add).to_arrays()
+    again = blocks.total(sum_and_keep, model, RowSums.add).to_arrays()
+    assert int(first["n"]) == int(again["n"]) == N
+    np.testing.assert_array_equal(first["xx"], again["xx"])
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

@@ -186,3 +186,26 @@ def test_time_and_group_splits(data):
     train, test = Splits("random", 1, train_size=30).parts(data)[0]
     assert len(train) == 30
     assert sorted([*train, *test]) == list(range(90))
+
+
+def work_that_counts_threads():
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    np.ones((50, 50)) @ np.ones((50, 50))
+    pools = threadpool_info()
+    most = max((pool["num_threads"] for pool in pools), default=1)
+    return Outcome([Value("threads", "most", float(most)), Value("threads", "pools", float(len(pools)))])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_work_runs_with_one_blas_thread_whatever_is_set_outside(n_jobs):
+    from threadpoolctl import threadpool_limits
+
+    cells = [Cell({"fold": fold}, work_that_counts_threads) for fold in range(2)]
+    with Store(":memory:") as store, threadpool_limits(2):
+        run(cells, store, "threads", n_jobs=n_jobs)
+        counts = {(row["metric"], row["value"]) for row in store.values("threads")}
+    assert ("most", 1.0) in counts
+    assert not {value for metric, value in counts if metric == "most"} - {1.0}
+    assert min(value for metric, value in counts if metric == "pools") > 0

@@ -109,3 +109,39 @@ def test_rows_for_a_tuned_pipeline_go_through_its_transformers():
     assert np.allclose(more.decision_function(X), plain.decision_function(X))
     less = hl.update(more, forget=(X[120:], Y[120:]))
     assert np.allclose(less.decision_function(X), model.decision_function(X))
+
+
+def promising(n, *, noisy):
+    """A tuner that guarantees a precision, and labels of which `noisy` are independent of the rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n, 6))
+    labels = (rows[:, :4] + 0.1 * rng.normal(size=(n, 4)) > 0).astype(int)
+    labels[:, noisy] = rng.random((n, len(noisy))) < 0.3
+    tuner = hl.ThresholdTuner(
+        hl.BinaryRelevance(alpha=1.0, solver="gram"), strategy="precision_at_least", precision=0.8
+    )
+    tuner.fit(rows[: n // 2], labels[: n // 2])
+    return tuner, rows, labels
+
+
+@pytest.mark.parametrize("noisy", [[1], [0, 3]])
+def test_an_update_gives_no_threshold_to_a_label_whose_precision_cannot_be_guaranteed(noisy):
+    model, rows, labels = promising(600, noisy=noisy)
+    guaranteed = np.setdiff1d(np.arange(4), noisy)
+    assert np.isinf(model.thresholds_[noisy]).all()
+    assert np.isfinite(model.thresholds_[guaranteed]).all()
+    updated = hl.update(model, (rows[300:], labels[300:]))
+    np.testing.assert_array_equal(updated.thresholds_, model.thresholds_)
+    np.testing.assert_array_equal(updated.promises_.cuts, model.thresholds_)
+    assert not np.asarray(updated.predict(rows))[:, noisy].any()
+    less = hl.update(updated, forget=(rows[300:], labels[300:]))
+    np.testing.assert_array_equal(less.thresholds_, model.thresholds_)
+
+
+def test_a_new_label_beside_guaranteed_ones_is_not_predicted_until_the_next_fit():
+    model, rows, labels = promising(600, noisy=[])
+    model = name_labels(model, list("abcd"))
+    more = np.column_stack([labels, labels[:, 0]])
+    updated = hl.update(model, (rows[300:], more[300:]), add_labels=["new"])
+    assert np.isinf(updated.thresholds_[4])
+    assert not np.asarray(updated.predict(rows))[:, 4].any()

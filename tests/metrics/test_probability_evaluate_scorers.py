@@ -98,20 +98,22 @@ def test_evaluate_equals_the_single_functions(proba, kind):
         occurs = np.nansum(truth, axis=0) > 0
         assert values[f"{name}_macro_present"] == pytest.approx(np.asarray(each)[occurs].mean())
         left_over.remove(f"{name}_macro_present")
-    for name in (
-        "ranking_loss",
-        "one_error",
-        "coverage_error",
-        "label_ranking_average_precision",
-        "log_loss",
-        "brier_score",
-    ):
+    labelled = np.nansum(truth, axis=1) > 0  # rows whose labels can be ranked
+    ranked = (
+        truth[labelled],
+        tuple(part[labelled] for part in score) if kind == "lists" else score[labelled],
+    )
+    weights = w[labelled]
+    for name in ("ranking_loss", "one_error", "coverage_error", "label_ranking_average_precision"):
+        assert values[name] == pytest.approx(getattr(hm, name)(*ranked, sample_weight=weights)), name
+        left_over.remove(name)
+    for name in ("log_loss", "brier_score"):
         assert values[name] == pytest.approx(getattr(hm, name)(truth, score, sample_weight=w)), name
         left_over.remove(name)
     assert values["roc_auc_macro"] == pytest.approx(hm.roc_auc_score(truth, score, sample_weight=w))
     for k in (1, 2, 5):
         for name, extra in (("precision", {}), ("ndcg", {}), ("psp", {"propensities": propensity})):
-            alone = getattr(hm, f"{name}_at_k")(truth, score, k=k, sample_weight=w, **extra)
+            alone = getattr(hm, f"{name}_at_k")(*ranked, k=k, sample_weight=weights, **extra)
             assert values[f"{name}_at_{k}"] == pytest.approx(alone)
             left_over.remove(f"{name}_at_{k}")
     left_over.remove("roc_auc_macro")
@@ -121,6 +123,34 @@ def test_evaluate_equals_the_single_functions(proba, kind):
     assert all(isinstance(value, (int, float)) for value in values.values())
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_table_counts_rows_without_labels_alike(weighted):
+    """precision_at_1 counted them as misses, one_error and the ranking loss left them out."""
+    rng = np.random.default_rng(0)
+    y, score = (rng.random((200, 8)) < 0.15).astype(int), rng.random((200, 8))
+    w = rng.random(200) if weighted else None
+    labelled = y.any(axis=1)
+    assert 20 < (~labelled).sum() < 180
+    values = hm.evaluate(y, y_score=score, propensities=np.full(8, 0.5), sample_weight=w)
+    other = hm.evaluate(
+        y[labelled],
+        y_score=score[labelled],
+        propensities=np.full(8, 0.5),
+        sample_weight=w if w is None else w[labelled],
+    )
+    assert values["precision_at_1"] + values["one_error"] == pytest.approx(1.0, abs=1e-12)
+    assert values["n_rows_without_labels"] == (~labelled).sum()
+    for name in set(values) - {"n_rows", "n_rows_without_labels", "n_rows_without_pairs", "roc_auc_macro"}:
+        assert values[name] == pytest.approx(other[name]), name
+
+
+def test_a_table_of_rows_without_labels_alone_has_no_ranking_measures():
+    values = hm.evaluate(np.zeros((3, 4)), y_score=np.ones((3, 4)), ks=(1,))
+    for name in ("precision_at_1", "one_error", "ndcg_at_1", "ranking_loss", "coverage_error"):
+        assert np.isnan(values[name])
+    assert values["n_rows_without_labels"] == 3
+
+
 def test_evaluate_needs_something():
     with pytest.raises(ValueError, match="Nothing to evaluate"):
         hm.evaluate([[1, 0]])
@@ -128,7 +158,7 @@ def test_evaluate_needs_something():
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_every_scorer_works_in_cross_validation(n_classes):
-    X, y = make_multilabel_classification(n_samples=60, n_classes=n_classes, random_state=0)
+    X, y = make_multilabel_classification(60, n_classes=n_classes, allow_unlabeled=False, random_state=0)
     names = [n for n in hm.get_scorer_names() if not n.endswith(("_3", "_5")) or n_classes > 2]
     scoring = {name: hm.get_scorer(name) for name in names}
     model = OneVsRestClassifier(LogisticRegression())

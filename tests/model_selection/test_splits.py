@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from tests.optional import optional
 
+from hyperlabel import BinaryRelevance, ThresholdTuner
+from hyperlabel.datasets import Dataset
+from hyperlabel.decision import promise_recall
 from hyperlabel.model_selection import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
@@ -97,6 +102,51 @@ def test_groups_are_never_split(Y):
     assert np.ptp(sizes) < 25
     frequent = Y.sum(axis=0) > 20
     assert (np.ptp(positives, axis=0)[frequent] < 10).all()
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "n_splits"),
+    [([60] + [1] * 60, 2), ([30, 20, 10, 10, 10, 10] + [1] * 30, 4), ([1] * 40 + [40], 2)],
+)
+def test_folds_by_group_are_balanced_in_rows_not_in_groups(sizes, n_splits, shuffle):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    Y = np.ones((len(groups), 1), dtype=int)
+    splitter = IterativeStratifiedGroupKFold(n_splits, shuffle=shuffle, random_state=0 if shuffle else None)
+    rows_per_fold = [len(test) for test in parts_of(splitter, Y, groups=groups)]
+    assert max(rows_per_fold) - min(rows_per_fold) <= 1
+    without_labels = parts_of(splitter, np.zeros_like(Y), groups=groups)
+    assert max(map(len, without_labels)) - min(map(len, without_labels)) <= 1
+
+
+HOLES = [
+    (lambda: np.array(["a", None, "b", None, "c", "c"], dtype=object), "in 2 of 6 rows (first in row 1)"),
+    (lambda: [1.0, 2.0, np.nan, 2.0, 1.0, np.nan], "in 2 of 6 rows (first in row 2)"),
+    (lambda: np.array(["2026-01-01", "NaT"] * 3, dtype="datetime64[D]"), "in 3 of 6 rows (first in row 1)"),
+    (lambda: pd.Series(["a", pd.NA, "b", "b", "a", "c"], dtype="string"), "in 1 of 6 rows (first in row 1)"),
+    (lambda: pd.Series([1, 2, None, 2, 1, 3], dtype="Int64"), "in 1 of 6 rows (first in row 2)"),
+    (lambda: np.array([1, "b", 2, "b", 1, 2], dtype=object), "values of several types"),
+]
+
+
+@pytest.mark.parametrize(("make_groups", "sentence"), HOLES)
+def test_rows_without_a_group_are_refused_not_taken_for_one_group(make_groups, sentence):
+    groups = make_groups()
+    y = np.tile([[1, 0], [0, 1]], (3, 1))
+    X = np.arange(12.0).reshape(6, 2)
+    for ask in (
+        lambda: parts_of(IterativeStratifiedGroupKFold(2), y, groups=groups),
+        lambda: iterative_train_test_split(X, y, groups=groups, test_size=0.5),
+        lambda: BinaryRelevance(cv=2).fit(X, y, groups=groups),
+        lambda: ThresholdTuner(BinaryRelevance(), cv=2).fit(X, y, groups=groups),
+        lambda: ThresholdTuner(BinaryRelevance(), cv="split", strategy="recall_at_least", recall=0.5).fit(
+            X, y, groups=groups
+        ),
+        lambda: promise_recall(y.astype(float), sparse.csr_array(y), 0.5, groups=np.asarray(groups)),
+        lambda: Dataset(X, y, groups=groups).describe(),
+    ):
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            ask()
 
 
 def test_no_fold_stays_empty_however_uneven_the_groups():

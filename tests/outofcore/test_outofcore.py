@@ -259,6 +259,62 @@ def test_a_fit_of_two_passes_resumes_in_either(fails_at, data, tmp_path):
     assert len(reads) - before < 21 - fails_at + 4  # two passes and the gate are 21 reads
 
 
+def write_npz_files(X, Y, folder, ends):
+    for i, rows in enumerate(np.split(np.arange(len(X)), ends)):
+        np.savez(folder / f"{i}.npz", X=X[rows], Y=Y[rows])
+
+
+def write_csv_files(X, Y, folder, ends):
+    header = ",".join([*(f"x{j}" for j in range(X.shape[1])), *(f"label{j}" for j in range(Y.shape[1]))])
+    for i, rows in enumerate(np.split(np.arange(len(X)), ends)):
+        lines = (",".join([*map(repr, X[r].tolist()), *map(str, Y[r])]) for r in rows)
+        (folder / f"{i}.csv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("write", "ends", "model"),
+    [
+        (write_npz_files, [150, 190], BinaryRelevance()),
+        (write_npz_files, [30, 60, 300], HypergraphSpectral(n_components=2)),
+        (write_csv_files, [90, 330], PLST(2)),
+    ],
+)
+def test_a_fit_over_several_files_resumes_after_any_chunk_of_any_file(
+    write, ends, model, data, tmp_path, monkeypatch
+):
+    """Chunks are counted in each file anew: a place in one file says nothing about the next."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(*data, folder, ends)
+    labels = {"labels": [f"label{j}" for j in range(K)]} if write is write_csv_files else {}
+    files = sorted(folder.iterdir())
+    checkpoint = {"checkpoint": tmp_path / "half.npz", "checkpoint_seconds": 0.0}
+    whole = outofcore.fit(clone(model), outofcore.FileChunks(files, rows=40, **labels))
+    save = Checkpoint.save
+    for stop in range(1, 100):
+        saves = []
+
+        def save_and_stop(self, state, saves=saves, stop=stop):
+            save(self, state)
+            saves.append(state.place)
+            if len(saves) == stop:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Checkpoint, "save", save_and_stop)
+            try:
+                outofcore.fit(clone(model), outofcore.FileChunks(files, rows=40, **labels), **checkpoint)
+                break
+            except KeyboardInterrupt:
+                pass
+        resumed = outofcore.fit(clone(model), outofcore.FileChunks(files, rows=40, **labels), **checkpoint)
+        for name in ("coef_", "components_"):
+            if hasattr(whole, name):
+                np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
+        assert not checkpoint["checkpoint"].exists()
+    assert stop > sum(-(-len(rows) // 40) for rows in np.split(np.arange(N), ends))
+
+
 class Interrupted:
     """Chunks of 40 rows of which the fifth cannot be read."""
 

@@ -61,7 +61,7 @@ def text_page(vectoriser):
     rows = texts()
     Y = sparse.csr_array([[int(i % 15 == j) for j in range(15)] for i in range(len(rows))])
     model = make_pipeline(vectoriser, BinaryRelevance(alpha=0.1)).fit(rows, Y)
-    judged = judge(model, rows, Y, "held-out", n_rows=0)
+    judged = judge(model, rows, Y, "held-out")
     names = [f"label {j}" for j in range(15)]
     return model_report(model, judged, names, PageRows(texts=rows), title="languages"), model
 
@@ -72,7 +72,7 @@ def test_labels_without_a_mistake_are_not_called_weak(browser):
     model = make_pipeline(CountVectorizer(), BinaryRelevance(alpha=0.1, cut=0.0)).fit(rows, Y)
     cards = "document.getElementById('weakest').textContent"
     for judged, said in ((Y, "No label is missed or set wrongly"), (Y[:, ::-1], "F1 0.")):
-        page = judge(model, rows, judged, "held-out", n_rows=0)
+        page = judge(model, rows, judged, "held-out")
         browser.open(model_report(model, page, ["red", "blue"], PageRows(texts=rows), title="colours"))
         shown = browser.run(cards)
         assert said in shown
@@ -141,7 +141,7 @@ def test_the_slider_shows_exact_counts_live(browser, made):
     file = open_model(str(made["model"]))
     table = read_rows(str(made["data"]), file.columns, labelled=True)
     Y, _ = aligned_labels(table, file.columns.label_names)
-    judged = judge(file.model, table.text, Y, None, n_rows=file.columns.rows)
+    judged = judge(file.model, table.text, Y, "out-of-fold")
     j = file.columns.label_names.index("travel")
     browser.open(made["html"], hash="#label=travel")
     shown = "['precision', 'recall', 'f1', 'predicted', 'hits'].map((n) => document.getElementById('at-' + n).textContent)"
@@ -357,3 +357,16 @@ def test_the_page_is_put_together_from_modules_that_import_nothing_from_outside(
     assert "innerHTML" not in text
     assert "fetch(" in text  # only a served page may ask, and only its own server
     assert text.count("fetch(") == 1
+
+
+def test_the_table_shows_every_label_with_a_figure_inside_its_interval(browser, made):
+    browser.open(made["html"])
+    cells = browser.run(
+        "[...document.querySelectorAll('#labels-table tbody td:nth-child(2)')].map((e) => e.textContent)"
+    )
+    assert len(cells) == 4
+    for cell in cells:
+        value, interval = cell.split(" ")
+        low, high = interval.split("–")
+        assert float(low) <= float(value) <= float(high)
+        assert float(low) < float(high)

@@ -10,6 +10,7 @@ from hyperlabel.report.model_numbers import (
     Judged,
     calibration_errors,
     cut_table,
+    f1_interval,
     label_map,
     review_order,
     worth,
@@ -85,6 +86,95 @@ def test_intervals_narrow_with_rows_and_probabilities_are_honest():
     doubt = np.abs(p - many.Y.toarray()).max(axis=1)
     assert sorted(order.tolist()) == list(range(5000))
     assert (np.diff(doubt[order]) <= 1e-12).all()
+
+
+def _tuned(scores, Y, **given):
+    from hyperlabel.decision import per_label_cuts
+
+    def tune(some_scores, some_labels):
+        return per_label_cuts(some_scores, some_labels, scoring="f1_macro").cuts
+
+    return Judged(scores, Y, tune(scores, Y), "out of fold", tune=given.get("tune", tune))
+
+
+def _noise(n, k, rate, strength, seed):
+    rng = np.random.default_rng(seed)
+    Y = sparse.csr_array((rng.random((n, k)) < rate).astype(np.int64))
+    return strength * Y.toarray() + rng.normal(size=(n, k)), Y
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "rate", "strength"),
+    [(200, 30, 0.05, 1.0), (10, 6, 0.5, 0.0), (400, 12, 0.02, 2.0), (60, 8, 0.3, 30.0), (12, 5, 0.0, 1.0)],
+)
+def test_every_figure_lies_inside_its_interval_and_no_interval_is_a_point(n, k, rate, strength):
+    """Value and interval came from different thresholds, and ten rows without a hit gave 0.00–0.00."""
+    from dataclasses import replace
+
+    for seed in range(4):
+        judged = _tuned(*_noise(n, k, rate, strength, seed))
+        for one in (judged, replace(judged, tune=None)):
+            found = worth(one)
+            f1 = 2 * found["hits"] / np.maximum(found["predicted"] + np.asarray(one.Y.sum(axis=0)).ravel(), 1)
+            assert (found["f1_low"] <= f1 + 1e-12).all()
+            assert (f1 <= found["f1_high"] + 1e-12).all()
+            assert (found["f1_high"] - found["f1_low"]).min() > 1 / n
+            for value, low, high in found["measures"].values():
+                assert low <= value <= high
+                assert high - low > 0
+            assert found["measures"]["f1_macro"][0] == pytest.approx(
+                f1[np.asarray(one.Y.sum(axis=0)).ravel() > 0].mean() if one.Y.nnz else 0.0
+            )
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["emotions", "medical"])
+def test_every_figure_of_real_labels_lies_inside_its_interval(load_real, name):
+    from hyperlabel import BinaryRelevance
+
+    data = load_real(name)
+    scores = BinaryRelevance(cv=5).fit(data.X, data.Y).oof_scores_
+    judged = _tuned(scores, sparse.csr_array(data.Y))
+    found, rows = worth(judged), np.asarray(data.Y.sum(axis=0)).ravel()
+    f1 = 2 * found["hits"] / np.maximum(found["predicted"] + rows, 1)
+    assert ((found["f1_low"] <= f1 + 1e-12) & (f1 <= found["f1_high"] + 1e-12)).all()
+    assert (found["f1_high"] > found["f1_low"]).all()
+
+
+@pytest.mark.parametrize(("n", "rate"), [(60, 0.1), (300, 0.03), (300, 0.3)])
+def test_label_intervals_cover_the_true_f1(n, rate):
+    """Scores are normal, so the F1 of a threshold is known: 95 of 100 intervals at least must hold it."""
+    from scipy.stats import binom, norm
+
+    covered, total, thresholds = 0, 0, []
+
+    def tune(scores, Y):
+        from hyperlabel.decision import per_label_cuts
+
+        thresholds.append(per_label_cuts(scores, Y, scoring="f1_macro").cuts)
+        return thresholds[-1]
+
+    for seed in range(4):
+        scores, Y = _noise(n, 120, rate, 1.5, seed)
+        for judged in (Judged(scores, Y, np.full(120, 1.2), "as new rows"), _tuned(scores, Y, tune=tune)):
+            thresholds.clear()
+            found = worth(judged)
+            used = np.array(thresholds) if thresholds else judged.cuts[None]
+            recall, false_rate = norm.sf(used - 1.5).mean(axis=0), norm.sf(used).mean(axis=0)
+            truth = 2 * rate * recall / (rate + rate * recall + (1 - rate) * false_rate)
+            covered += ((found["f1_low"] <= truth) & (truth <= found["f1_high"])).sum()
+            total += 120
+    assert covered >= binom.ppf(0.001, total, 0.95)
+
+
+def test_an_exact_interval_by_hand():
+    """No hit among ten rows: J is at most 1 − 0.025^(1/10)."""
+    low, high = f1_interval(
+        np.array([0.0, 10.0, 0.0]), np.array([0.0, 10.0, 0.0]), np.array([10.0, 10.0, 0.0])
+    )
+    share = 1 - 0.025 ** (1 / 10)
+    np.testing.assert_allclose(high, [2 * share / (1 + share), 1.0, 1.0])
+    np.testing.assert_allclose(low, [0.0, 2 * (1 - share) / (2 - share), 0.0])
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 100, 1000])

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import html as html_text
+import json
 import re
-from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.commands import run
+from tests.report.html_checks import checked
 
 from hyperlabel import BinaryRelevance, MultiLabelCalibrator
+from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.comparison import Versus
-from hyperlabel.experiments.papers.result import Curve, Number, Result
 from hyperlabel.report import (
     CooccurrenceDisplay,
     CostDisplay,
@@ -22,52 +24,10 @@ from hyperlabel.report import (
     ReliabilityDisplay,
     SpectrumDisplay,
     comparison_report,
-    reproduction_report,
 )
+from hyperlabel.report.data_page import data_report
+from hyperlabel.report.page import draw
 from hyperlabel.report.summary import _how_sure, answers
-
-VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "rect"}
-
-
-class Checker(HTMLParser):
-    """Counts what a report must have, and that tags nest."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.refs: list[str] = []
-        self.seen: dict[str, int] = {}
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.seen[tag] = self.seen.get(tag, 0) + 1
-        if "id" in found:
-            self.ids.append(found["id"])
-        self.refs += re.findall(r"\S+", found.get("aria-labelledby", ""))
-        if tag == "a":
-            assert found["href"].startswith("#")
-            self.refs.append(found["href"][1:])
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-
-def checked(html: str) -> Checker:
-    checker = Checker()
-    checker.feed(html)
-    assert not checker.open
-    assert len(set(checker.ids)) == len(checker.ids)
-    assert set(checker.refs) <= set(checker.ids)
-    return checker
 
 
 @pytest.fixture(scope="module")
@@ -173,27 +133,6 @@ def test_labels_pool_their_counts(comparison):
     assert all(label.hits <= min(label.actual, label.predicted) for label in labels)
 
 
-def test_a_reproduction_report_shows_both_figures_and_the_difference():
-    result = Result(
-        "kdd08-table2",
-        "mean ROC",
-        [Number("HG", "scene", 0.861, 0.01, 5, 0.8548), Number("HG", "arts", float("nan"))],
-        [Curve("a curve", [1.0, 2.0], {"PLST": [[0.1, 0.2]]}, "M", "loss", log_y=True)],
-        ["Data differ."],
-        ["Computers: no data"],
-    )
-    html = reproduction_report(
-        [result], {"command": "hyperlabel reproduce", "environments": [{"python": "3"}]}
-    )
-    checked(html)
-    for text in ("0.8548", "0.8610", "+0.0062", "Data differ.", "Computers: no data"):
-        assert text in html
-    markdown = result.markdown()
-    assert "| HG | 0.8548 | 0.8610 | 0.0100 | +0.0062 | – | – |" in markdown
-    assert "Not reproduced: Computers: no data" in markdown
-    assert result.as_dict()["numbers"][1]["ours"] is None
-
-
 def test_displays_draw(comparison):
     import matplotlib.pyplot as plt
     from sklearn.datasets import make_multilabel_classification
@@ -270,3 +209,51 @@ def test_a_difference_that_does_not_matter_is_not_called_clearly_behind():
     assert "Not told apart at the 5 % level: noisy;" in text
     rows[:] = rows[2:]
     assert _how_sure(c, "d", "best").endswith("Clearly behind (5 % level): 1 of 1.")
+
+
+ODD_NAMES = ["a\x00b\x1b[31mred", "日本語のラベル", "$\\bad{$ and $", "$x$", "\x85 \x0b"]
+
+
+def odd_data():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((60, len(ODD_NAMES))) < 0.4).astype(int)
+    return Dataset(np.zeros((60, 1)), Y, label_names=ODD_NAMES, name="odd")
+
+
+def test_rows_of_a_table_begin_with_a_header_cell_of_their_row(html):
+    for page in (html, data_report(odd_data(), "odd")):
+        assert "&#34;row" not in page
+        assert page.count('<th scope="row"') > 5
+        assert page.count("<tr><th scope=") == page.count("<tr>")
+
+
+def test_a_page_holds_no_character_that_html_cannot(recwarn):
+    page = data_report(odd_data(), "odd\x00name")
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", page)
+    assert "a\N{REPLACEMENT CHARACTER}b" in page
+    assert "odd\N{REPLACEMENT CHARACTER}name" in page
+    assert not recwarn.list  # matplotlib's about fonts, which the browser has
+
+
+def test_figures_show_names_as_they_are_dollar_signs_too():
+    for name in ("$\\bad{$", "日本語のラベル", "costs $5 to $6"):
+        display = CooccurrenceDisplay(np.eye(2), [name, "other"])
+        svg = draw(display.plot, "A figure", key="figure").svg
+        assert html_text.escape(name, quote=False) in svg
+
+
+def test_logarithmic_axes_are_labelled_in_plain_numbers():
+    display = PathDisplay([0.001, 0.1, 10.0, 1000.0], {"ridge": np.ones((1, 4))}, log=True)
+    svg = str(draw(display.plot, "A path", key="path").svg)
+    assert "$" not in svg
+    assert {"0.001", "0.01", "0.1", "1", "10"} <= set(re.findall(r">([^<>]+)</text>", svg))
+
+
+def test_the_data_page_of_odd_names_is_written_without_a_warning(tmp_path, capfd):
+    path = tmp_path / "d.jsonl"
+    rows = ({"body": f"w{i % 5}", "tags": [ODD_NAMES[i % 5], ODD_NAMES[i % 2]]} for i in range(60))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    result = run("data", "report", path, "--labels", "tags", "--text", "body", "-o", tmp_path / "p.html")
+    assert result.exit_code == 0, result.output
+    assert "Glyph" not in result.output + capfd.readouterr().err
+    assert b"\x00" not in (tmp_path / "p.html").read_bytes()

@@ -1,6 +1,8 @@
 """The command line: ``hyperlabel COMMAND …``; commands import their work when they run."""
 
 import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -16,7 +18,6 @@ _COMMANDS: dict[str, str] = {
     "update": "Merge or forget rows; add, drop or rename labels.",
     "demo": "Train the methods on the embedded data and compare them.",
     "compare": "Compare methods on your data and write a report.",
-    "reproduce": "Reproduce the papers' tables and figures.",
     "report": "Write the page of a model, or a comparison again.",
     "serve": "Serve models over HTTP, as Annif does.",
     "data": "Look at data files, convert, split and compare them.",
@@ -24,8 +25,8 @@ _COMMANDS: dict[str, str] = {
 }
 
 
-_RESUMES = "Finished results are kept: the same command goes on where it stopped."
-_KEPT = {"compare": _RESUMES, "reproduce": _RESUMES}
+RESUMES = "Finished results are kept: the same command goes on where it stopped."
+_KEPT = {"compare": RESUMES}
 _NOTHING_KEPT = "No file was changed: run the same command to start again."
 
 
@@ -34,6 +35,20 @@ def _sentence(error: ValueError | OSError) -> str:
     if isinstance(error, OSError) and error.strerror is not None and error.filename is not None:
         return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}."
     return str(error)
+
+
+@contextmanager
+def plain_errors(ctx: click.Context, state: Callable[[], str]) -> Iterator[None]:
+    """End bad input in one sentence and exit code 2, never in a traceback; `state` is said after Ctrl-C."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # the reader of the pipe has seen enough: click ends quietly
+    except KeyboardInterrupt:
+        click.echo(f"Stopped. {state()}", err=True)
+        ctx.exit(130)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(_sentence(error), ctx=None) from error
 
 
 class LazyGroup(click.Group):
@@ -57,15 +72,8 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; bad input ends in one sentence and exit code 2, never in a traceback."""
-        try:
+        with plain_errors(ctx, lambda: _KEPT.get(str(ctx.invoked_subcommand), _NOTHING_KEPT)):
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise  # the reader of the pipe has seen enough: click ends quietly
-        except KeyboardInterrupt:
-            click.echo(f"Stopped. {_KEPT.get(str(ctx.invoked_subcommand), _NOTHING_KEPT)}", err=True)
-            ctx.exit(130)
-        except (ValueError, OSError) as error:
-            raise click.UsageError(_sentence(error), ctx=None) from error
 
 
 @click.group(

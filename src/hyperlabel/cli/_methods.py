@@ -159,7 +159,7 @@ def partial_step(method: str, choices: Choices, rows: Any) -> Any:
 
 def classifier_step(method: str, choices: Choices, rows: Any) -> Any:
     """Return the classifier of a method for `rows` (a `Rows`), with tuned cuts unless it has its own."""
-    from hyperlabel.experiments.protocol import seeded
+    from hyperlabel._base import seeded
     from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
     from hyperlabel.meta.catalogue import known
 

@@ -40,6 +40,7 @@ class Columns:
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
     method: str = ""
     rows: int = 0
+    row_hashes: str = ""  # of the rows of the fit, see cli/_fit_rows.py
 
     @property
     def text_only(self) -> bool:
@@ -218,7 +219,7 @@ def _read(path: str, columns: Columns, labelled: bool, ids: str | None) -> Any:
     if kind == "table":
         return _read_table(path, columns, labelled, ids)
     if ids is not None:
-        raise ValueError("--id names a column of a table (CSV, JSON lines, Parquet).")
+        raise ValueError("Only a table (CSV, JSON lines, Parquet) has a column of ids or groups to name.")
     options = columns.reading if kind == "arff" == columns.format else {}
     if kind == "svmlight":
         options = {"n_features": columns.n_features, **columns.reading}

@@ -10,8 +10,12 @@ from typing import Any
 import click
 
 from hyperlabel.cli._words import plural
+from hyperlabel.datasets.label_cells import NO_LABEL
 
-_OWN = ("row", "question", "probability", "answer", "decided")
+# what a line of a queue begins with; the columns that the model reads follow
+_OWN = ("row", "question", "probability", "answer", "predicted", "labels")
+_NO_LABELS = ("-", "none")  # what a person writes for a row without labels
+_DO_NOT_KNOW = tuple(word for word in NO_LABEL if word not in _NO_LABELS)
 
 
 def probabilities(file: Any, rows: Any) -> Any:
@@ -55,37 +59,40 @@ def write_queue(model: str, data: str | None, output: str, entries: int, group: 
     wanted = [*columns.words, *(columns.numbers or columns.feature_names)]
     mark = columns.label_separator or ";"
     k = len(columns.label_names)
-    asked: dict[int, set[int]] = {}
-    for entry in order:
-        asked.setdefault(int(entry) // k, set()).add(int(entry) % k)
     with written(output) as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*_OWN, *wanted])
         for entry in order:
             i, j = divmod(int(entry), k)
-            decided = [columns.label_names[m] for m in np.flatnonzero(sets[i]) if m not in asked[i]]
-            line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", mark.join(decided)]
+            predicted = mark.join(columns.label_names[m] for m in np.flatnonzero(sets[i]))
+            line = [i + 1, columns.label_names[j], f"{p[i, j]:.4f}", "", predicted, ""]
             writer.writerow([*line, *(cells.columns[name][i] for name in wanted)])
     return len(order)
 
 
 @contextmanager
 def answered(path: str, columns: Any) -> Iterator[str]:
-    """Turn a queue with answers into rows with their labels; other files pass as they are."""
+    """Turn a queue into the rows whose whole label set a person wrote down; other files pass as they are."""
     if not _is_queue(path):
         yield path
         return
     from hyperlabel.cli._model import as_temporary
 
-    rows, left = _learned(path, columns)
+    rows, n_partial, n_open = _complete_rows(path, columns)
     if not rows:
-        raise ValueError(f"{path} has no row whose questions are all answered: fill in the column answer.")
-    if left:
-        click.echo(
-            f"Left out {left} of {plural(left + len(rows), 'row')}: questions without an answer.", err=True
+        raise ValueError(
+            f"{path} has no row to learn: fill in the column labels with all labels of a row (- for none). "
+            "The answer to one question leaves the other labels of its row unchecked."
         )
-    with as_temporary("\n".join(json.dumps(row) for row in rows).encode(), ".jsonl") as place:
-        yield place
+    if n_partial or n_open:
+        n_asked = plural(len(rows) + n_partial + n_open, "row")
+        click.echo(
+            f"{path}: {len(rows)} of {n_asked} have all their labels in the column labels. Left out: "
+            f"{n_partial} with answers to single questions only, {n_open} untouched.",
+            err=True,
+        )
+    with as_temporary("\n".join(json.dumps(row) for row in rows).encode(), ".jsonl") as jsonl_path:
+        yield jsonl_path
 
 
 def _is_queue(path: str) -> bool:
@@ -95,31 +102,59 @@ def _is_queue(path: str) -> bool:
         return tuple(next(csv.reader(file), []))[: len(_OWN)] == _OWN
 
 
-def _learned(path: str, columns: Any) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows whose questions are all answered, and how many others there are."""
+def _complete_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], int, int]:
+    """Return the rows with a whole label set; count those with an answer only, and those with nothing."""
+    complete: dict[str, tuple[dict[str, Any], set[str]]] = {}
+    answers: dict[str, dict[str, bool]] = {}
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header, *lines = filter(None, csv.reader(file))
+    for line in lines:
+        own = dict(zip(_OWN, line, strict=False))
+        row, labels_cell = own["row"], own.get("labels", "").strip()
+        if labels_cell.lower() in _DO_NOT_KNOW:
+            labels_cell = ""
+        row_answers = answers.setdefault(row, {})
+        if answer := own.get("answer", "").strip():
+            row_answers[own["question"]] = _yes_or_no(answer, f"{path}, row {row}")
+        if not labels_cell:
+            continue
+        label_set = _label_set(labels_cell, columns, f"{path}, row {row}")
+        inputs = dict(zip(header[len(_OWN) :], line[len(_OWN) :], strict=False))
+        if complete.setdefault(row, (inputs, label_set))[1] != label_set:
+            raise ValueError(f"{path}, row {row}: two lines of the column labels say different things.")
+    for row, (_, label_set) in complete.items():
+        for question, is_yes in answers[row].items():
+            if is_yes != (question in label_set):
+                said = "yes" if is_yes else "no"
+                raise ValueError(f"{path}, row {row}: {question!r} is answered {said}, but not so in labels.")
+    n_partial = sum(bool(given) for row, given in answers.items() if row not in complete)
+    rows = [inputs | _label_cells(label_set, columns) for inputs, label_set in complete.values()]
+    return rows, n_partial, len(answers) - len(complete) - n_partial
+
+
+def _yes_or_no(answer: str, where: str) -> bool:
     from hyperlabel.datasets.table_columns import zero_one
 
-    mark = columns.label_separator or ";"
-    found: dict[str, tuple[dict[str, Any], set[str]]] = {}
-    open_rows = set()
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        for line in csv.DictReader(file):
-            key, answer = line["row"], (line["answer"] or "").strip()
-            inputs = {name: value for name, value in line.items() if name not in _OWN}
-            decided = {name for name in (line["decided"] or "").split(mark) if name}
-            _, labels = found.setdefault(key, (inputs, decided))
-            try:
-                if not answer:
-                    open_rows.add(key)
-                elif zero_one(answer):
-                    labels.add(line["question"])
-            except ValueError:
-                raise ValueError(f"{path}, row {key}: answer yes or no, not {answer!r}.") from None
-    answered = [row for key, row in found.items() if key not in open_rows]
-    return [inputs | _cells_of(labels, columns) for inputs, labels in answered], len(open_rows)
+    try:
+        return bool(zero_one(answer))
+    except ValueError:
+        raise ValueError(f"{where}: answer yes or no, not {answer!r}.") from None
 
 
-def _cells_of(labels: set[str], columns: Any) -> dict[str, Any]:
+def _label_set(cell: str, columns: Any, where: str) -> set[str]:
+    """Read the labels of a row as a person wrote them; - means that it has none."""
+    if cell.lower() in _NO_LABELS:
+        return set()
+    if cell in columns.label_names:  # a name may hold the mark
+        return {cell}
+    label_set = {name for part in cell.split(columns.label_separator or ";") if (name := part.strip())}
+    strange = sorted(label_set - set(columns.labels)) if columns.labels else []
+    if strange:
+        raise ValueError(f"{where}: the model has no label {strange[0]!r}: add it with --add-label first.")
+    return label_set
+
+
+def _label_cells(labels: set[str], columns: Any) -> dict[str, Any]:
     """Write labels as the training file does: in one cell, or one column for each."""
     if columns.label_column:
         return {columns.label_column: sorted(labels)}

@@ -3,10 +3,11 @@
 Every label, word, category and number is a column of values. Its sum over the m new rows is compared with
 what a random choice of m of all rows would give: z = (sum − expected) / standard deviation, both known. The
 largest |z| and the mean of z² are then compared with the same over random choices of rows, so a false alarm
-is as rare as the level says, however many columns there are and however they hang together.
+is as rare as the level says, however many columns there are and however they hang together. Rows must be
+independent of each other: where those of a group are not, groups change sides, not rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +47,10 @@ class Shift:
         return self.p_value <= LEVEL
 
 
-def compare_rows(sections: Sequence[Section], n_old: int, *, seed: int = 0) -> Shift:
-    """Compare the first `n_old` rows of every section with the others."""
+def compare_rows(
+    sections: Sequence[Section], n_old: int, *, groups: np.ndarray | None = None, seed: int = 0
+) -> Shift:
+    """Compare the first `n_old` rows of every section with the others; rows of one group stay together."""
     sections = [part for part in map(_varying, sections) if part.names]
     if not sections:
         return Shift(1.0, [])
@@ -55,11 +58,12 @@ def compare_rows(sections: Sequence[Section], n_old: int, *, seed: int = 0) -> S
     rng = np.random.default_rng(seed)
     new = np.zeros(n)
     new[n_old:] = 1.0
+    draw = (lambda: rng.permutation(new)) if groups is None else _group_draw(rng, new, groups)
     z = [_z(part.values, new[:, None]) for part in sections]
     found = [_statistics(values) for values in z]
     for start in range(0, PERMUTATIONS, _AT_ONCE):
         count = min(_AT_ONCE, PERMUTATIONS - start)
-        chosen = np.column_stack([rng.permutation(new) for _ in range(count)])
+        chosen = np.column_stack([draw() for _ in range(count)])
         for i, part in enumerate(sections):
             found[i] = np.hstack([found[i], _statistics(_z(part.values, chosen))])
     table = np.vstack(found)  # statistics × (what was seen, then the permutations)
@@ -74,16 +78,44 @@ def compare_rows(sections: Sequence[Section], n_old: int, *, seed: int = 0) -> S
     return Shift(p_value, sorted(moved, key=lambda one: (-abs(one["z"]), one["name"])))
 
 
+def _group_draw(rng: np.random.Generator, new: np.ndarray, groups: np.ndarray) -> Callable[[], np.ndarray]:
+    """Return how new rows are drawn again: groups of one file change files whole.
+
+    The rows of a group that both files share change places among themselves.
+    """
+    _, group_of = np.unique(groups, return_inverse=True)
+    sizes = np.bincount(group_of)
+    share_new = np.bincount(group_of, weights=new) / sizes
+    in_one_file = np.flatnonzero((share_new == 0) | (share_new == 1))
+    in_both = ~np.isin(group_of, in_one_file)
+    by_group = np.argsort(group_of[in_both], kind="stable")
+
+    def draw() -> np.ndarray:
+        drawn_share = share_new.copy()
+        drawn_share[in_one_file] = rng.permutation(share_new[in_one_file])
+        drawn = drawn_share[group_of]
+        shuffled = np.lexsort((rng.random(len(by_group)), group_of[in_both]))
+        shared_rows = np.empty(len(by_group))
+        shared_rows[shuffled] = new[in_both][by_group]
+        drawn[in_both] = shared_rows
+        return drawn
+
+    return draw
+
+
 def _statistics(z: np.ndarray) -> np.ndarray:
     """Return the largest |z| and the mean of z² of each choice of rows."""
     return np.vstack([np.abs(z).max(axis=0), (z**2).mean(axis=0)])
 
 
 def _z(values: Any, chosen: np.ndarray) -> np.ndarray:
-    n, m = values.shape[0], chosen[:, 0].sum()
+    n, m = (
+        values.shape[0],
+        chosen.sum(axis=0),
+    )  # groups of unequal size: a draw may have other numbers of rows
     mean, variance = _moments(values)
-    spread = np.sqrt(variance * m * (n - m) / max(n - 1, 1))
-    return (values.T @ chosen - m * mean[:, None]) / spread[:, None]
+    standard_deviation = np.sqrt(np.outer(variance, m * (n - m) / max(n - 1, 1)))
+    return (values.T @ chosen - np.outer(mean, m)) / standard_deviation
 
 
 def _moments(values: Any) -> tuple[np.ndarray, np.ndarray]:

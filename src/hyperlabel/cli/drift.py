@@ -28,8 +28,9 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     """Say whether the rows of NEW differ from those of OLD, and in what most.
 
     One permutation test looks at words, numbers, categories and, where both files have them, labels: if
-    nothing has changed it raises a false alarm in at most one case of twenty. Labels need not be
-    named; with --model the scores it gives are compared, too.
+    nothing has changed and rows (with --group: groups of rows) are independent of each other, it raises a
+    false alarm in at most one case of twenty. Labels need not be named; with --model scores are compared,
+    too: the model's, or where OLD holds rows of its fit, those of models that have not seen the row.
     """
     need_data(old, new)
     if model is not None:
@@ -38,8 +39,18 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     before, after, columns, file = _read(old, new, model, reading)
     from hyperlabel.cli._shift import LEVEL, compare_rows
 
+    groups = None if reading["group"] is None else joined_groups(before, after)
+    scores, source = None, ""
+    if file is not None:
+        from hyperlabel.cli._drift_scores import comparable_scores
+
+        with step("scoring"):
+            scores, source = comparable_scores(file, before, after, groups, seed)
+        if source:
+            say(f"Scores{' were not compared' if scores is None else ''}: {source}.")
     with step("comparing"):
-        shift = compare_rows(sections(before, after, columns, file), len(before), seed=seed)
+        compared = sections(before, after, columns, scores)
+        shift = compare_rows(compared, len(before), groups=groups, seed=seed)
     found: dict[str, Any] = {
         "old": {"file": old, "rows": len(before)},
         "new": {"file": new, "rows": len(after)},
@@ -47,6 +58,7 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
         "p_value": shift.p_value,
         "level": LEVEL,
         "labels_compared": bool(before.n_labels and after.n_labels),
+        "scores_compared": scores is not None,
         "moved": shift.moved if as_json else shift.moved[:top],
     }
     if columns.text and before.text is not None and after.text is not None:
@@ -58,32 +70,33 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
 
 
 def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    from hyperlabel.cli._model import open_model, read_rows
+    from hyperlabel.cli._model import open_model, read_with_cells
     from hyperlabel.cli.fit import read_training
 
-    file = None
+    file, group = None, reading["group"]
     if model is not None:
         with step(f"loading {model}"):
             file = open_model(model)
         columns = file.columns
         with step(f"reading {old}"):
-            before = read_rows(old, columns, labelled=_says_labels(old, columns))
+            before, _ = read_with_cells(old, columns, labelled=_says_labels(old, columns), ids=group)
     else:
         if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
             reading |= {"labels": []}
         with step(f"reading {old}"):
             before, columns = read_training(old, reading)
             if is_table(old) and is_table(new):
-                before, columns = _shared(old, new, before, columns)
+                before, columns = _shared(old, new, before, columns, group)
     with step(f"reading {new}"):
-        after = read_rows(new, replace(columns, label_names=[]), labelled=_says_labels(new, columns))
+        nameless, labelled = replace(columns, label_names=[]), _says_labels(new, columns)
+        after, _ = read_with_cells(new, nameless, labelled=labelled, ids=group)
     return before, after, columns, file
 
 
-def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
+def _shared(old: str, new: str, before: Any, columns: Any, group: str | None) -> tuple[Any, Any]:
     """Return the old rows with those columns only that the new file has, too."""
     from hyperlabel.cli._columns import first_rows
-    from hyperlabel.cli._model import read_rows
+    from hyperlabel.cli._model import read_with_cells
 
     there = set(first_rows(new))
     used = [*columns.text, *columns.categories, *columns.numbers]
@@ -98,7 +111,8 @@ def _shared(old: str, new: str, before: Any, columns: Any) -> tuple[Any, Any]:
         for key in ("text", "categories", "numbers")
     }
     columns = replace(columns, **fewer, feature_names=[], n_features=0)
-    before = read_rows(old, columns, labelled=bool(columns.labels or columns.label_column))
+    labelled = bool(columns.labels or columns.label_column)
+    before, _ = read_with_cells(old, columns, labelled=labelled, ids=group)
     return before, replace(columns, feature_names=list(before.feature_names), n_features=before.n_features)
 
 
@@ -112,8 +126,18 @@ def _says_labels(path: str, columns: Any) -> bool:
     return bool(wanted) and set(wanted) <= set(first_rows(path))
 
 
-def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[Any]:
-    """Return what two data sets are compared by."""
+def joined_groups(before: Any, after: Any) -> Any:
+    """Number the groups of the old and then the new rows; a row that names none is a group of its own."""
+    import numpy as np
+
+    names, groups = np.unique(np.concatenate([before.groups, after.groups]), return_inverse=True)
+    alone = np.isin(names, ["", "None", "nan"])[groups]
+    groups[alone] = len(names) + np.arange(alone.sum())
+    return groups
+
+
+def sections(before: Any, after: Any, columns: Any, scores: Any = None) -> list[Any]:
+    """Return what two data sets are compared by; `scores` are of the old and then the new rows."""
     import numpy as np
     from scipy import sparse
 
@@ -135,8 +159,7 @@ def sections(before: Any, after: Any, columns: Any, file: Any = None) -> list[An
         else:
             X = np.vstack(parts)
         found += _shift.number_sections(X, columns.feature_names or before.feature_names)
-    if file is not None:
-        scores = np.vstack([file.scores(columns.inputs(data)) for data in (before, after)])
+    if scores is not None:
         found += _shift.number_sections(scores, columns.label_names, "scores")[:1]
     return found
 

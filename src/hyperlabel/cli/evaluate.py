@@ -49,6 +49,9 @@ _SHOWN = (
 def evaluate(model: str, data: str, worst: int, table: str | None, page: str | None, as_json: bool) -> None:
     """Measure MODEL on the labelled rows of DATA (- reads stdin).
 
+    Rows that MODEL was fitted on do not flatter it: if DATA holds all of them, or nothing else, each row is
+    judged by models of the other rows; otherwise they are left out. Both is said.
+
     Macro averages are means over labels. A label that no row of DATA has counts 0 in them; the value over
     the labels that occur stands beside it.
     """
@@ -64,11 +67,14 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
     if as_json:
         found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
         _, kept = found.pop("promises")
+        del found["sentence"]
         found |= {"promises": kept} if kept else {}
         found |= {"worst": lost} if worst else {}
         print_json(found)
         return
     promises = values.pop("promises")
+    if sentence := values.pop("sentence"):
+        click.echo(sentence)
     _print(values, lost)
     show_outcomes(promises)
     if table is not None:
@@ -77,43 +83,70 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
 
 def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], list[str]]:
     """Return all measures, those by label among them, and the labels the model does not know."""
+    from hyperlabel.cli._fit_rows import rows_to_judge, warn_of_flattery
     from hyperlabel.cli._model import aligned_labels, open_model, read_rows
     from hyperlabel.metrics import evaluate as measure
 
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        table = read_rows(data, file.columns, labelled=True)
+        chosen = rows_to_judge(file, read_rows(data, file.columns, labelled=True), data)
+    table, scored, sentence = chosen.table, chosen.scored, chosen.sentence
     Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
-    left_out = [name for name in unknown if name in file.columns.left_out]
-    if left_out:
-        left = plural(len(left_out), "label")
-        say(f"Warning: {left} the fit left out (--min-rows) do not count: {some(left_out)}")
-        unknown = [name for name in unknown if name not in left_out]
+    unknown = _warn_of_unknown(unknown, file.columns.left_out)
     if not Y.nnz and unknown:
         raise ValueError(f"{data} shares no label with the model: its labels are {some(unknown)}.")
-    if unknown:
-        left = plural(len(unknown), "label")
-        say(f"Warning: left out {left} the model does not know: {some(unknown)}")
-    with step("predicting"):
-        rows = file.columns.inputs(table)
-        predicted = file.predict(rows)
-        values = measure(Y, predicted, file.scores(rows), per_label=True)
+    if scored == "out-of-fold" and table.unknown is not None and table.unknown.nnz:
+        scored, sentence = "held-out", warn_of_flattery(chosen.n_in_fit, data)
+    with step("predicting" if scored == "held-out" else "fitting models of the other rows"):
+        predicted, scores = _predictions(file, table, Y, scored)
+        values = measure(Y, predicted, scores, per_label=True)
         values["promises"] = outcomes(file.model[-1], Y, predicted)
+    values |= {"sentence": sentence, "scored": scored, "rows_in_fit": chosen.n_in_fit}
     if page is not None:
-        from hyperlabel.cli.report import held_out_page
+        from hyperlabel.cli.report import write_model_page
 
-        held_out_page(file, table, data, page)
+        write_model_page(file, table, data, scored, page)
     for one, name in zip(values["per_label"], file.columns.label_names, strict=True):
         one["label"] = name
         one["mistakes"] = one["rows"] + one["predicted"] - 2 * one["right"]
     return values, unknown
 
 
+def _warn_of_unknown(unknown: list[str], left_out: list[str]) -> list[str]:
+    """Warn of labels that do not count; return those that the model has never met."""
+    too_rare = [name for name in unknown if name in left_out]
+    if too_rare:
+        left = plural(len(too_rare), "label")
+        say(f"Warning: {left} the fit left out (--min-rows) do not count: {some(too_rare)}")
+    never_met = [name for name in unknown if name not in left_out]
+    if never_met:
+        left = plural(len(never_met), "label")
+        say(f"Warning: left out {left} the model does not know: {some(never_met)}")
+    return never_met
+
+
+def _predictions(file: Any, table: Any, Y: Any, scored: str) -> tuple[Any, Any]:
+    """Return label sets and scores, by the model or by models of the other rows."""
+    rows = file.columns.inputs(table)
+    if scored == "held-out":
+        return file.predict(rows), file.scores(rows)
+    from hyperlabel.report.judging import judge, out_of_fold_sets
+
+    judged = judge(file.model, rows, Y, scored, groups=table.groups)
+    return out_of_fold_sets(file.model, judged), judged.scores
+
+
 def _print(values: dict[str, Any], lost: list[dict[str, Any]]) -> None:
     click.echo(f"{plural(int(values['n_rows']), 'row')}, {plural(int(values['n_labels']), 'label')}")
     absent = int(values["n_labels_without_positives"])
+    unlabelled = int(values["n_rows_without_labels"])
     for name in _SHOWN:
+        if name == "ranking_loss" and unlabelled:
+            verb = "is" if unlabelled == 1 else "are"
+            click.echo(
+                f"  {plural(unlabelled, 'row')} without labels {verb} left out from here on, but in roc_auc."
+            )
         if name in values:
             click.echo(f"{name:32} {values[name]:.4f}")
         if name == "f1_macro" and absent and f"{name}_present" in values:

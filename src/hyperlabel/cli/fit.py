@@ -91,6 +91,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel predict model.hyper new.csv --top 5
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
+    from hyperlabel.cli._fit_rows import hash_rows, pack_hashes
     from hyperlabel.cli._model import ModelFile, as_file, save_model
     from hyperlabel.cli._progress import step
 
@@ -118,6 +119,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     with step(f"fitting {method} on {plural(len(table), 'row')}"):
         model = _fit(table, columns, method, choices, options)
     with step(f"writing {output}"):
+        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(table))))
         save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
     _say(model, columns, output, time.perf_counter() - start, as_json)
 

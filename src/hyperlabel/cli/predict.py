@@ -58,8 +58,9 @@ def predict(
     passed the model's cut. With --keep or --wide the answer is a table, in every format.
 
     --review writes a queue instead: one question a line (does this row have this label?), the one whose
-    answer raises the expected F1 most first, labels promised by fit --precision never among them. Fill in the
-    column answer (yes or no); hyperlabel update MODEL QUEUE learns the rows whose questions are all answered.
+    answer raises the expected F1 most first, labels promised by fit --precision never among them. Answer it
+    in the column answer (yes or no). To let hyperlabel update MODEL QUEUE learn the row, write all its labels
+    into the column labels (- for none), which starts empty: a guess of the model is never learned.
     """
     if (data is None) == (one_text is None):
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")

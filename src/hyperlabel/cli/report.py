@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._input import need_data, need_model, output_option, say
 from hyperlabel.cli._progress import step
 from hyperlabel.cli._words import plural
 from hyperlabel.cli.compare import write_page
@@ -21,7 +21,8 @@ _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows 
 @click.option(
     "--scores",
     type=click.Choice(["out-of-fold", "held-out"]),
-    help="DATA are the rows of the fit (judged out of fold), or others. [default: as it looks]",
+    help="Judge DATA by models of its other rows, or by the model as new rows. [default: rows of the fit out "
+    "of fold]",
 )
 @click.option("--no-texts", is_flag=True, help="Leave the texts of DATA out of the page.")
 @click.option(
@@ -74,23 +75,31 @@ def report(
 
 def model_html(file: Any, data: str, scores: str | None = None, **options: Any) -> str:
     """Return the page of a loaded model on labelled rows."""
+    from hyperlabel.cli._fit_rows import rows_to_judge, warn_of_flattery
     from hyperlabel.cli._model import read_rows
 
     with step(f"reading {data}"):
         table = read_rows(data, file.columns, labelled=True)
+    chosen = rows_to_judge(file, table, Path(data).name)
+    if scores is None:
+        table, scores = chosen.table, chosen.scored
+        if chosen.sentence:
+            say(chosen.sentence)
+    elif scores == "held-out" and chosen.n_in_fit:
+        say(f"Warning: {warn_of_flattery(chosen.n_in_fit, Path(data).name)}")
     return page_of(file, table, data, scores, **options)
 
 
-def held_out_page(file: Any, table: Any, data: str, page: str) -> None:
-    """Write the page of a loaded model on rows that count as unseen."""
-    write_text(Path(page), page_of(file, table, data, "held-out"))
+def write_model_page(file: Any, table: Any, data: str, scores: str, page: str) -> None:
+    """Write the page of a loaded model on labelled rows."""
+    write_text(Path(page), page_of(file, table, data, scores))
     click.echo(f"Report: {page}", err=True)
 
 
 def page_of(
-    file: Any, table: Any, data: str, scores: str | None, *, no_texts: bool = False, options: Any = None
+    file: Any, table: Any, data: str, scores: str, *, no_texts: bool = False, options: Any = None
 ) -> str:
-    """Return the page of a loaded model on labelled rows, which it scores honestly."""
+    """Return the page of a loaded model on labelled rows, scored "out-of-fold" or as "held-out" ones."""
     from dataclasses import replace
 
     from hyperlabel.cli._model import aligned_labels
@@ -103,7 +112,7 @@ def page_of(
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     with step("judging every cut"):
-        judged = judge(file.model, rows, Y, scores, n_rows=columns.rows, groups=table.groups)
+        judged = judge(file.model, rows, Y, scores, groups=table.groups)
     shown = [
         f"{columns.method} model",
         f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
@@ -146,18 +155,25 @@ def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
         texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
     dense = columns.n_features and not sparse.issparse(table.X)
     export = None
-    if columns.format == "table" and (texts is not None or not columns.text):
+    if _can_write_rows(table, columns, has_texts=texts is not None):
         export = {
             "text": columns.text,
             "numbers": columns.feature_names,
             "labelColumn": columns.label_column,
             "labels": columns.labels,
         }
-    if columns.n_features > _MOST_NUMBERS or len(columns.words) > 1:  # one text is all a page can write
-        export = None
     numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
     features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
     return PageRows(texts, numbers, features, export, len(columns.words))
+
+
+def _can_write_rows(table: Any, columns: Any, *, has_texts: bool) -> bool:
+    """Say whether a page can write corrected rows as the training file has them."""
+    has_inputs = columns.format == "table" and (has_texts or not columns.text)
+    # one text is all a page can write, and labels nobody knows would be written as absent
+    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.words) <= 1
+    is_known = table.unknown is None or not table.unknown.nnz
+    return has_inputs and is_plain and is_known
 
 
 def _comparison(

@@ -11,8 +11,8 @@ from typing import Any
 import click
 import numpy as np
 
-from hyperlabel._files import locked
-from hyperlabel.cli._input import need_data, say
+from hyperlabel._files import locked, stamp_of
+from hyperlabel.cli._input import need_data, plain_warnings, say
 from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
 from hyperlabel.cli._review import probabilities
 from hyperlabel.persistence.plain import read_plain
@@ -43,7 +43,7 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     try:
         import uvicorn
 
-        from hyperlabel.serve import Limits, make_app
+        from hyperlabel.serve import Limits, make_app, server_options
     except ImportError as error:
         raise ValueError("Serving needs starlette and uvicorn: pip install 'hyperlabel[serve]'.") from error
     token = _token(options["token_file"], host)
@@ -51,18 +51,21 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     page = projects[0].page(data) if data else ""
     limits = Limits(int(options["max_body"] * 2**20), options["max_batch"], options["timeout"])
     app = make_app(projects, page=page, token=token, limits=limits)
-    names, url = [project.project_id for project in projects], f"http://{host}:{port}/"
+    names = [project.project_id for project in projects]
+    url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
     click.echo(f"Serving {', '.join(names)} on {url} (Ctrl-C ends it)")
     if token is None:
         click.echo(f'Next: curl -d text="a text" {url}v1/projects/{names[0]}/suggest')
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, limit_concurrency=256)
+    uvicorn.run(app, host=host, port=port, **server_options(limits))
 
 
 def _token(token_file: str | None, host: str) -> str | None:
+    from hyperlabel.serve.app import is_loopback
+
     token = os.environ.get("HYPERLABEL_TOKEN") or None
     if token_file and not (token := Path(token_file).read_text(encoding="utf-8").strip()):
         raise ValueError(f"{token_file} holds no token.")
-    if token is None and not re.fullmatch(r"localhost|::1|127(\.\d+){3}", host):
+    if token is None and not is_loopback(host):
         raise ValueError(
             f"Serving {host} lets others in: give a token with --token-file or in HYPERLABEL_TOKEN."
         )
@@ -80,10 +83,10 @@ class ServedModel:
         if not columns.text_only:
             raise ValueError(f"{path} was not fitted on text alone: only such models are served.")
         if learns:
-            from hyperlabel.meta.updating import can_be_updated
+            from hyperlabel.cli.update import need_updatable
 
-            if not can_be_updated(self.file.model):
-                raise ValueError(f"{path} cannot learn: fit it with --method ridge and without --slim.")
+            with plain_warnings(), locked(path, lambda: None):  # says so where there are no locks
+                need_updatable(self.file)
         if self.plain is None and not hasattr(self.file.model, "predict_proba"):
             say(f"{path} has no probabilities: it answers with scores moved between 0 and 1.")
         self.probabilities(["a first text"])
@@ -91,12 +94,8 @@ class ServedModel:
     @cached_property
     def file(self) -> Any:
         """The whole model."""
-        self.read_at = self._changed_at()
+        self.file_stamp = stamp_of(self.path)
         return open_model(self.path)
-
-    def _changed_at(self) -> tuple[int, int]:
-        found = os.stat(self.path)
-        return found.st_ino, found.st_mtime_ns
 
     def page(self, data: str) -> str:
         """Return the page of the model on labelled rows, which asks this server."""
@@ -128,16 +127,18 @@ class ServedModel:
 
     def learn(self, texts: list[str], labels: list[list[str]]) -> None:
         """Learn texts; the file is on disk before the answers change."""
+        from hyperlabel.cli._fit_rows import change_hashes
         from hyperlabel.meta import update
 
         Y = [[int(name in given) for name in self.label_names] for given in labels]
-        with locked(self.path, lambda: None):
+        with locked(self.path, lambda: None) as lock:
             file = self.file
-            if self.read_at != self._changed_at():  # another process has changed it meanwhile
+            if self.file_stamp != lock.stamp:  # another process has changed it meanwhile
                 file = open_model(self.path)
             if file.columns.label_names != self.label_names:
                 raise RuntimeError("The labels of the model file have changed: start the server again.")
-            file = with_columns(file, rows=file.columns.rows + len(texts))
+            row_hashes = change_hashes(file.columns, texts)
+            file = with_columns(file, rows=file.columns.rows + len(texts), row_hashes=row_hashes)
             file = replace(file, model=update(file.model, (texts, Y)))
             save_model(file, texts[:4])
-            self.file, self.plain, self.read_at = file, read_plain(self.path), self._changed_at()
+            self.file, self.plain, self.file_stamp = file, read_plain(self.path), lock.stamp

@@ -7,7 +7,7 @@ import click
 
 from hyperlabel._files import locked
 from hyperlabel.cli._config import config_option
-from hyperlabel.cli._input import need_data, need_model, output_option
+from hyperlabel.cli._input import need_data, need_model, output_option, plain_warnings
 from hyperlabel.cli._methods import SUMS
 from hyperlabel.cli._words import plural, print_json, some, tell
 
@@ -44,11 +44,12 @@ def update(
     Equal to a fit on all rows at once, with the words and λ of the first fit; cuts are kept. The file
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
     of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
-    --review with its answers filled in.
+    --review: it learns the rows whose column labels is filled in, and no other.
     """
     need_model(model)
     need_data(new, *leaving)
-    from hyperlabel.cli._model import ModelFile, save_model, with_columns
+    from hyperlabel.cli._fit_rows import change_hashes
+    from hyperlabel.cli._model import ModelFile, open_model, save_model, with_columns
     from hyperlabel.cli._progress import step
     from hyperlabel.meta import update as update_model
 
@@ -56,9 +57,11 @@ def update(
     _check(new, leaving, add_all, any((new, leaving, added, dropped, renames)))
     said = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
-    click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
+    with plain_warnings():
+        click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
     with step(f"loading {model}"):
-        file = _opened(model)
+        file = open_model(model)
+        need_updatable(file)
     names = _edited(file.columns.label_names, renames, dropped, added)
     change = dropped, renames
     entering, extra = (None, []) if new is None else _read(file, new, names, add_all, *change)
@@ -80,6 +83,7 @@ def update(
         ModelFile(changed, file.columns, output or model),
         label_names=names,
         rows=file.columns.rows + merged - taken,
+        row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
         labels=names if file.columns.labels else [],
         left_out=[name for name in file.columns.left_out if name not in names],
     )
@@ -104,13 +108,13 @@ def update(
         )
 
 
-def _opened(model: str) -> Any:
-    from hyperlabel.cli._model import open_model
+def need_updatable(file: Any) -> None:
+    """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
     from hyperlabel.meta.updating import can_be_updated, walk
 
-    file = open_model(model)
+    model = file.path
     if can_be_updated(file.model):
-        return file
+        return
     if file.columns.method != "ridge":
         raise ValueError(
             f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._labels import NamedColumns, indicator_from_sets, label_sets, plain_targets, small_indices
+from hyperlabel._labels import (
+    NamedColumns,
+    checked_csr,
+    indicator_from_sets,
+    label_sets,
+    plain_targets,
+    small_indices,
+)
 from hyperlabel.datasets._save import save
 from hyperlabel.datasets._statistics import describe_labels
 
@@ -192,6 +199,9 @@ class Dataset:
         >>> found["cardinality"], found["distinct_label_sets"], found["hypercube_sparsity_log2"]
         (1.5, 2, -1.0)
         """
+        from hyperlabel._validation import number_groups
+
+        numbers = None if self.groups is None else number_groups(self.groups, self.n_rows)
         stored = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
         entries = self.n_rows * self.n_features
         return {
@@ -201,7 +211,7 @@ class Dataset:
             "labels": self.n_labels,
             "sparse": sparse.issparse(self.X),
             "feature_density": stored / entries if entries else 0.0,
-            "groups": None if self.groups is None else len(np.unique(self.groups)),
+            "groups": None if numbers is None else int(numbers.max(initial=-1)) + 1,
             **describe_labels(self.Y, self.label_names, n_pairs=n_pairs),
         }
 
@@ -323,7 +333,7 @@ def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
 
 
 def _as_features(X: Any) -> Any:
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    X = checked_csr(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows, features), not {X.ndim}.")
     if X.dtype.kind != "f":
@@ -349,7 +359,7 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     Y = plain_targets(Y)
     if isinstance(Y, NamedColumns):  # a frame brings its names
         Y, names = Y.values, Y.columns if names is None else names
-    Y = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
+    Y = checked_csr(Y) if sparse.issparse(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must have two dimensions (rows, labels), not {Y.ndim}.")
     values = Y.data if sparse.issparse(Y) else Y

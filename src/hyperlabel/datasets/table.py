@@ -73,8 +73,9 @@ def read_table(
         What an empty cell of a label column means. By default "no" in columns that hold nothing but ``x``
         marks; elsewhere it is refused. Unknown entries are kept in ``Dataset.unknown``.
     group, time : str, optional
-        Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``) and ``Dataset.time`` (numbers
-        where all are, dates where all are, otherwise text; an empty one is NaN, NaT or empty).
+        Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``, empty cells are one group) and
+        ``Dataset.time`` (numbers where all are, dates where all are, otherwise text; an empty one is NaN, NaT
+        or empty).
     delimiter : str, optional
         Separator of a CSV file; by default the most frequent of ``, ; tab |`` in its header.
     name : str, optional

@@ -29,6 +29,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import bdtr, betaincinv, rel_entr
 
+from hyperlabel._validation import number_groups
 from hyperlabel.decision.promise_table import Promises, rows_needed
 from hyperlabel.solvers.arrays import row_blocks
 
@@ -80,7 +81,7 @@ def divide_units(
     if groups is None:
         size = int(np.ceil(share * n))
         return rows[:size], rows[size:]
-    _, unit = np.unique(np.asarray(groups), return_inverse=True)
+    unit = number_groups(groups, n)
     drawn = rng.permutation(unit.max() + 1) < np.ceil(share * (unit.max() + 1))
     if one_each:
         rows = rows[np.sort(np.unique(unit[rows], return_index=True)[1])]
@@ -279,7 +280,7 @@ def promise_recall(
     array([0.5])
     """
     check_promise(recall, None, "recall")
-    unit = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    unit = None if groups is None else number_groups(groups, len(scores))
     lines = []
     columns = Y.tocsc()
     for j in range(scores.shape[1]):

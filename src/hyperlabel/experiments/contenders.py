@@ -55,7 +55,8 @@ def build(
 
 def curves(data: Dataset, methods: Sequence[Method], scoring: str) -> list[dict[str, Any]]:
     """Return learning curves of the methods (grids not searched) and paths of λ and M, for a report."""
-    from hyperlabel.experiments.protocol import LOWER_IS_BETTER, Splits, seeded
+    from hyperlabel._base import seeded
+    from hyperlabel.experiments.protocol import LOWER_IS_BETTER, Splits
     from hyperlabel.model_selection import cross_val_scores
 
     rows = Rows.of(data.X)

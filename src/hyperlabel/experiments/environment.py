@@ -10,6 +10,8 @@ from pathlib import Path
 from hyperlabel import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
+# Folders whose source results depend on; a program that brings its own experiments adds its folder.
+CODE_FOLDERS = [Path(__file__).resolve().parents[1]]
 
 
 @lru_cache(maxsize=1)
@@ -36,12 +38,12 @@ def versions() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """Hash the library's own source, so that a resumed run can tell when the code has changed."""
-    root = Path(__file__).resolve().parents[1]
+    """Hash the source in `CODE_FOLDERS`, so that a resumed run can tell when the code has changed."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
+    for folder in CODE_FOLDERS:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(str(path.relative_to(folder)).encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 

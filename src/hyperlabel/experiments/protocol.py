@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import score_rows
+from hyperlabel._base import score_rows, seeded
 from hyperlabel.datasets import Dataset
 from hyperlabel.experiments.measure import Meter
 from hyperlabel.experiments.runner import Cell, Outcome, Value
@@ -17,8 +17,6 @@ from hyperlabel.experiments.runner import Cell, Outcome, Value
 LOWER_IS_BETTER = frozenset(
     ("hamming_loss", "ranking_loss", "one_error", "coverage_error", "log_loss", "brier_score")
 )
-# A grid that is widened grows by this many values at most.
-MOST_WIDER = 3
 # Y is handed to estimators dense up to this many entries: some of scikit-learn's take no sparse y.
 _DENSE_Y = 50_000_000
 
@@ -276,7 +274,7 @@ def fit_and_score(
     with Meter() as fit:
         model = seeded(method.estimator, seed)
         if method.grid:
-            best = tune(model, method.grid, X_train, Y_train, scoring, inner_cv, seed, inner).best
+            best = tune(model, method.grid, X_train, Y_train, scoring, inner_cv, seed, inner)
             details["chosen"] = describe(best)
             model.set_params(**best)
         model.fit(X_train, Y_train, **groups_for_fit(model, inner))
@@ -291,27 +289,6 @@ def fit_and_score(
     return Outcome(values, cost, details)
 
 
-def seeded(estimator: Any, seed: int) -> Any:
-    """Clone an estimator; every `random_state` left at None gets the seed."""
-    from sklearn.base import clone
-
-    model = clone(estimator)
-    free = {
-        key: seed
-        for key, value in model.get_params().items()
-        if (key == "random_state" or key.endswith("__random_state")) and value is None
-    }
-    return model.set_params(**free)
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What a search found, and the grid it ended with."""
-
-    best: dict[str, Any]
-    grid: dict[str, list[Any]]
-
-
 def tune(
     model: Any,
     grid: Mapping[str, Sequence[Any]],
@@ -321,48 +298,31 @@ def tune(
     folds: int,
     seed: int,
     groups: Any = None,
-    widen: Sequence[str] = (),
-) -> Tuned:
-    """Cross-validate every choice of the grid; parameters in `widen` go on past an edge that was chosen.
-
-    They go on by the ratio of the last two values, until the choice lies inside or the grid has grown by
-    `MOST_WIDER` values: what is chosen at an edge says nothing about what lies beyond it.
-    """
-    from sklearn.base import clone
+) -> dict[str, Any]:
+    """Return the choice of the grid with the best mean score over stratified folds; groups stay together."""
     from sklearn.model_selection import ParameterGrid
 
-    from hyperlabel.model_selection import (
-        IterativeStratifiedGroupKFold,
-        IterativeStratifiedKFold,
-        cross_val_scores,
-    )
+    from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
 
     kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
     cv = list(kind(folds, shuffle=True, random_state=seed).split(X, Y, groups))
-    wide = {key: list(values) for key, values in grid.items()}
-    known: dict[str, float] = {}
-    for step in range(MOST_WIDER + 1):
-        choices = list(ParameterGrid(wide))
-        for choice in choices:
-            if repr(choice) not in known:
-                candidate = clone(model).set_params(**choice)
-                scores = cross_val_scores(candidate, X, Y, scoring=scoring, cv=cv, groups=groups)
-                known[repr(choice)] = float(np.mean(scores["test_score"]))
-        best = choices[int(np.nanargmax([known[repr(choice)] for choice in choices]))]
-        further = {key: beyond(wide[key], best[key]) for key in widen}
-        if step == MOST_WIDER or all(value is None for value in further.values()):
-            break
-        wide |= {key: sorted([*wide[key], value]) for key, value in further.items() if value is not None}
-    return Tuned(best, wide)
+    choices = list(ParameterGrid(grid))
+    means = [mean_score(model, choice, X, Y, scoring, cv, groups) for choice in choices]
+    best: dict[str, Any] = choices[int(np.nanargmax(means))]
+    return best
 
 
-def beyond(values: Sequence[float], chosen: float) -> float | None:
-    """Return the next value past the edge that was chosen; None inside, and at 0, where a parameter ends."""
-    low, high = sorted(values)[:2], sorted(values)[-2:]
-    if len(values) < 2 or not chosen or chosen not in (low[0], high[1]):
-        return None
-    edge, inner = (low[0], low[1]) if chosen == low[0] else (high[1], high[0])
-    return float(edge * edge / inner if inner else 10 * edge)
+def mean_score(
+    model: Any, choice: Mapping[str, Any], X: Any, Y: Any, scoring: Any, cv: Any, groups: Any = None
+) -> float:
+    """Return the mean cross-validation score of a model with the chosen parameters."""
+    from sklearn.base import clone
+
+    from hyperlabel.model_selection import cross_val_scores
+
+    candidate = clone(model).set_params(**choice)
+    fold_scores = cross_val_scores(candidate, X, Y, scoring=scoring, cv=cv, groups=groups)
+    return float(np.mean(fold_scores["test_score"]))
 
 
 def label_counts(Y_true: Any, Y_pred: Any) -> dict[str, list[int]]:

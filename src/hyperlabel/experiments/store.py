@@ -30,6 +30,7 @@ _OUTSIDE = (
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PERM,
 )
+_UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS environment (id TEXT PRIMARY KEY, described TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS suite (name TEXT PRIMARY KEY, spec TEXT NOT NULL, command TEXT, started TEXT);
@@ -88,16 +89,50 @@ class Store(AbstractContextManager["Store"]):
         self.path = str(path)
         if self.path != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with self._own_errors():
-            self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        self._db = self._connect(self.path)
         try:
             with self._own_errors():
-                self._open()
+                try:
+                    self._open()
+                except sqlite3.OperationalError as error:
+                    if not self._is_on_read_only_medium(error):
+                        raise
+                    self._db.close()
+                    # no lock and no write-ahead log can be made beside it: read the file as it is
+                    self._db = self._connect(
+                        f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True
+                    )
+                    self._check()
         except BaseException:
             self._db.close()
             raise
 
+    def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
+        with self._own_errors():
+            return sqlite3.connect(name, timeout=60.0, isolation_level=None, uri=uri)
+
+    def _is_on_read_only_medium(self, error: sqlite3.OperationalError) -> bool:
+        """Say whether a file is there in full, but nothing can be written beside it."""
+        if error.sqlite_errorcode & 0xFF not in _UNWRITABLE or not Path(self.path).is_file():
+            return False
+        log = Path(f"{self.path}-wal")
+        if log.is_file() and log.stat().st_size:
+            raise StoreError(
+                f"{self.path} cannot be written, and part of its results are still in {log.name}: copy both "
+                "to a folder that can be written."
+            )
+        return True
+
     def _open(self) -> None:
+        is_new = self._check()
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
+        if is_new:
+            self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+
+    def _check(self) -> bool:
+        """Refuse what is no whole results file; say whether it has no tables yet."""
         self._db.execute("PRAGMA trusted_schema = OFF")
         self._db.execute("PRAGMA cell_size_check = ON")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -118,11 +153,7 @@ class Store(AbstractContextManager["Store"]):
         told = self._db.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if told != "ok":
             raise StoreError(f"{self.path} is damaged ({told}): name a new file.")
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.execute("PRAGMA foreign_keys = ON")
-        if not (found and version):
-            self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        return not (found and version)
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:

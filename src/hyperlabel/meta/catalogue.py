@@ -1,4 +1,4 @@
-"""The one list of methods: `compare`, `fit`, `demo`, the papers and `AutoMultiLabel` choose from it by name.
+"""The one list of methods: `compare`, `fit`, `demo` and `AutoMultiLabel` choose from it by name.
 
 A method joins by one `Known` in `CATALOGUE`. It is made for rows on one scale: columns of unit variance
 when dense, rows of unit length (or columns of largest value 1) when sparse.

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from hyperlabel._base import decode, label_probabilities
 from hyperlabel._params import one_of
 from hyperlabel._topk import top_k
-from hyperlabel._validation import check_features
+from hyperlabel._validation import check_features, number_groups
 from hyperlabel.decision import (
     LabelSetSize,
     Sigmoid,
@@ -249,7 +249,7 @@ class ThresholdTuner(WrappingClassifier):
 
         All folds are judged as one test set: macro-F1 of a small fold would count every label it lacks as 0.
         """
-        units = len(rows) if groups is None else len(np.unique(groups))
+        units = len(rows) if groups is None else number_groups(groups, len(rows)).max() + 1
         self.cv_score_, self.cv_score_std_ = np.nan, np.nan
         if units < 2:
             return

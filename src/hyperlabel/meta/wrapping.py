@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
 from hyperlabel._params import check_params, forget_fit
-from hyperlabel._validation import check_targets, check_weights, indicator_of_names
+from hyperlabel._validation import check_targets, check_weights, indicator_of_names, number_groups
 from hyperlabel.decision.promise import divide_units
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.view import View, view
@@ -112,7 +112,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             if wants_scores and brings_scores(model) and (self.cv is not None or model.cv is None):
                 # the shared ridge has them almost for free: let it use our folds
                 groups = routed["split"].get("groups")
-                units = Y.shape[0] if groups is None else len(np.unique(groups))
+                units = Y.shape[0] if groups is None else number_groups(groups, Y.shape[0]).max() + 1
                 model.set_params(cv=few_folds(self.cv, units, default=FREE_FOLDS))
                 fit_params |= routed["split"]
             self.estimator_ = model.fit(X, y, **fit_params)

@@ -13,9 +13,9 @@ from hyperlabel.metrics.ranking import RankedRows, ranked_blocks
 def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Share of relevant labels among the k best of each row, mean over all rows.
 
-    ``P@k(row) = |y ∩ top_k(f)| / k``. Ties go to the lowest label index, as in `predict_topk`, so that
-    scores and the lists made from them give the same value; a row with fewer than k relevant labels cannot
-    reach 1. scikit-learn has no such measure.
+    ``P@k(row) = |y ∩ top_k(f)| / k``, so 0 for a row without labels (:func:`evaluate` leaves it out). Ties go
+    to the lowest label index, as in `predict_topk`, so that scores and the lists made from them give the same
+    value; a row with fewer than k relevant labels cannot reach 1. scikit-learn has no such measure.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
 
     ``nDCG@k(row) = Σ_{r ≤ k} [label at rank r ∈ y] / log₂(r+1) / Σ_{r ≤ min(k, |y|)} 1 / log₂(r+1)``
 
-    and 0 for a row without labels, as in scikit-learn. **Difference from**
+    and 0 for a row without labels, as in scikit-learn (:func:`evaluate` leaves it out). **Difference from**
     :func:`sklearn.metrics.ndcg_score`, which averages the gain over tied labels: here ties go to the
     lowest label index, as in `predict_topk`.
 

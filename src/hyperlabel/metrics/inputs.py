@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from hyperlabel._labels import indicator_from_sets, label_sets
+from hyperlabel._labels import checked_csr, indicator_from_sets, label_sets
 from hyperlabel._validation import check_targets, check_weights, column_names
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
@@ -95,7 +95,7 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
         known = sorted({*_named(y_true), *(name for other in others for name in _named(other))})
         return Truth(indicator_from_sets(sets, known)[0], None, known)
     if sparse.issparse(y_true):
-        Y = sparse.csr_array(y_true, copy=True)
+        Y = checked_csr(y_true).copy()
         Y.sum_duplicates()
         is_nan = np.isnan(Y.data) if Y.dtype.kind == "f" else np.zeros(Y.nnz, dtype=bool)
         unknown = None

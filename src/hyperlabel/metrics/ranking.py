@@ -173,7 +173,8 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
 def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """How far down the list one must go to find every relevant label, mean over rows.
 
-    ``coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|``, 0 for a row without labels.
+    ``coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|``, 0 for a row without labels (:func:`evaluate` leaves it
+    out).
 
     The definition of :func:`sklearn.metrics.coverage_error`, which takes no sparse y and no lists.
 
@@ -198,7 +199,7 @@ def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight:
 
     ``LRAP(row) = (1/|y|) Σ_{p ∈ y} |{q ∈ y : f_q ≥ f_p}| / |{q : f_q ≥ f_p}|``, and 1 for a row with
     all or no labels: the definition of :func:`sklearn.metrics.label_ranking_average_precision_score`,
-    which takes no lists and works row by row in Python.
+    which takes no lists and works row by row in Python. (:func:`evaluate` leaves rows without labels out.)
 
     Returns
     -------

@@ -34,7 +34,9 @@ def evaluate(
     """Measure predictions in every way they allow, in one pass.
 
     The truth is read once and each row is sorted once; every value equals that of the function of the
-    same name in :mod:`hyperlabel.metrics`.
+    same name in :mod:`hyperlabel.metrics`. A row without labels has none to rank first: all measures of the
+    order of a row's labels leave such rows out alike, so that here ``precision_at_1 + one_error == 1``. The
+    functions themselves count them by scikit-learn's conventions; in the table they see the other rows.
 
     Parameters
     ----------
@@ -56,8 +58,9 @@ def evaluate(
     values : dict of str to float
         Measures by name. What a mean leaves out is counted beside it: ``n_labels_absent`` (from truth
         and prediction; F1 0), ``n_labels_without_positives`` (from truth: 0 in the macro averages, not in
-        ``f1_macro_present`` and its like), ``n_rows_without_pairs`` (not in ranking_loss),
-        ``n_rows_without_labels`` (not in one_error), ``n_labels_one_class`` (not in roc_auc_macro).
+        ``f1_macro_present`` and its like), ``n_rows_without_labels`` (not in one_error, coverage_error,
+        label_ranking_average_precision, precision_at_k and ndcg_at_k), ``n_rows_without_pairs`` (those and
+        rows with all labels: not in ranking_loss), ``n_labels_one_class`` (not in roc_auc_macro).
 
     Examples
     --------
@@ -105,14 +108,16 @@ def _ranking_table(
             rows[f"ndcg_at_{k}"] = at_k.ndcg_rows(block, k)
             if gain is not None:
                 rows[f"psp_at_{k}"] = at_k.gain_rows(block, gain, k)
-        for name, part in rows.items():
-            collected.setdefault(name, []).append(part)
+        without_labels = block.n_relevant == 0
+        for name, row_values in rows.items():
+            collected.setdefault(name, []).append(np.where(without_labels, np.nan, row_values))
     by_row = {name: np.concatenate(parts) for name, parts in collected.items()}
     table = {name: mean_where_defined(column, weights) for name, column in by_row.items()}
     if gain is not None:
         for k in ks:
             best = at_k.best_gain_rows(truth, gain, k)
-            table[f"psp_at_{k}"] = at_k.gain_ratio(by_row[f"psp_at_{k}"], best, weights)
+            gained = np.nan_to_num(by_row[f"psp_at_{k}"])  # pooled over rows: one without labels adds nothing
+            table[f"psp_at_{k}"] = at_k.gain_ratio(gained, best, weights)
     auc = auc_by_label(truth, scores, weights)
     return table | {
         "roc_auc_macro": mean_where_defined(auc),

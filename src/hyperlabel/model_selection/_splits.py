@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.model_selection._split import _validate_shuffle_split
 from sklearn.utils import _safe_indexing, check_random_state, indexable
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import _num_samples
 
-from hyperlabel._validation import check_targets, split_unknown
+from hyperlabel._validation import check_targets, number_groups, split_unknown
 from hyperlabel.solvers.stratify import solve_stratify
 
 
@@ -146,7 +146,7 @@ class IterativeStratifiedGroupKFold(_Folds):
     __metadata_request__split = {"groups": True}  # noqa: RUF012 (scikit-learn's declaration form)
 
     def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
-        n_groups = len(np.unique(_group_names(groups, Y.shape[0])))
+        n_groups = int(number_groups(groups, Y.shape[0]).max(initial=-1)) + 1
         if n_groups < self.n_splits:
             raise ValueError(f"Cannot make {self.n_splits} folds of {n_groups} groups: lower n_splits.")
         shares = np.full(self.n_splits, 1.0 / self.n_splits)
@@ -291,15 +291,6 @@ def resolve_cv(cv: Any, y: Any, groups: Any = None) -> Any:
 # -- dealing ------------------------------------------------------------------------------------
 
 
-def _group_names(groups: Any, n_rows: int) -> np.ndarray:
-    if groups is None:
-        raise ValueError("The 'groups' parameter should not be None: pass the group of each row.")
-    names = column_or_1d(np.asarray(groups))
-    if len(names) != n_rows:
-        raise ValueError(f"groups has {len(names)} entries, y has {n_rows} rows: pass one group per row.")
-    return names
-
-
 def _generator(random_state: Any, shuffle: bool) -> np.random.Generator | None:
     """Turn scikit-learn's random_state into a Generator; None where nothing is left to chance."""
     if random_state is None and not shuffle:
@@ -323,11 +314,12 @@ def _deal_groups(
     Y: sparse.csr_array, groups: Any, shares: np.ndarray, *, shuffle: bool, random_state: Any
 ) -> np.ndarray:
     n = Y.shape[0]
-    found, group_of_row = np.unique(_group_names(groups, n), return_inverse=True)
+    group_of_row = number_groups(groups, n)
     rng = _generator(random_state, shuffle)
     if rng is not None and shuffle:
-        group_of_row = rng.permutation(len(found))[group_of_row]
+        group_of_row = rng.permutation(group_of_row.max() + 1)[group_of_row]
+    rows_per_group = np.bincount(group_of_row)
     ones = (np.ones(n), (group_of_row, np.arange(n)))
-    members = sparse.csr_array(ones, shape=(len(found), n))
-    size = np.bincount(group_of_row)
-    return solve_stratify(sparse.csr_array(members @ Y), shares, size=size, rng=rng).fold[group_of_row]
+    members = sparse.csr_array(ones, shape=(len(rows_per_group), n))
+    dealt = solve_stratify(sparse.csr_array(members @ Y), shares, size=rows_per_group, rng=rng)
+    return dealt.fold[group_of_row]

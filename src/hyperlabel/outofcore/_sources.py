@@ -18,6 +18,7 @@ from scipy import sparse
 
 from hyperlabel import datasets
 from hyperlabel._files import npy_header
+from hyperlabel._labels import checked_csr
 from hyperlabel.outofcore._estimate import estimate_rows
 
 Place = tuple[int, int]
@@ -241,7 +242,7 @@ def _as_chunk(item: Any) -> Chunk:
 def _plain(part: Any) -> Any:
     """Return what a part holds without what it remembers about itself."""
     if sparse.issparse(part):
-        rows = sparse.csr_array(part)
+        rows = checked_csr(part)
         return [rows.shape, rows.data, rows.indices, rows.indptr]
     if hasattr(part, "columns") and hasattr(part, "to_numpy"):
         return [list(map(str, part.columns)), part.to_numpy()]
@@ -251,7 +252,7 @@ def _plain(part: Any) -> Any:
 def _rows_of(values: Any) -> Any:
     if isinstance(values, (str, os.PathLike)):
         return _NpyRows(Path(values))
-    return sparse.csr_array(values) if sparse.issparse(values) else values
+    return checked_csr(values) if sparse.issparse(values) else values
 
 
 def _row_bytes(X: Any) -> int:

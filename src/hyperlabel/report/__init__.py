@@ -2,7 +2,7 @@
 
 from hyperlabel.report.curve_displays import PathDisplay, ReliabilityDisplay
 from hyperlabel.report.displays import CostDisplay, CriticalDifferenceDisplay, DifferenceDisplay
-from hyperlabel.report.html import comparison_report, reproduction_report
+from hyperlabel.report.html import comparison_report
 from hyperlabel.report.label_displays import (
     CooccurrenceDisplay,
     EmbeddingDisplay,
@@ -12,7 +12,6 @@ from hyperlabel.report.label_displays import (
 
 __all__ = [
     "comparison_report",
-    "reproduction_report",
     "PathDisplay",
     "CriticalDifferenceDisplay",
     "DifferenceDisplay",

@@ -11,21 +11,14 @@ from sklearn.pipeline import Pipeline
 from hyperlabel._base import score_rows
 from hyperlabel.decision import global_cut, per_label_cuts, proportional_cuts
 from hyperlabel.meta import ThresholdTuner
-from hyperlabel.meta.wrapping import brings_scores, walk
+from hyperlabel.meta.wrapping import brings_scores
 from hyperlabel.model_selection import out_of_fold_scores
-from hyperlabel.report.model_numbers import Judged
+from hyperlabel.report.model_numbers import Judged, honest_sets
 
 
-def judge(
-    model: Pipeline, rows: Any, Y: sparse.csr_array, scores: str | None, *, n_rows: int, groups: Any = None
-) -> Judged:
-    """Score labelled rows honestly.
-
-    `scores` is "out-of-fold", "held-out" or None: then rows count as those of the fit if there are as many
-    (`n_rows`) and, where the model kept its sums, each label is on as many.
-    """
-    own = is_own(model, Y, n_rows) if scores is None else scores == "out-of-fold"
-    inside = model[-1]
+def judge(model: Pipeline, rows: Any, Y: sparse.csr_array, scores: str, groups: Any = None) -> Judged:
+    """Score labelled rows "out-of-fold", by models of the other rows given, or as "held-out" ones."""
+    own, inside = scores == "out-of-fold", model[-1]
     found = _out_of_fold(inside, model[:-1].transform(rows), Y, groups) if own else score_rows(model, rows)
     cuts, rule = _cuts(inside, found, Y)
     promised = getattr(inside, "strategy", "") == "precision_at_least"
@@ -40,15 +33,12 @@ def judge(
     )
 
 
-def is_own(model: Any, Y: sparse.csr_array, n_rows: int) -> bool:
-    """Say whether labelled rows look like those a model was fitted on."""
-    if Y.shape[0] != n_rows:
-        return False
-    sums = getattr(list(walk(model))[-1], "moments_", None)
-    if sums is None:
-        return True
-    counts = np.asarray(sums.f_sum, dtype=np.float64)
-    return counts.shape == (Y.shape[1],) and bool(np.allclose(counts, np.asarray(Y.sum(axis=0)).ravel()))
+def out_of_fold_sets(model: Pipeline, judged: Judged) -> np.ndarray:
+    """Label sets of rows scored out of fold, by the model's own rule."""
+    if judged.rule:  # it decides otherwise than by thresholds: by the number of labels, say
+        sets: np.ndarray = model[-1]._sets(None, slice(None), judged.scores)
+        return sets
+    return honest_sets(judged)
 
 
 def _out_of_fold(inside: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
+from scipy.stats import beta
 
 from hyperlabel.decision import decide
 from hyperlabel.metrics import reliability
@@ -108,13 +109,12 @@ def _spread(between: np.ndarray) -> np.ndarray:
 
 
 def worth(judged: Judged) -> dict[str, Any]:
-    """Macro- and micro-F1, precision and recall with 95 % intervals over rows, and F1 intervals of labels.
+    """Macro- and micro-F1, precision and recall with 95 % intervals, and counts and intervals of each label.
 
     Cuts tuned on these very scores would flatter: they are tuned anew on four fifths of the rows for each
-    fifth. Labels on no row do not count in the mean.
+    fifth. Every figure and its interval come from these decisions. Labels on no row do not count in the mean.
     """
-    sets = decide(judged.scores, judged.cuts) if judged.tune is None else _honest_sets(judged, judged.tune)
-    Y = judged.Y
+    sets, Y = honest_sets(judged), judged.Y
     predicted = sparse.csr_array(sets.astype(np.int64))
     hits = predicted.multiply(Y).tocsr()
     n = Y.shape[0]
@@ -130,22 +130,49 @@ def worth(judged: Judged) -> dict[str, Any]:
         "precision": micro_tp / np.maximum(micro_claimed, 1),
         "recall": micro_tp / np.maximum(micro_actual, 1),
     }
-    low, high = np.percentile(f1[1:], [2.5, 97.5], axis=0)
+    low, high = f1_interval(tp[0], claimed[0], actual[0])
     return {
         "cross_fitted": judged.tune is not None,
-        "measures": {name: [float(v[0]), *map(float, _interval(v))] for name, v in found.items()},
+        "measures": {name: [float(v[0]), *map(float, _interval(v, n))] for name, v in found.items()},
+        "hits": tp[0].astype(np.int64),
+        "predicted": claimed[0].astype(np.int64),
         "f1_low": low,
         "f1_high": high,
     }
 
 
-def _interval(values: np.ndarray) -> np.ndarray:
-    """Return a 95 % interval around the figure itself: resampled rows repeat, which moves the centre."""
+def f1_interval(hits: np.ndarray, predicted: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return 95 % intervals of F1 from the counts of each label.
+
+    Of the rows that carry a label or are given it, the hits are a binomial share J for independent rows, and
+    F1 = 2J/(1 + J) rises with J. So the exact interval of a share (Clopper and Pearson) is one of F1: it
+    contains the figure and has a width however few the rows.
+    """
+    union = predicted + actual - hits
+    low = np.where(hits > 0, beta.ppf(0.025, np.maximum(hits, 1), union - hits + 1), 0.0)
+    high = np.where(hits < union, beta.ppf(0.975, hits + 1, np.maximum(union - hits, 1)), 1.0)
+    return 2 * low / (1 + low), 2 * high / (1 + high)
+
+
+def _interval(values: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return a 95 % interval around the figure itself: resampled rows repeat, which moves the centre.
+
+    Rows without a mistake stay so however they are drawn: there the exact interval of a share of rows serves.
+    """
     low, high = np.percentile(values[1:] - values[1:].mean(), [2.5, 97.5])
-    return np.clip(values[0] + np.array([low, high]), 0, 1)
+    low, high = np.clip(values[0] + np.array([min(low, 0.0), max(high, 0.0)]), 0, 1)
+    if values[0] == 1:
+        low = min(low, 0.025 ** (1 / n_rows))
+    if values[0] == 0:
+        high = max(high, 1 - 0.025 ** (1 / n_rows))
+    return np.array([low, high])
 
 
-def _honest_sets(judged: Judged, tune: Callable[..., np.ndarray]) -> np.ndarray:
+def honest_sets(judged: Judged) -> np.ndarray:
+    """Label sets by thresholds that were chosen on other rows: anew for each fifth where they were not."""
+    tune = judged.tune
+    if tune is None:
+        return decide(judged.scores, judged.cuts)
     sets = np.zeros(judged.scores.shape, dtype=bool)
     folds = min(5, judged.scores.shape[0])
     splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=0)

@@ -1,6 +1,7 @@
 """The parts of a report's page, and the template that turns them into one HTML file."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -8,6 +9,8 @@ from typing import Any
 
 from hyperlabel import __version__
 from hyperlabel.report.svg import MISSING, figure
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,6 @@ def environment() -> Any:
 
 
 def render(page: Page) -> str:
-    """Return the page as one self-contained HTML text."""
+    """Return the page as one self-contained HTML text; what HTML cannot hold shows as �."""
     html: str = environment().get_template("page.html.j2").render(page=page)
-    return html
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", html)

@@ -8,6 +8,7 @@ screen readers and by search.
 import html
 import io
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,7 @@ def theme() -> dict[str, Any]:
     return {
         "svg.fonttype": "none",
         "svg.hashsalt": "hyperlabel",
+        "text.parse_math": False,  # names may hold dollar signs
         "font.family": "sans-serif",
         "font.sans-serif": ["DejaVu Sans"],
         "font.size": 10,
@@ -69,9 +71,26 @@ def figure(draw: Callable[..., Any], *, title: str, key: str) -> str:
         canvas = FigureCanvasSVG(Figure(layout="constrained"))
         shown = draw(ax=canvas.figure.add_subplot())
         canvas.figure.set_size_inches(getattr(shown, "size_", (5.2, 3.4)))
+        _write_powers_plainly(canvas.figure.axes)
         out = io.StringIO()
-        canvas.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():  # the browser draws text, in fonts of its own
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            canvas.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     return _with_titles(_inline(out.getvalue(), title, key), getattr(shown, "whole_names_", {}))
+
+
+def _write_powers_plainly(every_axes: Any) -> None:
+    """Label logarithmic axes 0.01, 1, 100: matplotlib would set powers as mathematics."""
+    from matplotlib.ticker import LogFormatter
+
+    class PlainNumbers(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
+    for axis in (axis for axes in every_axes for axis in (axes.xaxis, axes.yaxis)):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(PlainNumbers())
+            axis.set_minor_formatter(PlainNumbers())
 
 
 def _with_titles(svg: str, whole_names: dict[str, str]) -> str:

@@ -7,7 +7,9 @@ Errors are problem documents (RFC 9457) that name neither paths nor traces.
 import asyncio
 import base64
 import hmac
+import ipaddress
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,20 +22,32 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException as Refused
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from hyperlabel import __version__
+from hyperlabel.serve.workers import DaemonThreads
+
+_DECIMAL = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
+# The page shows texts: no other site may frame it, no cache keep it; answers are what they say they are.
+_GUARDS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+]
+_workers = DaemonThreads(8)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for."""
+    """What one request may ask for; `arrival_seconds` are for its head and as many again for its body."""
 
     body: int = 1 << 20
     batch: int = 32
     seconds: float = 10.0
+    arrival_seconds: float = 10.0
 
 
 def make_app(
@@ -53,7 +67,7 @@ def make_app(
                 raise Refused(404, "There is no such project.")
             if work is None:
                 return _answer(listed[name])
-            found = await work(known[name], request, await _body_of(request, allowed.body), allowed)
+            found = await work(known[name], request, await _read_body(request, allowed), allowed)
             return Response(status_code=204) if found is None else _answer(found)
 
         return run
@@ -70,11 +84,7 @@ def make_app(
     works = {"suggest": _suggest, "suggest-batch": _suggest_batch, "explain": _explain, "learn": _learn}
     routes.append(Route(one := "/v1/projects/{project_id}", operation(None)))
     routes += [Route(f"{one}/{name}", operation(work), methods=["POST"]) for name, work in works.items()]
-    failed = _problem(500, "Something went wrong; the server's log says what.")
-    handlers: Any = {
-        Refused: lambda request, error: _problem(error.status_code, error.detail),
-        Exception: lambda request, error: failed,
-    }
+    handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
     return _Gate(Starlette(routes=routes, exception_handlers=handlers), token)
 
 
@@ -101,7 +111,13 @@ async def _suggest_batch(project: Any, request: Request, body: bytes, limits: Li
 async def _explain(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
     text, form = _text_and_fields(body)
     labels = [form["label"]] if "label" in form else []
-    return {"results": await _work(limits, project.explain, text, labels, min(_asked_of(form)[0], 100))}
+    if not set(labels) <= set(project.label_names):
+        raise Refused(400, "The model has no such label.")
+    most = min(_asked_of(form)[0], 100)
+    try:
+        return {"results": await _work(limits, project.explain, text, labels, most)}
+    except ValueError:
+        raise Refused(400, "explain needs a linear model.") from None
 
 
 async def _learn(project: Any, request: Request, body: bytes, limits: Limits) -> None:
@@ -116,13 +132,14 @@ async def _learn(project: Any, request: Request, body: bytes, limits: Limits) ->
 
 
 async def _work(limits: Limits, work: Callable[..., Any], *given: Any) -> Any:
+    """Return what work returns; given up, it goes on in its thread, but takes no second one."""
     try:
         async with asyncio.timeout(limits.seconds):
-            return await anyio.to_thread.run_sync(work, *given, abandon_on_cancel=True)
+            return await asyncio.get_running_loop().run_in_executor(_workers, work, *given)
     except TimeoutError:
         raise Refused(503, f"The answer took more than {limits.seconds:g} seconds.") from None
-    except ValueError:
-        raise Refused(400, "explain needs a linear model, and labels that it has.") from None
+    except asyncio.CancelledError:
+        raise Refused(503, "The server is being stopped.") from None
 
 
 def _suggestions(project: Any, texts: list[str], limit: int, threshold: float) -> list[list[dict[str, Any]]]:
@@ -169,20 +186,40 @@ def _answer(content: Any, status: int = 200, kind: str = "application/json") -> 
     return Response(body.encode("ascii"), status, media_type=kind)
 
 
-def _problem(status: int, detail: str) -> Response:
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as application/problem+json."""
-    found = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return _answer(found, status, "application/problem+json")
+    document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    response = _answer(document, status, "application/problem+json")
+    response.headers.update(headers or {})
+    return response
 
 
-async def _body_of(request: Request, most: int) -> bytes:
-    """Read a body of at most so many bytes."""
-    found = bytearray()
-    async for part in request.stream():
-        found += part
-        if len(found) > most:
-            raise Refused(413, f"The body is larger than {most} bytes.")
-    return bytes(found)
+async def _answer_refused(request: Request, error: Any) -> Response:  # not async, it would take a thread
+    return problem(error.status_code, error.detail, error.headers)
+
+
+async def _answer_failed(request: Request, error: Exception) -> Response:
+    return problem(500, "Something went wrong; the server's log says what.")
+
+
+async def _read_body(request: Request, limits: Limits) -> bytes:
+    """Read a body that is neither too large nor too slow."""
+    too_large = Refused(413, f"The body is larger than {limits.body} bytes.")
+    if (_whole_number(request.headers.get("content-length", "0")) or 0) > limits.body:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.arrival_seconds):
+            async for block in request.stream():
+                body += block
+                if len(body) > limits.body:
+                    raise too_large
+    except TimeoutError:
+        seconds = f"{limits.arrival_seconds:g}"
+        raise Refused(408, f"The body took more than {seconds} seconds.", {"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise Refused(400, "The body is not whole.") from None  # nobody is there to read it
+    return bytes(body)
 
 
 def _text_and_fields(body: bytes) -> tuple[str, dict[str, str]]:
@@ -206,12 +243,15 @@ def _json_of(body: bytes) -> Any:
 
 def _asked_of(given: Mapping[str, str]) -> tuple[int, float]:
     """Read how many results are wanted, and the lowest score."""
-    limit, lowest = -1, -1.0
-    with suppress(ValueError):
-        limit, lowest = int(given.get("limit", "10")), float(given.get("threshold", "0"))
-    if limit < 0 or not 0 <= lowest <= 1:
+    limit, lowest = _whole_number(given.get("limit", "10")), given.get("threshold", "0")
+    if limit is None or not _DECIMAL.fullmatch(lowest) or not 0 <= float(lowest) <= 1:
         raise Refused(400, "limit must be a whole number, 0 or more, and threshold a number from 0 to 1.")
-    return min(limit, 10_000), lowest
+    return min(limit, 10_000), float(lowest)
+
+
+def _whole_number(text: str) -> int | None:
+    """Read digits as other programs do: Python alone knows ``1_0`` and digits of other scripts."""
+    return int(text) if re.fullmatch("[0-9]{1,4000}", text) else None
 
 
 class _Gate:
@@ -221,21 +261,46 @@ class _Gate:
         self.app, self.token = app, token
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        refusal = self._refusal(scope["path"], Headers(scope=scope)) if scope["type"] == "http" else None
-        await (refusal or self.app)(scope, receive, send)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *_GUARDS]}
+            await send(message)
+
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        await (refusal or self.app)(scope, receive, send_guarded)
 
     def _refusal(self, path: str, headers: Headers) -> Response | None:
+        if not _is_own_page(headers):
+            return problem(403, "Pages of other sites may not ask this server.")
         if self.token is None:
             # another site's name that points here must not reach the models through a browser
-            host = headers.get("host", "").rsplit(":", 1)[0].strip("[]").lower()
-            local = host in ("localhost", "127.0.0.1", "::1", "")
-            return None if local else _problem(403, "Ask for localhost, or start the server with a token.")
+            host = _HOST_AND_PORT.fullmatch(headers.get("host", "localhost"))
+            is_local = host is not None and is_loopback(host[1].strip("[]"))
+            return None if is_local else problem(403, "Ask for localhost, or start the server with a token.")
         if path == "/healthz" or _carries(headers.get("authorization", ""), self.token):
             return None
-        refusal = _problem(401, "Send the token: Authorization: Bearer TOKEN, or as password in a browser.")
+        refusal = problem(401, "Send the token: Authorization: Bearer TOKEN, or as password in a browser.")
         for challenge in ("Bearer", 'Basic realm="hyperlabel", charset="UTF-8"'):
             refusal.headers.append("WWW-Authenticate", challenge)  # browsers read one in a line
         return refusal
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a name or address without its port can only mean this machine."""
+    with suppress(ValueError):
+        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def _is_own_page(headers: Headers) -> bool:
+    """Say whether a request comes from this server's page, or from no page; browsers name theirs."""
+    origin = headers.get("origin")
+    own_hosts = [headers[name].lower() for name in ("host", "x-forwarded-host") if name in headers]
+    return origin is None or origin.partition("://")[2].lower() in own_hosts
 
 
 def _carries(given: str, token: str) -> bool:

@@ -1,6 +1,7 @@
 // Overview: what the model is worth, its labels, the weakest of them and what would help.
 import { $, h, s, show, share, whole, plural, say, sortedTable, labelLink } from "./dom.js";
 import { frame, across, upward, intervalBar } from "./charts.js";
+import { measuresOf } from "./pack.js";
 
 const RARE = 10, WEAK = 0.3, MOST = 100;
 const NAMES = { f1_macro: "macro-F1", f1_micro: "micro-F1", precision: "precision", recall: "recall" };
@@ -28,9 +29,10 @@ export function overview(data) {
 const tile = (name, value, note) =>
   h("div", { class: "tile" }, h("span", { class: "name" }, name), h("span", { class: "value" }, value), h("span", { class: "muted" }, note));
 
+// By the decisions the intervals come from: thresholds that had not seen the row.
 function labelFacts(data, j) {
-  const now = data.measured(j, data.chosen[j]);
-  return { j, name: data.labels[j], rows: data.tables(j).rows, ...now, low: data.f1Low[j], high: data.f1High[j], off: data.reliability[j] };
+  const { rows } = data.tables(j), judged = measuresOf(data.judgedHits[j], data.judgedPredicted[j], rows);
+  return { j, name: data.labels[j], rows, ...judged, low: data.f1Low[j], high: data.f1High[j], off: data.reliability[j] };
 }
 
 function dots(data, labels) {
@@ -73,7 +75,7 @@ function labelTable(data, labels) {
   const number = (name, of, digits, help) => ({ name, of, number: true, help, cell: (l) => (digits === 0 ? whole(of(l)) : share(of(l), digits)) });
   const columns = [
     { name: "label", of: (l) => l.name, cell: (l) => labelLink(data, l.j) },
-    { name: "F1", of: (l) => l.f1, number: true, help: "at the model's cut; grey: 95 % interval over rows",
+    { name: "F1", of: (l) => l.f1, number: true, help: data.worth.crossFitted ? "with cuts that had not seen the row; grey: 95 % interval" : "at the model's cut; grey: 95 % interval",
       cell: (l) => h("span", {}, share(l.f1), h("span", { class: "range" }, ` ${share(l.low)}–${share(l.high)}`)) },
     number("rows", (l) => l.rows, 0),
     number("precision", (l) => l.precision, 2),

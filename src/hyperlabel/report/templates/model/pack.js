@@ -25,10 +25,13 @@ export function counts(data, label) {
 }
 
 export function measures(table, t) {
-  const predicted = table.predicted[t + 1], hits = table.hits[t + 1];
-  const precision = predicted ? hits / predicted : NaN, recall = table.rows ? hits / table.rows : NaN;
-  const f1 = predicted + table.rows ? (2 * hits) / (predicted + table.rows) : NaN;
-  return { predicted, hits, precision, recall, f1, review: toReview(table, t) };
+  return { ...measuresOf(table.hits[t + 1], table.predicted[t + 1], table.rows), review: toReview(table, t) };
+}
+
+export function measuresOf(hits, predicted, rows) {
+  const precision = predicted ? hits / predicted : NaN, recall = rows ? hits / rows : NaN;
+  const f1 = predicted + rows ? (2 * hits) / (predicted + rows) : NaN;
+  return { predicted, hits, precision, recall, f1 };
 }
 
 // Rows below the cut that must be read to find 95 of 100 rows that carry the label.

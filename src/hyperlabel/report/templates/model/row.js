@@ -131,7 +131,7 @@ export class RowView {
     $("row-command").textContent = data.export ? `hyperlabel update ${data.facts.model ?? "MODEL"} corrected.jsonl${forget}` : "";
     $("row-command").hidden = !data.export;
     $("row-hint").textContent = data.export ? "The files hold the corrected rows as they are now, and as they were; the model learns with:"
-      : "The page cannot write whole rows (no texts in it, or not a table): the file lists row numbers and labels.";
+      : "The page cannot write whole rows (no texts in it, not a table, or labels nobody knows): the file lists row numbers and labels.";
   }
 
   lines(now) {

@@ -1,4 +1,4 @@
-"""What a reproduction yields: our numbers beside the paper's, curves, and footnotes."""
+"""A reproduced table or figure: our numbers beside the paper's, curves, and notes."""
 
 import math
 from dataclasses import asdict, dataclass, field
@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True)
 class Number:
-    """One entry of a table: ours (mean over splits, spread, how many), the paper's, and the cells."""
+    """One entry of a table: our mean over `n` splits, the paper's number, and the cells behind ours.
+
+    `spread` is the standard deviation over the splits, or the standard error where the paper prints it.
+    """
 
     row: str
     column: str
@@ -24,9 +27,9 @@ class Number:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
-        found = {**asdict(self), "splits": self.n, "difference": self.difference}
-        del found["n"]
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in found.items()}
+        entry = {**asdict(self), "splits": self.n, "difference": self.difference}
+        del entry["n"]
+        return {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in entry.items()}
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,10 @@ class Curve:
 
 
 class Cpu(NamedTuple):
-    """CPU seconds of cells: measured; of the others by other splits of the same work; unknown: no split."""
+    """CPU seconds of cells: measured, and estimated by other splits of the same work.
+
+    `unknown` counts the cells of which no split has run.
+    """
 
     cells: int = 0
     measured: float = 0.0
@@ -55,9 +61,8 @@ class Cpu(NamedTuple):
 class Result:
     """A reproduced table or figure.
 
-    `notes` name every deviation in data or protocol, `missing` the parts without data, which are never
-    invented; `scores` says whether the distance to the paper's numbers means something (of times it does
-    not).
+    `notes` name every deviation in data or protocol. `missing` names what could not be computed for lack of
+    data. `scores` is False where a distance from the paper's numbers means nothing, as for times.
     """
 
     id: str = ""  # the item's, as its title is
@@ -88,8 +93,8 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
         keys = ("id", "title", "quick", "digits", "scores", "numbers", "notes", "missing", "failures")
-        found = {key: getattr(self, key) for key in keys}
-        return found | {"numbers": [n.as_dict() for n in self.numbers]}
+        fields = {key: getattr(self, key) for key in keys}
+        return fields | {"numbers": [number.as_dict() for number in self.numbers]}
 
     def markdown(self) -> str:
         """Return the table as Markdown: per column the paper's figure, ours, the difference."""
@@ -97,49 +102,54 @@ class Result:
         if self.quick:
             lines += ["**Quick run: fewer repeats and smaller grids than the paper's protocol.**", ""]
         if self.numbers:
-            printed = {
-                c: any(n.paper is not None for n in self.numbers if n.column == c) for c in self.columns()
-            }
-            heads = [f"{c}: paper | ours | spread | difference" if p else f"{c} | spread"
-                     for c, p in printed.items()]  # fmt: skip
-            lines += [
-                "| | " + " | ".join(heads) + " |",
-                "|---" + "|---:" * " | ".join(heads).count("|") + "|---:|",
-            ]
-            for row in self.rows():
-                entries = [self._entry(row, column, p) for column, p in printed.items()]
-                lines.append(f"| {row} | " + " | ".join(entries) + " |")
-            lines.append("")
+            lines += self._table_lines()
         for curve in self.curves:
-            lines += self._curve(curve)
+            lines += self._curve_lines(curve)
         lines += [f"- {note}" for note in self.notes]
-        lines += [f"- Not reproduced: {part}" for part in self.missing]
-        lines += [f"- Failed: {text}" for text in self.failures]
+        lines += [f"- Not reproduced: {reason}" for reason in self.missing]
+        lines += [f"- Failed: {failure}" for failure in self.failures]
         return "\n".join(lines) + "\n"
 
-    def _entry(self, row: str, column: str, printed: bool) -> str:
-        n = self.at(row, column) or Number(row, column, math.nan)
-        paper = [math.nan if n.paper is None else n.paper] if printed else []
-        shown = [show(value, self.digits) for value in (*paper, n.ours, n.spread)]
-        return " | ".join([*shown, show(n.difference, self.digits, "+")] if printed else shown)
+    def _table_lines(self) -> list[str]:
+        printed_columns = {number.column for number in self.numbers if number.paper is not None}
+        heads = " | ".join(
+            f"{column}: paper | ours | spread | difference"
+            if column in printed_columns
+            else f"{column} | spread"
+            for column in self.columns()
+        )
+        lines = [f"| | {heads} |", "|---" + "|---:" * heads.count("|") + "|---:|"]
+        for row in self.rows():
+            entries = [self._entry_text(row, column, column in printed_columns) for column in self.columns()]
+            lines.append(f"| {row} | " + " | ".join(entries) + " |")
+        return [*lines, ""]
 
-    def _curve(self, curve: Curve) -> list[str]:
+    def _entry_text(self, row: str, column: str, is_printed: bool) -> str:
+        number = self.at(row, column) or Number(row, column, math.nan)
+        ours = [show(number.ours, self.digits), show(number.spread, self.digits)]
+        if not is_printed:
+            return " | ".join(ours)
+        paper = show(math.nan if number.paper is None else number.paper, self.digits)
+        return " | ".join([paper, *ours, show(number.difference, self.digits, "+")])
+
+    def _curve_lines(self, curve: Curve) -> list[str]:
         lines = [f"{curve.title} ({curve.ylabel}; mean over splits)", ""]
         lines += [
             f"| {curve.xlabel} | " + " | ".join(curve.scores) + " |",
             "|---:" * (len(curve.scores) + 1) + "|",
         ]
         for i, x in enumerate(curve.x):
-            cells = []
-            for rows in curve.scores.values():
-                known = [r[i] for r in rows if math.isfinite(r[i])]
-                cells.append(show(sum(known) / len(known) if known else math.nan, self.digits))
-            lines.append(f"| {x:g} | " + " | ".join(cells) + " |")
+            means = []
+            for split_rows in curve.scores.values():
+                finite_scores = [row[i] for row in split_rows if math.isfinite(row[i])]
+                mean = sum(finite_scores) / len(finite_scores) if finite_scores else math.nan
+                means.append(show(mean, self.digits))
+            lines.append(f"| {x:g} | " + " | ".join(means) + " |")
         return [*lines, ""]
 
 
 def show(value: float, digits: int, sign: str = "") -> str:
-    """Return a number as tables print it: counts as such, what would round to 0 with its power of ten."""
+    """Return a number as tables print it: counts without digits, tiny numbers with their power of ten."""
     if not math.isfinite(value):
         return "–"
     if abs(value) >= 2 and float(value).is_integer():

@@ -1,39 +1,48 @@
-"""What the papers claim, judged by our own numbers: the sentences of the summary page.
+"""The claims of the papers, judged by our own numbers: the summary page.
 
-A claim compares pairs of numbers of one table. It holds where ours agree with it, and every place where
-they do not is named with both numbers; nothing here is written by hand after seeing a result.
+A claim compares pairs of numbers of one table. It holds for a pair when our two numbers agree with it. Every
+pair against it is named with both numbers. No verdict is written by hand.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hyperlabel.experiments.papers.result import Number, Result
+from reproduction.result import Cpu, Number, Result
 
+# What is compared, the number that should satisfy the claim, and the one it is compared with.
 Pairs = Iterator[tuple[str, Number, Number]]
+PairFinder = Callable[[Result], Pairs]
+Test = Callable[[Number, Number], bool]
 NEAR = 0.02
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, the table that can show it, the pairs of numbers it speaks of, and the test."""
+    """A claim, the table that can show it, the pairs of numbers it speaks of, and the test of a pair."""
 
     table: str
     text: str
-    pairs: Callable[[Result], Pairs]
-    holds: Callable[[Number, Number], bool]
+    find_pairs: PairFinder
+    holds: Test
     needs_spread: bool = False
 
     def judge(self, result: Result | None) -> Verdict:
         """Judge the pairs of numbers over equally many splits, so that a stopped run misleads nobody."""
-        pairs = [] if result is None else list(self.pairs(result))
-        found = [
-            pair for pair in pairs if pair[1].n == pair[2].n and (pair[1].n > 1 or not self.needs_spread)
+        pairs = [
+            (what, a, b)
+            for what, a, b in (() if result is None else self.find_pairs(result))
+            if a.n == b.n and (a.n > 1 or not self.needs_spread)
         ]
-        d = result.digits if result else 0
-        against = [f"{at} ({a.ours:.{d}f}, {b.ours:.{d}f})" for at, a, b in found if not self.holds(a, b)]
-        return Verdict(self, len(found), against, min((a.n for _, a, _ in found), default=0))
+        digits = result.digits if result else 0
+        against = [
+            f"{what} ({a.ours:.{digits}f}, {b.ours:.{digits}f})"
+            for what, a, b in pairs
+            if not self.holds(a, b)
+        ]
+        return Verdict(self, len(pairs), against, min((a.n for _, a, _ in pairs), default=0))
 
 
 @dataclass(frozen=True)
@@ -41,20 +50,21 @@ class Verdict:
     """A claim, the pairs of numbers it was judged by, those against it, and the fewest splits behind one."""
 
     claim: Claim
-    of: int
+    n_pairs: int
     against: list[str]
     splits: int
 
     @property
     def word(self) -> str:
         """The verdict in a word or two."""
-        if not self.of:
+        if not self.n_pairs:
             return "not run"
-        return "holds" if not self.against else "fails" if len(self.against) == self.of else "in part"
+        return "holds" if not self.against else "fails" if len(self.against) == self.n_pairs else "in part"
 
     def row(self) -> str:
         """Return the verdict as a row of the table."""
-        counts = f"{self.of - len(self.against)} of {self.of}" if self.of else "–"
+        n_for = self.n_pairs - len(self.against)
+        counts = f"{n_for} of {self.n_pairs}" if self.n_pairs else "–"
         return f"| {self.claim.text} | `{self.claim.table}` | {self.word} | {counts} | {self.splits or '–'} |"
 
 
@@ -62,54 +72,56 @@ def _above(a: Number, b: Number) -> bool:
     return a.ours > b.ours
 
 
-def _near(within: float) -> Callable[[Number, Number], bool]:
-    return lambda a, b: abs(a.ours - b.ours) <= within
+def _near(tolerance: float) -> Test:
+    return lambda a, b: abs(a.ours - b.ours) <= tolerance
 
 
-def _rows(
-    pairs: Callable[[str], str | None], columns: Sequence[str] | None = None
-) -> Callable[[Result], Pairs]:
-    """Pair each row with the row that `pairs` names for it, column by column."""
+def _rows(partner: Callable[[str], str | None], columns: Sequence[str] | None = None) -> PairFinder:
+    """Pair each row with the row that `partner` names for it, column by column."""
 
-    def found(result: Result) -> Pairs:
+    def find_pairs(result: Result) -> Pairs:
         for row in result.rows():
-            other = pairs(row)
+            partner_row = partner(row)
             for column in columns or result.columns():
-                a, b = result.at(row, column), other and result.at(other, column)
+                a, b = result.at(row, column), partner_row and result.at(partner_row, column)
                 if a and b:
                     yield f"{row}, {column}", a, b
 
-    return found
+    return find_pairs
 
 
-def _methods(
-    first: str, second: str | None = None, column: str | None = "micro"
-) -> Callable[[Result], Pairs]:
-    """Pair ``data, first`` with ``data, second`` (every rival of HOPLS when None) in a column."""
+def _methods(first: str, second: str | None = None, column: str | None = "micro") -> PairFinder:
+    """Pair ``data, first`` with ``data, second`` in a column (None: the first one).
 
-    def found(result: Result) -> Pairs:
-        shown = column or (result.columns() or [""])[0]
+    Without `second` the first method is paired with every method that is no HOPLS.
+    """
+
+    def find_pairs(result: Result) -> Pairs:
+        pair_column = column or (result.columns() or [""])[0]
         for row in result.rows():
             name, _, method = row.partition(", ")
-            a, b = result.at(f"{name}, {first}", shown), result.at(row, shown)
+            a, b = result.at(f"{name}, {first}", pair_column), result.at(row, pair_column)
             if a and b and (method == second if second else not method.startswith("HOPLS")):
                 yield f"{name}, {method}", a, b
 
-    return found
+    return find_pairs
 
 
-def _entrants(first: str, second: str) -> Callable[[Result], Pairs]:
+def _entrants(first: str, second: str) -> PairFinder:
+    """Pair two methods of a contest in its first column."""
     return _methods(first, second, None)
 
 
-def _columns(left: str, right: str) -> Callable[[Result], Pairs]:
-    def found(result: Result) -> Pairs:
+def _columns(left: str, right: str) -> PairFinder:
+    """Pair two columns, row by row."""
+
+    def find_pairs(result: Result) -> Pairs:
         for row in result.rows():
             a, b = result.at(row, left), result.at(row, right)
             if a and b:
                 yield row, a, b
 
-    return found
+    return find_pairs
 
 
 _F1 = ("F1 macro",)
@@ -179,29 +191,32 @@ CLAIMS = [
 
 
 def sentence(results: Sequence[Result]) -> str:
-    """Return the verdicts counted, in one sentence."""
-    words = [verdict.word for verdict in _verdicts(results)]
-    gaps = [gap for result in results for gap in _gaps(result)]
+    """Count the verdicts in one sentence."""
+    words = [verdict.word for verdict in _judge_claims(results)]
+    distances = [distance for result in results for distance in printed_distances(result)]
+    n_near = sum(distance <= NEAR for distance in distances)
     return (
         f"Of {len(words) - words.count('not run')} claims judged, {words.count('holds')} hold everywhere, "
         f"{words.count('in part')} in part and {words.count('fails')} nowhere ({words.count('not run')} wait "
-        f"for a run); {sum(gap <= NEAR for gap in gaps)} of {len(gaps)} printed scores are met within .02."
+        f"for a run); {n_near} of {len(distances)} printed scores are met within .02."
     )
 
 
-def _verdicts(results: Sequence[Result]) -> list[Verdict]:
+def _judge_claims(results: Sequence[Result]) -> list[Verdict]:
     by_id = {result.id: result for result in results}
     return [claim.judge(by_id.get(claim.table)) for claim in CLAIMS]
 
 
-def _gaps(result: Result) -> list[float]:
-    """How far the scores of a table lie from the printed ones."""
-    return [abs(n.difference) for n in result.numbers if result.scores and n.difference == n.difference]
+def printed_distances(result: Result) -> list[float]:
+    """Return how far the scores of a table lie from the printed ones; none where there are no scores."""
+    if not result.scores:
+        return []
+    return [abs(n.difference) for n in result.numbers if math.isfinite(n.difference)]
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """Return the page of verdicts: the sentence, the table of claims, where they fail, how near we come."""
-    verdicts = _verdicts(results)
+    """Return the page of verdicts: a sentence, the table of claims, the pairs against them, the distances."""
+    verdicts = _judge_claims(results)
     lines = [
         sentence(results),
         "",
@@ -215,33 +230,38 @@ def summary(results: Sequence[Result]) -> list[str]:
     lines += ["", "## Beside the printed scores", "",
               "| table | within .02 | farthest | command |", "|---|---:|---:|---|"]  # fmt: skip
     for result in results:
-        gaps, quick = _gaps(result), " --quick" if result.quick else ""
-        if gaps:
-            near = f"{sum(gap <= NEAR for gap in gaps)} of {len(gaps)}"
-            farthest = f"{max(gaps):.{result.digits}f}"
+        distances, quick = printed_distances(result), " --quick" if result.quick else ""
+        if distances:
+            near = f"{sum(distance <= NEAR for distance in distances)} of {len(distances)}"
+            farthest = f"{max(distances):.{result.digits}f}"
             lines.append(
-                f"| {result.title} | {near} | {farthest} | `hyperlabel reproduce {result.id}{quick}` |"
+                f"| {result.title} | {near} | {farthest} | `python -m reproduction {result.id}{quick}` |"
             )
     return lines
 
 
 def costs(results: Sequence[Result], quick: Sequence[Result] = ()) -> list[str]:
-    """Return what a run of all costs, measured and estimated, full and quick; a shared cell counts once."""
+    """Return the lines on CPU time, full and quick, measured and estimated; a shared cell counts once."""
     lines = ["## What it costs", ""]
-    for name, plan in (("`hyperlabel reproduce`", results), ("`--quick`", quick)):
-        known = [r.cpu.measured + r.cpu.estimated for r in plan]
-        if sum(known):
-            measured, unknown = sum(r.cpu.measured for r in plan), sum(r.cpu.unknown for r in plan)
-            said = f"{name}: {sum(known) / 60:.0f} minutes of one core, "
-            if measured == sum(known):
-                said += "all measured"
-            else:
-                said += f"{measured / 60:.0f} of them measured, the others estimated for cells not finished "
-                said += "from other partitions of the same work"
-            said += f"; {unknown} cells of work not run at all are not counted." if unknown else "."
-            lines += [said, ""]
+    for name, plan_results in (("`python -m reproduction`", results), ("`--quick`", quick)):
+        total = sum(r.cpu.measured + r.cpu.estimated for r in plan_results)
+        if total:
+            lines += [_cost_sentence(name, total, [r.cpu for r in plan_results]), ""]
     lines += ["| item | cells not of an item above | core minutes |", "|---|---:|---:|"]
     return lines + [
         f"| `{r.id}` | {r.cpu.cells} | {(r.cpu.measured + r.cpu.estimated) / 60:.1f} |"
         for r in results if r.cpu.cells
     ]  # fmt: skip
+
+
+def _cost_sentence(name: str, total: float, costs: Sequence[Cpu]) -> str:
+    measured, unknown = sum(cpu.measured for cpu in costs), sum(cpu.unknown for cpu in costs)
+    sentence = f"{name}: {total / 60:.0f} minutes of one core, "
+    if measured == total:
+        sentence += "all measured"
+    else:
+        sentence += (
+            f"{measured / 60:.0f} of them measured, the others estimated for cells not finished from other "
+            "partitions of the same work"
+        )
+    return sentence + (f"; {unknown} cells of work not run at all are not counted." if unknown else ".")

@@ -1,18 +1,16 @@
+"""The items of the papers: their cells, what is collected from them, and the claims they are judged by."""
+
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from hyperlabel.cli import main
-from hyperlabel.experiments.papers import Plan, Runs, items
-from hyperlabel.experiments.papers.data import FILES, data_folder
+from reproduction import Plan, Runs, items
+from reproduction.data import FILES, data_folder
 
 WANTED = [
     "kdd08-distance",
@@ -35,197 +33,26 @@ def by_id(name):
     return next(item for item in items() if item.id == name)
 
 
+def test_results_tell_when_the_code_of_a_protocol_has_changed(monkeypatch, tmp_path):
+    from hyperlabel.experiments import environment
+
+    assert Path(__file__).parents[2] / "reproduction" in environment.CODE_FOLDERS
+    monkeypatch.setattr(environment, "CODE_FOLDERS", [*environment.CODE_FOLDERS, tmp_path])
+    (tmp_path / "protocol.py").write_text("SPLITS = 10\n")
+    before = environment.code_fingerprint.__wrapped__()
+    (tmp_path / "protocol.py").write_text("SPLITS = 20\n")
+    assert environment.code_fingerprint.__wrapped__() != before
+
+
 def test_everything_the_papers_show_can_be_asked_for():
     assert sorted(item.id for item in items()) == sorted(WANTED)
     assert all(set(item.data) <= set(FILES) for item in items())
 
 
-def test_without_data_nothing_is_invented():
-    listed = CliRunner().invoke(main, ["reproduce", "--list", "--data", "."])
-    assert listed.exit_code == 0
-    assert listed.output.count("no data") == len(WANTED)
-    nothing = Plan(None, quick=True)
-    for item in items():
-        assert item.cells(nothing) == []
-        result = item.collect(nothing, Runs([], []))
-        assert result.numbers == []
-        assert result.curves == []
-    done = CliRunner().invoke(main, ["reproduce", "kdd08-table2"], env={"HYPERLABEL_DATA": ""})
-    assert done.exit_code == 2
-    assert "The benchmark files are needed" in done.output
-
-
-@pytest.fixture(autouse=True)
-def no_cache(monkeypatch, tmp_path):
-    """What an earlier --fetch may have left in the home folder is not seen here."""
-    from hyperlabel.experiments.papers import data
-
-    monkeypatch.setattr(data, "CACHE", tmp_path / "cache")
-
-
-def test_a_run_without_any_data_computes_nothing_and_fails(tmp_path):
-    arguments = ["reproduce", "kdd08-table1", "--quick", "--data", str(tmp_path)]
-    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
-    done = CliRunner().invoke(main, [*arguments, *files])
-    assert done.exit_code == 2
-    assert "Nothing could be computed" in done.output
-
-
-RECORDED = Path(__file__).parent / "openml"  # OpenML's answers for 40589, its data cut to 13 rows
-
-
-class Recorded:
-    """An opener that answers from the recorded bodies; `md5` replaces the published checksum."""
-
-    def __init__(self, md5=None):
-        self.asked, self.md5 = [], md5
-
-    def __call__(self, request, timeout=None):
-        url = request.full_url
-        self.asked.append(url)
-        kinds = {"/json/data/features/": "jdf", "/json/data/qualities/": "jdq", "/json/data/": "jd-"}
-        part = next((part for key, part in kinds.items() if key in url), "data")
-        body = gzip.decompress(next(RECORDED.glob(f"*{part}*")).read_bytes())
-        if part == "jd-" and self.md5:
-            told = json.loads(body)
-            told["data_set_description"]["md5_checksum"] = self.md5
-            body = json.dumps(told).encode()
-        answer = io.BytesIO(body)
-        answer.info = lambda: {}
-        return answer
-
-
-@pytest.fixture
-def openml(monkeypatch):
-    """OpenML as it answered, the labels of its 13 rows unexpected."""
-    from hyperlabel.experiments.papers import data
-
-    opener = Recorded()
-    monkeypatch.setattr("sklearn.datasets._openml.urlopen", opener)
-    monkeypatch.setattr("sklearn.datasets._openml.time.sleep", lambda seconds: None)
-    monkeypatch.setattr(data, "OPENML", data.OPENML | {"emotions": (40589, 13, 72, "9f0b")})
-    return opener
-
-
-def test_fetched_data_is_kept_and_used(openml, monkeypatch, tmp_path):
-    from hyperlabel.experiments.papers import data
-
-    monkeypatch.setattr(data, "OPENML", {"emotions": (40589, 13, 72, "b5b2d6978b3da7c2")})
-    monkeypatch.setattr(data, "SOURCES", dict.fromkeys(FILES, "the moon"))
-    arguments = ["reproduce", "jcp14-table1", "neco12-table2", "--fetch", "--quick", "--n-jobs", "1"]
-    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
-    done = CliRunner().invoke(main, [*arguments, *files], env={"HYPERLABEL_DATA": ""})
-    assert done.exit_code == 0, done.output
-    assert "emotions: fetched from OpenML (40589)" in done.output
-    assert "genbase: not on OpenML; get it from the moon and save it as" in done.output
-    asked = len(openml.asked)
-    assert asked >= 3
-    again = CliRunner().invoke(main, [*arguments, *files], env={"HYPERLABEL_DATA": ""})
-    assert "emotions: there" in again.output
-    assert len(openml.asked) == asked
-
-
-def test_fetched_data_that_is_not_the_papers_is_refused(openml, tmp_path):
-    from hyperlabel.experiments.papers import data
-
-    with pytest.raises(ValueError, match="40589 is not emotions: rows, features and the hash"):
-        data.fetch(tmp_path, "emotions")
-    assert not list(tmp_path.glob("*.npz"))
-
-
-def test_a_download_without_its_published_checksum_is_refused(openml, tmp_path):
-    from hyperlabel.experiments.papers import data
-
-    openml.md5 = 32 * "0"
-    with pytest.raises(ValueError, match="md5 checksum"):
-        data.fetch(tmp_path, "emotions")
-    assert not list(tmp_path.glob("*.npz"))
-
-
-def test_offline_a_fetch_ends_in_one_sentence(openml, monkeypatch, tmp_path):
-    from urllib.error import URLError
-
-    def offline(request, timeout=None):
-        raise URLError("no route")
-
-    monkeypatch.setattr("sklearn.datasets._openml.urlopen", offline)
-    files = ["--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "r.html")]
-    arguments = ["reproduce", "neco12-table2", "--fetch", "--quick", "--data", str(tmp_path), *files]
-    done = CliRunner().invoke(main, arguments)
-    assert done.exit_code == 2
-    assert done.output.count("openml.org could not be reached") == 1
-    assert "Nothing could be computed" in done.output
-    assert "Traceback" not in done.output
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", ["emotions", "scene", "yeast"])
-def test_the_hashes_pinned_for_openml_are_those_of_the_papers_files(load_real, name):
-    from hyperlabel.experiments.papers import data
-
-    found = load_real(name)
-    assert data.OPENML[name][1:] == (found.n_rows, found.n_features, data.label_mark(found.Y))
-    order = np.random.default_rng(0)
-    mixed = found.Y[order.permutation(found.n_rows)][:, order.permutation(found.n_labels)]
-    assert data.label_mark(mixed) == data.OPENML[name][3]
-    changed = found.Y.tolil()
-    changed[0, 0] = 1 - changed[0, 0]
-    assert data.label_mark(changed.tocsr()) != data.OPENML[name][3]
-
-
-def test_every_file_that_cannot_be_fetched_has_a_source():
-    from hyperlabel.experiments.papers import data
-
-    assert set(data.OPENML) | set(data.SOURCES) == set(FILES)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["reproduce", "nature99"], "There is no 'nature99'"),
-        (["reproduce", "--data", "/nowhere/x"], "does not exist"),
-    ],
-)
-def test_bad_input_gets_a_sentence(arguments, sentence):
-    done = CliRunner().invoke(main, arguments)
-    assert done.exit_code == 2
-    assert sentence in done.output
-
-
-@pytest.fixture(scope="module")
-def emotions_only(tmp_path_factory):
-    """A data folder that holds emotions only, so that the other parts must be reported as missing."""
-    from tests.conftest import real_folder
-
-    folder = tmp_path_factory.mktemp("data")
-    (folder / "emotions").symlink_to(real_folder() / "emotions")
-    return folder
-
-
-@pytest.mark.real_data
-def test_a_table_stands_beside_the_papers_and_names_what_is_missing(emotions_only, tmp_path):
-    arguments = ["reproduce", "neco12-table3", "neco12-fig10", "--quick", "--n-jobs", "1"]
-    arguments += ["--data", str(emotions_only), "--store", str(tmp_path / "s.sqlite")]
-    arguments += ["--out", str(tmp_path / "r.html"), "--markdown", str(tmp_path / "md")]
-    done = CliRunner().invoke(main, [*arguments, "--json"])
-    assert done.exit_code == 0, done.output
-    table, figure = json.loads(done.stdout)
-    ours = {n["column"]: n for n in table["numbers"]}
-    assert abs(ours["BR"]["difference"]) < 0.03
-    assert abs(ours["PLST(M*)"]["difference"]) < 0.03
-    assert ours["CS(M*)"]["ours"] > ours["PLST(M*)"]["ours"] + 0.05
-    assert any("delicious" in part for part in table["missing"])
-    assert figure["failures"] == []
-    assert "0.20653" in (tmp_path / "r.html").read_text()
-    text = (tmp_path / "md" / "neco12-quick.md").read_text()
-    assert "quick run" in text
-    assert "scikit-learn" in text
-
-
 @pytest.mark.real_data
 def test_spectral_forms_agree_and_regularisation_helps(load_real):
     """One partition of scene at few λ: the numbers of METHODS §5 within the spread of one partition."""
-    from hyperlabel.experiments.papers import kdd08
+    from reproduction import kdd08
 
     data = kdd08.prepare(load_real("scene"))
     values = {
@@ -262,39 +89,18 @@ def test_every_number_names_the_cells_it_comes_from():
     assert (number.cells, number.n) == (("d0", "d1"), 2)
 
 
-def test_a_grid_is_widened_until_the_choice_lies_inside():
-    from sklearn.datasets import make_multilabel_classification
-
-    import hyperlabel as hl
-    from hyperlabel.experiments.protocol import MOST_WIDER, tune
-
-    X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
-
-    def best_at(alpha):
-        return lambda model, *_: -abs(model.alpha - alpha)
-
-    found = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(90.0), 2, 0, widen=["alpha"])
-    assert found.best == {"alpha": 100.0}
-    assert found.grid == {"alpha": [1.0, 10.0, 100.0, 1000.0]}
-    down = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(0.0), 2, 0, widen=["alpha"])
-    assert len(down.grid["alpha"]) == 2 + MOST_WIDER
-    assert down.best["alpha"] == min(down.grid["alpha"])
-    kept = tune(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}, X, Y, best_at(90.0), 2, 0)
-    assert (kept.best, kept.grid) == ({"alpha": 10.0}, {"alpha": [1.0, 10.0]})
-
-
 def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
     from hyperlabel import HypergraphRankSVM, RankSVM
     from hyperlabel.datasets import make_multilabel
-    from hyperlabel.experiments.papers.cvpr09 import _add_paths
-    from hyperlabel.experiments.protocol import tune
     from hyperlabel.metrics import f1_score
+    from reproduction.cvpr09 import _add_path_scores
+    from reproduction.search import search_grid
 
     data = make_multilabel(120, 6, 4, random_state=0)
     X, Y = data.X, data.Y.toarray()
     grid = {"C": (1.0, 8.0), "weight": (0.5,), "nu": (1.0, 4.0)}
     found = {}
-    _add_paths(X, Y, grid, 2, 0, {"tol": 1e-6}, found)
+    _add_path_scores(X, Y, grid, 2, 0, {"tol": 1e-6}, found)
     assert sorted(found) == [
         (0.0, 1.0, 1.0),
         (0.0, 1.0, 8.0),
@@ -307,15 +113,17 @@ def test_the_warm_search_of_the_rankers_scores_what_cold_fits_score():
         cold.setdefault(at, []).append(f1_score(Y, model.predict(X), average="macro"))
         return cold[at][-1]
 
-    tune(RankSVM(tol=1e-6, random_state=0), {"C": grid["C"]}, X, Y, score, 2, 0)
+    search_grid(RankSVM(tol=1e-6, random_state=0), {"C": grid["C"]}, X, Y, score, 2, 0)
     hyper = HypergraphRankSVM(tol=1e-6, random_state=0)
-    tune(hyper, {"C": grid["C"], "hypergraph_weight": grid["weight"], "nu": grid["nu"]}, X, Y, score, 2, 0)
+    search_grid(
+        hyper, {"C": grid["C"], "hypergraph_weight": grid["weight"], "nu": grid["nu"]}, X, Y, score, 2, 0
+    )
     assert found == pytest.approx({at: np.mean(scores) for at, scores in cold.items()})
     assert len(set(found.values())) > 2
 
 
 def test_all_projections_search_the_same_ridge():
-    from hyperlabel.experiments.papers import jcp14
+    from reproduction import jcp14
 
     for quick in (False, True):
         grids = {name: grid for name, (_, grid) in jcp14._projections(6, 100, 72, quick).items() if grid}
@@ -327,8 +135,8 @@ def test_all_projections_search_the_same_ridge():
 
 
 def test_a_claim_that_fails_is_named_with_both_numbers():
-    from hyperlabel.experiments.papers import Number, Result
-    from hyperlabel.experiments.papers.claims import sentence, summary
+    from reproduction import Number, Result
+    from reproduction.claims import sentence, summary
 
     rows = {"HG_c^λ": 0.7, "HG_c": 0.6, "lsHG_c^λ": 0.72, "RankSVM": 0.71, "SVM per label": 0.705}
     result = Result("kdd08-table2", "t", [Number(row, "Arts", v) for row, v in rows.items()])
@@ -348,8 +156,8 @@ def test_a_claim_that_fails_is_named_with_both_numbers():
 
 def test_the_published_claims_are_those_of_the_published_numbers():
     """The page of claims says what claims.py says of results.json, whose numbers name their cells."""
-    from hyperlabel.experiments.papers import Number, Result
-    from hyperlabel.experiments.papers.claims import summary
+    from reproduction import Number, Result
+    from reproduction.claims import summary
 
     pages = Path(__file__).parents[2] / "docs" / "reproduction"
     results = []
@@ -367,7 +175,7 @@ def test_the_published_claims_are_those_of_the_published_numbers():
 
 
 def test_our_m_star_follows_the_rule_of_the_paper():
-    from hyperlabel.experiments.papers import neco12
+    from reproduction import neco12
 
     plan = Plan(None, quick=True)
     cells = [run_of("emotions", split) for split in range(2)]
@@ -379,11 +187,11 @@ def test_our_m_star_follows_the_rule_of_the_paper():
             for (s, x), v in loss.items()
         ]
     # spread .01·√2, so each standard error is .01: .215 is within .02 of .20, .25 is not
-    assert neco12._own_best(plan, Runs(cells, values), "emotions") == 2.0
+    assert neco12._own_best_m(plan, Runs(cells, values), "emotions") == 2.0
 
 
 def test_a_rate_is_read_off_a_geometric_sequence():
-    from hyperlabel.experiments.papers.cvpr09 import linear_rate
+    from reproduction.cvpr09 import linear_rate
 
     rate, fit = linear_rate(3.0 * 0.9 ** np.arange(60))
     assert rate == pytest.approx(0.9)
@@ -398,7 +206,7 @@ def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
     from sklearn.datasets import make_multilabel_classification
 
     import hyperlabel as hl
-    from hyperlabel.experiments.papers.kdd08_forms import distance_bound
+    from reproduction.kdd08_forms import distance_bound
 
     X, Y = make_multilabel_classification(200, 15, n_classes=5, random_state=0)
     forms = [
@@ -414,10 +222,10 @@ def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
 
 
 def test_the_constant_answer_is_chosen_on_training_rows():
-    from hyperlabel.experiments.papers import cvpr09
+    from reproduction import cvpr09
 
     Y = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    found = cvpr09._constant(Y, Y)
+    found = cvpr09._constant_value(Y, Y)
     assert found.value == pytest.approx(2 * 7 / (8 + 8))
 
 
@@ -437,8 +245,8 @@ def test_results_average_what_is_known():
 
 def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_counted_once():
     from hyperlabel.experiments import Cell, Outcome, Store, run
-    from hyperlabel.experiments.papers import Result
-    from hyperlabel.experiments.papers.claims import costs
+    from reproduction import Result
+    from reproduction.claims import costs
 
     def cell(work, split):
         return Cell({"data": "d", "what": work, "split": split}, Outcome)
@@ -454,12 +262,12 @@ def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_c
     assert (cost.cells, cost.measured, cost.estimated, cost.unknown) == (4, 240.0, 120.0, 1)
     assert Runs(done, []).cpu(planned, counted).cells == 0
     text = "\n".join(costs([Result("t", cpu=cost)], [Result("t", cpu=cost)]))
-    assert "`hyperlabel reproduce`: 6 minutes of one core, 4 of them measured" in text
+    assert "`python -m reproduction`: 6 minutes of one core, 4 of them measured" in text
     assert "`--quick`: 6 minutes" in text
     assert "1 cells of work not run at all are not counted" in text
     assert "| `t` | 4 | 6.0 |" in text
     whole = Runs(done, []).cpu(planned[:2], set())
-    assert "`hyperlabel reproduce`: 4 minutes of one core, all measured." in costs([Result("t", cpu=whole)])
+    assert "`python -m reproduction`: 4 minutes of one core, all measured." in costs([Result("t", cpu=whole)])
     assert "minutes of one core" not in "\n".join(costs([Result("t")]))
 
 
@@ -475,7 +283,7 @@ def test_items_share_their_cells():
 
 
 def test_every_note_belongs_to_an_item_and_every_name_of_a_note_is_known():
-    from hyperlabel.experiments.papers.item import PRINTED
+    from reproduction.item import PRINTED
 
     assert set(PRINTED["about"]) <= set(WANTED)
     assert set(PRINTED["tables"]) <= set(WANTED)
@@ -489,7 +297,7 @@ def test_every_note_belongs_to_an_item_and_every_name_of_a_note_is_known():
 def test_the_evidence_is_that_of_the_normal_distribution():
     from scipy import linalg, stats
 
-    from hyperlabel.experiments.papers.beyond import log_evidence
+    from reproduction.beyond import log_evidence
 
     rng = np.random.default_rng(0)
     X, F = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
@@ -509,7 +317,7 @@ def test_the_evidence_is_that_of_the_normal_distribution():
 
 @pytest.mark.parametrize(("gain", "said"), [(0.1, "they could be"), (-0.1, "§3.4's rule stays")])
 def test_the_page_says_whether_held_out_set_sizes_gain_on_every_set(gain, said):
-    from hyperlabel.experiments.papers import beyond
+    from reproduction import beyond
 
     cells = [{"id": name, "spec": {"data": name, "split": 0}} for name in ("emotions", "scene")]
     scores = {"emotions": (0.5, 0.6), "scene": (0.5, 0.5 + gain)}
@@ -519,7 +327,7 @@ def test_the_page_says_whether_held_out_set_sizes_gain_on_every_set(gain, said):
         for rule, value in zip(("§3.4", "out-of-fold"), pair, strict=True)
         for average in ("macro", "micro")
     ]
-    (note,) = beyond._set_size_table(Plan(None), Runs(cells, values)).notes
+    (note,) = beyond._collect_set_sizes(Plan(None), Runs(cells, values)).notes
     assert note.startswith(f"Out-of-fold sizes gain macro F1 on {1 + (gain > 0)} of 2 sets: {said}")
 
 
@@ -527,7 +335,7 @@ def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
     from sklearn.neighbors import kneighbors_graph
 
     from hyperlabel import RankSVM
-    from hyperlabel.experiments.papers.beyond import SmoothRows, smoothed_methods
+    from reproduction.beyond import SmoothRows, smoothed_methods
 
     rng = np.random.default_rng(0)
     X, rest, Y = rng.normal(size=(20, 4)), rng.normal(size=(30, 4)), rng.integers(0, 2, size=(20, 3))
@@ -549,9 +357,8 @@ def test_smoothed_rows_carry_the_laplacian_in_their_ridge():
 
 
 def test_the_search_of_the_rankers_goes_on_past_every_edge_and_fits_nothing_twice(monkeypatch):
-    from hyperlabel import ranking
     from hyperlabel.datasets import make_multilabel
-    from hyperlabel.experiments.papers import cvpr09
+    from reproduction import cvpr09
 
     data, asked = make_multilabel(60, 4, 3, random_state=0), []
 
@@ -569,10 +376,10 @@ def test_the_search_of_the_rankers_goes_on_past_every_edge_and_fits_nothing_twic
     def closeness(Y, at, average):
         return -sum(abs(np.log(v / best)) for v, best in zip(at, (40.0, 0.6, 64.0), strict=True) if v)
 
-    monkeypatch.setattr(ranking, "rank_svm_path", path)
-    monkeypatch.setattr("hyperlabel.metrics.f1_score", closeness)
+    monkeypatch.setattr(cvpr09, "rank_svm_path", path)
+    monkeypatch.setattr(cvpr09, "f1_score", closeness)
     grid = {"C": (1.0, 8.0, 64.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)}
-    best, wide = cvpr09._rank_search(data.X, data.Y.toarray(), grid, 2, 0, {})
+    best, wide = cvpr09._search_rankers(data.X, data.Y.toarray(), grid, 2, 0, {})
     assert best == [(0.0, 2.0, 64.0), (64.0, 0.5, 64.0)]
     assert sorted(wide["C"]) == [1.0, 8.0, 64.0, 512.0]
     assert sorted(wide["weight"]) == [0.1, 1.0, 8.0, 64.0, 512.0]
@@ -595,9 +402,9 @@ class MadeUp(Plan):
 @pytest.mark.parametrize("name", ["neco12-sets", "kdd08-kernel", "cvpr09-kernel", "beyond-setsize"])
 def test_a_contest_is_tuned_inside_and_shows_every_entrant(name, monkeypatch):
     from hyperlabel.experiments import Store, run
-    from hyperlabel.experiments.papers import beyond
+    from reproduction import beyond
 
-    monkeypatch.setattr(beyond, "frequent", lambda data: data)
+    monkeypatch.setattr(beyond, "keep_frequent_labels", lambda data: data)
     item, plan = by_id(name), MadeUp(None, quick=True)
     with Store(":memory:") as store:
         cells = item.cells(plan)

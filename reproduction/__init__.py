@@ -5,9 +5,12 @@ values become a `Result` with the paper's figure beside ours. Items of one paper
 they show the same runs (a table and five figures of one sweep are computed once).
 """
 
-from hyperlabel.experiments.papers import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
-from hyperlabel.experiments.papers.item import Item, Plan, Runs
-from hyperlabel.experiments.papers.result import Curve, Number, Result
+from pathlib import Path
+
+from hyperlabel.experiments.environment import CODE_FOLDERS
+from reproduction import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
+from reproduction.item import Item, Plan, Runs
+from reproduction.result import Curve, Number, Result
 
 __all__ = ["PAPERS", "Curve", "Item", "Number", "Plan", "Result", "Runs", "items"]
 
@@ -18,6 +21,9 @@ PAPERS = {
     "neco12": "Principal label space transformation (Tai, Lin, Neural Computation 2012)",
     "beyond": "Where the papers stopped",
 }
+
+# The protocols stand here: a change of them is a change of the code behind the results.
+CODE_FOLDERS.append(Path(__file__).resolve().parent)
 
 
 def items() -> list[Item]:

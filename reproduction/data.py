@@ -1,4 +1,4 @@
-"""The benchmark files by name: where they lie in the data folder."""
+"""The benchmark files: where they lie in the data folder, and how to get them."""
 
 import hashlib
 import os
@@ -28,7 +28,7 @@ FILES: dict[str, tuple[str, ...]] = {
 }
 
 
-# name → OpenML's number, rows, features, and the `label_mark` that its labels must have
+# name → OpenML's number, rows, features, and the `label_hash` that its labels must have
 OPENML: dict[str, tuple[int, int, int, str]] = {
     "emotions": (40589, 593, 72, "4c7ce674341d5688"),
     "scene": (40595, 2407, 294, "e6dc3827720bceff"),
@@ -40,14 +40,14 @@ SOURCES: dict[str, str] = tomllib.loads(Path(__file__).with_name("printed.toml")
 CACHE = Path.home() / ".cache" / "hyperlabel" / "papers"
 
 
-def data_folder(given: str | None = None) -> Path | None:
-    """Return the folder of benchmark files: the given one, else ``HYPERLABEL_DATA``, else fetched ones."""
-    named = given or os.environ.get("HYPERLABEL_DATA")
-    if not named:
+def data_folder(folder_option: str | None = None) -> Path | None:
+    """Return the folder of benchmark files: the option, else ``HYPERLABEL_DATA``, else fetched ones."""
+    folder_name = folder_option or os.environ.get("HYPERLABEL_DATA")
+    if not folder_name:
         return CACHE if CACHE.is_dir() else None
-    folder = Path(named)
+    folder = Path(folder_name)
     if not folder.is_dir():
-        raise ValueError(f"The data folder {named!r} does not exist.")
+        raise ValueError(f"The data folder {folder_name!r} does not exist.")
     return folder
 
 
@@ -57,29 +57,29 @@ def available(folder: Path | None, name: str) -> bool:
 
 
 def _files(folder: Path, name: str) -> tuple[str, ...] | None:
-    """Return the files that hold a data set: the published ones, or what `fetch` wrote."""
-    forms = (FILES[name], (f"{name}.npz",))
-    return next((form for form in forms if all((folder / file).is_file() for file in form)), None)
+    """Return the files that hold a data set: the published ones, or the one that `fetch` wrote."""
+    candidates = (FILES[name], (f"{name}.npz",))
+    return next((files for files in candidates if all((folder / file).is_file() for file in files)), None)
 
 
-def fetch_folder(given: str | None) -> Path:
-    """Return the folder that fetched data sets are kept in; it is made when missing."""
-    folder = Path(given or os.environ.get("HYPERLABEL_DATA") or CACHE)
+def fetch_folder(folder_option: str | None) -> Path:
+    """Return the folder that data sets are fetched into; it is made when missing."""
+    folder = Path(folder_option or os.environ.get("HYPERLABEL_DATA") or CACHE)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def label_mark(Y: Any) -> str:
+def label_hash(Y: Any) -> str:
     """Hash how often every label and every label set occurs: the same for any order of rows and columns."""
-    counts = [sorted(map(int, found)) for found in (Y.sum(axis=0), distinct_vertices(Y).counts)]
+    counts = [sorted(map(int, numbers)) for numbers in (Y.sum(axis=0), distinct_vertices(Y).counts)]
     return hashlib.sha256(repr(counts).encode()).hexdigest()[:16]
 
 
 def fetch(folder: Path, name: str) -> str:
-    """Get a data set from OpenML unless it is there; return one line that says what happened.
+    """Get a data set from OpenML unless it is in the folder; return one line that says what happened.
 
-    scikit-learn checks the checksum that OpenML publishes and keeps the download; its size and labels must
-    also be those of the papers' file, as OpenML holds other data of the same name.
+    scikit-learn checks the checksum that OpenML publishes and caches the download. Size and labels must also
+    be those of the papers' file, as OpenML holds other data of the same name.
     """
     if available(folder, name):
         return f"{name}: there"
@@ -89,7 +89,7 @@ def fetch(folder: Path, name: str) -> str:
     data_id, *expected = OPENML[name]
     try:
         with warnings.catch_warnings():
-            # both say only that it is tried again
+            # Both warnings only say that the download is tried again.
             warnings.filterwarnings("ignore", message="A network error occurred|Invalid cache")
             data = fetch_openml(data_id=data_id, data_home=str(folder / "openml"))
     except OSError as error:  # URLError is one
@@ -97,11 +97,11 @@ def fetch(folder: Path, name: str) -> str:
             f"openml.org could not be reached ({error}): connect to a network, or name a folder that holds "
             "the benchmark files with --data."
         ) from error
-    found = [data.n_rows, data.n_features, label_mark(data.Y)]
-    if found != expected:
+    actual = [data.n_rows, data.n_features, label_hash(data.Y)]
+    if actual != expected:
         raise ValueError(
             f"OpenML's data set {data_id} is not {name}: rows, features and the hash of its labels are "
-            f"{found}, the papers' are {expected}."
+            f"{actual}, the papers' are {expected}."
         )
     Dataset(data.X, data.Y, data.feature_names, data.label_names, name=name).save(folder / f"{name}.npz")
     return f"{name}: fetched from OpenML ({data_id})"
@@ -110,10 +110,10 @@ def fetch(folder: Path, name: str) -> str:
 @cache
 def load(folder: Path, name: str) -> Dataset:
     """Read a data set, once per process."""
-    parts = []
+    file_rows = []
     for file in _files(folder, name) or FILES[name]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*left out text or id columns.*")
             reader = load_npz if file.endswith(".npz") else read_arff
-            parts.append(reader(folder / file, name=name))
-    return parts[0] if len(parts) == 1 else stack(parts, name=name)
+            file_rows.append(reader(folder / file, name=name))
+    return file_rows[0] if len(file_rows) == 1 else stack(file_rows, name=name)

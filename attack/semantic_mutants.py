@@ -1,0 +1,298 @@
+"""Faults made by hand, each of which some test must notice: `python -m attack.semantic_mutants [WORD …]`.
+
+`tools/mutate.py` changes one operator at a time in the numerical packages. Here are whole faults at the
+edges: a lock left out, a token compared in part, a row counted twice. Words choose mutants by their file or
+text. Each is made in a copy of the source and meets the tests nearest to it. One that no test notices, or
+that has no place in the source any more, ends the run with code 1.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS = 400  # after which a test that does not end has noticed, too
+
+
+class Mutant(NamedTuple):
+    """A text of a source file, what takes its place, and the tests (below ``tests/``) that must notice."""
+
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+_STORE = "experiments/test_store.py experiments/test_runner.py"
+_PROMISES = "meta/test_updating.py meta/test_threshold_tuner.py cli/test_promises.py"
+_PLAIN = "cli/test_one_text.py serve/test_serve.py persistence"
+
+MUTANTS = [
+    # -- the server's requests
+    Mutant("serve/app.py", "row[j] >= threshold", "row[j] > threshold", "serve/test_requests.py"),
+    Mutant(
+        "serve/app.py",
+        "hmac.compare_digest(sent, token.encode())",
+        "hmac.compare_digest(sent[:8], token.encode()[:8])",
+        "serve/test_requests.py",
+    ),
+    Mutant(
+        "serve/app.py",
+        "hmac.compare_digest(sent, token.encode())",
+        "sent == token.encode()",
+        "serve/test_requests.py",
+    ),
+    Mutant("serve/app.py", "async with project.learning:", "if True:", "serve/test_requests.py"),
+    Mutant("serve/app.py", "min(_asked_of(form)[0], 100)", "_asked_of(form)[0]", "serve/test_requests.py"),
+    Mutant(
+        "serve/app.py",
+        "await anyio.to_thread.run_sync(project.learn, texts, labels)",
+        "await anyio.to_thread.run_sync(project.learn, texts[:1], labels[:1])",
+        "serve/test_serve.py",
+    ),
+    Mutant("serve/app.py", "if not _is_own_page(headers):", "if False:", "serve/test_requests.py"),
+    Mutant(
+        "serve/app.py",
+        '*message.get("headers", ()), *_GUARDS',
+        '*message.get("headers", ())',
+        "serve/test_requests.py",
+    ),
+    Mutant(
+        "serve/app.py",
+        "ipaddress.ip_address(host).is_loopback",
+        "host.startswith('127.')",
+        "serve/test_requests.py",
+    ),
+    # -- its connections
+    Mutant("serve/app.py", "or 0) > limits.body:", "or 0) > 1e99:", "serve/test_connections.py"),
+    Mutant(
+        "serve/app.py",
+        "asyncio.timeout(limits.arrival_seconds)",
+        "asyncio.timeout(None)",
+        "serve/test_connections.py",
+    ),
+    Mutant(
+        "serve/app.py", "except ClientDisconnect:", "except ZeroDivisionError:", "serve/test_connections.py"
+    ),
+    Mutant(
+        "serve/app.py",
+        "run_in_executor(_workers, work",
+        "run_in_executor(DaemonThreads(1), work",
+        "serve/test_connections.py",
+    ),
+    Mutant(
+        "serve/connections.py",
+        "            self._make_room()\n",
+        "            pass\n",
+        "serve/test_connections.py",
+    ),
+    Mutant("serve/connections.py", "or self.cycle.more_body", "", "serve/test_connections.py"),
+    Mutant(
+        "serve/connections.py",
+        "        if self._is_between_requests():\n            self._start_timer()\n",
+        "        if self._is_between_requests():\n            self._stop_timer()\n",
+        "serve/test_connections.py",
+    ),
+    Mutant(
+        "serve/connections.py",
+        "        self._start_timer()\n        if len",
+        "        if len",
+        "serve/test_connections.py",
+    ),
+    Mutant(
+        "serve/connections.py",
+        "        if self.is_waiting():\n            self.transport.close()\n",
+        "",
+        "serve/test_connections.py",
+    ),
+    # -- a file that several processes change
+    Mutant(
+        "cli/serve.py",
+        "if file.columns.label_names != self.label_names:",
+        "if False:",
+        "serve/test_shared_model_file.py",
+    ),
+    Mutant(
+        "cli/serve.py",
+        "with locked(self.path, lambda: None) as lock:",
+        "from types import SimpleNamespace as Free\n        for lock in [Free(stamp=stamp_of(self.path))]:",
+        "serve/test_shared_model_file.py",
+    ),
+    Mutant(
+        "cli/serve.py",
+        "read_plain(self.path), lock.stamp",
+        "read_plain(self.path), stamp_of(self.path)",
+        "serve/test_shared_model_file.py",
+    ),
+    Mutant(
+        "_files.py",
+        "                    lock.handles.append(os.dup(file.fileno()))\n",
+        "                    pass\n",
+        "serve/test_shared_model_file.py",
+    ),
+    Mutant("_files.py", "            os.fsync(file.fileno())\n", "", "test_files.py"),
+    Mutant("_files.py", "        _sync_folder(target.parent)\n", "", "test_files.py"),
+    Mutant(
+        "_files.py",
+        "is_in_place = os.path.samestat(os.fstat(handle), os.stat(path))",
+        "is_in_place = True",
+        "test_files.py cli/test_update.py",
+    ),
+    # -- model files
+    Mutant(
+        "persistence/_nodes.py", "if not 0 <= position <= 624", "if not 0 <= position <= 650", "persistence"
+    ),
+    Mutant("persistence/_container.py", "and not one.flag_bits & 1 for one", "for one", "persistence"),
+    Mutant(
+        "persistence/_container.py",
+        "fits = sum(member.file_size for member in members) <= size",
+        "fits = True",
+        "persistence",
+    ),
+    Mutant(
+        "persistence/_probe.py", "rtol=1e-6, atol=1e-8 * scale", "rtol=1e-2, atol=1e-3 * scale", "persistence"
+    ),
+    Mutant(
+        "persistence/_registry.py", 'reads in ("file", "filename")', 'reads in ("filename",)', "persistence"
+    ),
+    Mutant(
+        "persistence/plain.py",
+        "found.shape == stored.shape and np.allclose(found, stored, atol=1e-9)",
+        "found.shape == stored.shape",
+        _PLAIN,
+    ),
+    Mutant("persistence/plain.py", '!= _TFIDF or linear["_constant"].any():', "!= _TFIDF:", _PLAIN),
+    Mutant("persistence/plain.py", "range(2, self.longest + 1)", "range(2, self.longest)", _PLAIN),
+    # -- results files
+    Mutant("experiments/store.py", "ORDER BY m.position, v.rowid", "ORDER BY v.rowid", _STORE),
+    Mutant("experiments/store.py", '"versions": environment.versions()', '"versions": {}', _STORE),
+    Mutant("experiments/store.py", "PRAGMA synchronous = FULL", "PRAGMA synchronous = OFF", _STORE),
+    Mutant("experiments/store.py", "PRAGMA foreign_keys = ON", "PRAGMA foreign_keys = OFF", _STORE),
+    Mutant("experiments/store.py", "if log.is_file() and log.stat().st_size:", "if False:", _STORE),
+    Mutant("experiments/runner.py", "threadpool_limits(1)", "threadpool_limits(2)", _STORE),
+    # -- fits beyond memory and machine
+    Mutant("outofcore/_fit.py", "source.identity(), digest(first)]", "source.identity()]", "outofcore"),
+    Mutant(
+        "outofcore/_sources.py", "skip = start[1] if i == start[0] else 0", "skip = start[1]", "outofcore"
+    ),
+    Mutant("outofcore/_fit.py", "    if saved is not None:\n        saved.remove()\n", "", "outofcore"),
+    Mutant(
+        "distributed/_fit.py",
+        "total = part.copy() if total is None",
+        "total = part if total is None",
+        "distributed",
+    ),
+    Mutant(
+        "distributed/_fit.py",
+        "return model, X, Y, check_weights(whole[2], X)",
+        "return model, X, Y, None",
+        "distributed",
+    ),
+    # -- rows and groups
+    Mutant(
+        "model_selection/_splits.py",
+        "size=rows_per_group",
+        "size=np.ones_like(rows_per_group)",
+        "model_selection",
+    ),
+    Mutant(
+        "model_selection/out_of_fold.py",
+        "params = groups_for_fit(estimator, groups) | params",
+        "pass",
+        "model_selection meta/test_groups_reach_every_fold.py",
+    ),
+    Mutant(
+        "model_selection/_splits.py",
+        "if not (len(chosen[0]) and len(chosen[1])):",
+        "if False:",
+        "model_selection",
+    ),
+    Mutant("_labels.py", "    matrix.check_format(full_check=True)\n", "", "test_validation.py"),
+    # -- guarantees after an update
+    Mutant("meta/updating.py", ', basis="updated")', ")", _PROMISES),
+    Mutant(
+        "meta/updating.py",
+        "        begun[:] = False  # an infinite cut is what can be promised, not a gap\n",
+        "        pass\n",
+        _PROMISES,
+    ),
+    Mutant(
+        "meta/threshold.py",
+        "is_proven = self._is_prefit() or self._is_split()",
+        "is_proven = True",
+        _PROMISES,
+    ),
+    # -- commands
+    Mutant(
+        "cli/update.py",
+        "rows=file.columns.rows + merged - taken",
+        "rows=file.columns.rows + merged",
+        "cli/test_update.py",
+    ),
+    Mutant("cli/_shift.py", 'side="left") / len(row)', 'side="right") / len(row)', "cli/test_drift.py"),
+    Mutant("cli/_shift.py", "(least <= least[0]).mean()", "(least < least[0]).mean()", "cli/test_drift.py"),
+]
+
+
+def outcome(mutant: Mutant, copied: Path) -> str:
+    """Make the mutant in a copy of ``src``, ask its tests, and put the source right again."""
+    path = copied / "hyperlabel" / mutant.file
+    source = path.read_text(encoding="utf-8")
+    if source.count(mutant.old) != 1:
+        return "no place"
+    path.write_text(source.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        return ask(mutant.tests.split(), copied)
+    finally:
+        path.write_text(source, encoding="utf-8")
+
+
+def ask(tests: list[str], copied: Path) -> str:
+    """Run tests against a copy of ``src``; return the one that failed."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
+    paths = os.pathsep.join([str(copied), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"NUMBA_CACHE_DIR": str(copied / "numba"), "OMP_NUM_THREADS": "1"}
+    asked = [*command, *(f"tests/{test}" for test in tests)]
+    try:
+        done = subprocess.run(
+            asked, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return "caught (no end)"
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if done.returncode == 0:
+        return "survived"
+    return (
+        f"caught by {failed[0].split(' - ')[0].split('::')[-1]}"
+        if failed
+        else f"caught (code {done.returncode})"
+    )
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    chosen = [m for m in MUTANTS if not words or any(word in m.file or word in m.old for word in words)]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # some tests look at files as another user
+        copied = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))
+        for mutant in chosen:
+            result = outcome(mutant, copied)
+            missed += not result.startswith("caught")
+            print(
+                f"{mutant.file}: {mutant.old.strip()[:60]!r} -> {mutant.new.strip()[:40]!r}: {result}",
+                flush=True,
+            )
+    print(f"{len(chosen) - missed} of {len(chosen)} mutants were caught.")
+    sys.exit(missed > 0)
+
+
+if __name__ == "__main__":
+    main()
