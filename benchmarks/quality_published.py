@@ -46,6 +46,7 @@ from hyperlabel.linear import ChainEnsemble
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k, ranking_loss
 from hyperlabel.metrics.ranking import _rows
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.solvers._compile import working_cpu_seconds
 
 NAMES = ("emotions", "scene", "yeast", "medical", "corel5k", "yahoo-arts", "mediamill-disc3", "delicious")
 # P@1/3/5 ×100, Extreme Classification Repository, table of 2019-01-10
@@ -252,7 +253,8 @@ def theirs(title: str, X: Any, Y: Any, C: Any, *, time_budget: float, cpu: bool)
         return Line(title, "not installed here", 0.0)
     splits = list(resolve_cv(3, Y, None).split(X, Y))
     best: dict[str, tuple[float, Any]] = {}
-    start, done = time.perf_counter(), 0
+    clock = time.process_time if cpu else time.perf_counter
+    start, done = clock(), 0
     with (
         suppress(TimeoutError),
         at_most(time_budget / 4, cpu),
@@ -262,14 +264,14 @@ def theirs(title: str, X: Any, Y: Any, C: Any, *, time_budget: float, cpu: bool)
             for fold, (train, test) in enumerate(splits):
                 oof[test] = scores_of(make(setting), X[train], Y[train], X[test])
                 if fold == done == 0:
-                    limit(time_budget - (time.perf_counter() - start), cpu)
+                    limit(time_budget - (clock() - start), cpu)
             scores = scores_of(make(setting), X, Y, C)
             found = {"scores": (ndcg_at_k(Y, oof, k=min(5, Y.shape[1])), scores)}
             found |= {average: cut(average, oof, Y, scores) for average in CUTS}
             for name, pair in found.items():
                 best[name] = max(best.get(name, pair), pair, key=lambda pair: pair[0])
             done += 1
-    spent = time.perf_counter() - start
+    spent = clock() - start
     if not done:
         return Line(title, f"does not finish within {time_budget:.0f} s", spent)
     return Line(title, f"{done} of {len(settings)}", spent, **{name: pair[1] for name, pair in best.items()})
@@ -346,7 +348,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     if options.cpu:
-        time.perf_counter = time.process_time  # type: ignore[assignment]
+        AutoMultiLabel._clock = staticmethod(working_cpu_seconds)
     for name in options.names:
         X, Y, C, T = split(name)
         budget = {"time_budget": options.budget}

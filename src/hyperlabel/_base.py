@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hyperlabel._topk import top_k
-from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
+from hyperlabel._validation import TargetLayout, check_features, check_fit, check_weights, encode_by_names
 
 # Scores are formed for as many rows at a time as fit in this many bytes.
 SCORE_BLOCK_BYTES = 64 * 2**20
@@ -130,12 +130,16 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (weighed, if asked) whose label sets are predicted without a mistake.
 
-        y may have any form that `fit` takes.
+        y may have any form that `fit` takes. Label sets and frames are compared by names; a row with a label
+        that the model does not know counts as a mistake.
         """
         check_is_fitted(self)
-        if self._layout.kind == "multilabel":
-            y = encode_like(y, self._layout, n_rows=_num_samples(X))
-        return float(super().score(X, y, sample_weight))
+        if self._layout.kind != "multilabel":
+            return float(super().score(X, y, sample_weight))
+        Y, has_unknown = encode_by_names(y, self._layout, n_rows=_num_samples(X))
+        mistakes = sparse.csr_array(sparse.csr_array(self.predict(X)) != Y)
+        is_right = (np.diff(mistakes.indptr) == 0) & ~has_unknown
+        return float(np.average(is_right, weights=check_weights(sample_weight, Y)))
 
     def predict_topk(
         self, X: Any, k: int = 5, *, names: bool = False, propensity: Any = None

@@ -281,6 +281,29 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     return _one_hot(codes, len(layout.classes))
 
 
+def encode_by_names(y: Any, layout: TargetLayout, *, n_rows: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """Encode y for a model that is to be judged on it; also say which rows have labels unknown to the model.
+
+    Label sets and frames go by names, in any order. What names no labels goes by place, as in `encode_like`.
+    """
+    label_names = list(layout.label_names)
+    if (sets := None if is_plain(y) else label_sets(y, even_empty=True)) is not None:
+        known = set(label_names)
+        has_unknown = np.array([not known.issuperset(row) for row in sets])
+        y = [known.intersection(row) for row in sets]
+    elif is_plain(y) or column_names(y) in (None, label_names):
+        has_unknown = np.zeros(n_rows, dtype=bool)
+    else:
+        Y, given = check_targets(y, n_rows=n_rows)
+        column = {name: j for j, name in enumerate(given.label_names)}
+        absent = [name for name in label_names if name not in column]
+        if absent:
+            raise ValueError(f"y has no column {absent[0]!r}, which the model predicts.")
+        unknown = [j for name, j in column.items() if name not in set(label_names)]
+        return Y[:, [column[name] for name in label_names]], np.asarray(Y[:, unknown].sum(axis=1)) > 0
+    return encode_like(y, layout, n_rows=n_rows), has_unknown
+
+
 def _known_sets(sets: Any, layout: TargetLayout) -> sparse.csr_array:
     unknown = {name for row in sets for name in row}.difference(layout.label_names)
     if unknown:
@@ -352,12 +375,17 @@ def _from_classes(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
 
 def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
     if names is None:
-        named = np.array([f"label{j}" for j in range(k)], dtype=object)
+        named = np.array(made_up_names(k), dtype=object)
     else:
         named = np.asarray(names, dtype=object)
         if len(set(named)) < k:
             raise ValueError("Two columns of y have the same name: rename one of them.")
     return TargetLayout("multilabel", np.arange(k), named, dtype, is_sparse)
+
+
+def made_up_names(k: int) -> list[str]:
+    """Names of the columns of an indicator that has none."""
+    return [f"label{j}" for j in range(k)]
 
 
 def _is_binary(values: np.ndarray) -> bool:

@@ -18,7 +18,7 @@ ARFF = (
     "@data\n" + "0.5,x,1,0\n1.5,y,0,1\n2.5,z,1,1\n" * 4
 )
 CSV = "size,tags,who,when\n" + "".join(
-    f"{i},{'a;b' if i % 3 else 'b'},p{i % 10},2020-01-{i % 28 + 1:02d}\n" for i in range(60)
+    f"{i + 0.5},{'a;b' if i % 3 else 'b'},p{i % 10},2020-01-{i % 28 + 1:02d}\n" for i in range(60)
 )
 
 

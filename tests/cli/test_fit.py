@@ -73,10 +73,10 @@ def test_cuts_are_tuned_on_folds_that_keep_groups_together(tmp_path):
         writer.writerow(["person", *columns, "tags"])
         writer.writerows([i, *points[i], tags[i]] for i in rng.permutation(np.repeat(np.arange(30), 4)))
     scores = []
-    for group in ([], ["--group", "person"]):
+    for group in ("", "person"):
         done = run(
             "fit", tmp_path / "copies.csv", "--labels", "tags", "--features", ",".join(columns),
-            "-o", tmp_path / "m.hyper", "--json", *group,
+            "-o", tmp_path / "m.hyper", "--json", "--group", group,
         )  # fmt: skip
         assert done.exit_code == 0, done.output
         found = json.loads(done.stdout)

@@ -179,7 +179,7 @@ def test_info_looks_at_columns_text_and_labels(tmp_path):
     found = json.loads(run("data", "info", source, "--labels", "tags", "--json").stdout)
     kinds = {one["column"]: one["kind"] for one in found["columns"]}
     assert kinds["note"] == "text"
-    assert kinds["key"] == "words"
+    assert kinds["key"] == "identifier"
     assert [one["rows"] for one in found["frequent_labels"]] == sorted(
         (one["rows"] for one in found["frequent_labels"]), reverse=True
     )

@@ -129,7 +129,7 @@ def test_scores_of_label_sets_come_with_the_names_of_their_columns():
     scores = pd.DataFrame({"red": [0.9, 0.1, 0.8], "blue": [0.2, 0.7, 0.6], "green": [0.3, 0.2, 0.1]})
     indicator = pd.DataFrame({"red": [1, 0, 1], "blue": [0, 1, 1], "green": [0, 0, 0]})
     assert hm.evaluate(y, y_score=scores) == hm.evaluate(indicator, y_score=scores)
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match="y_true names its labels"):
         hm.ranking_loss(y, scores.to_numpy())
     with pytest.raises(ValueError, match="y_true has no names"):
         hm.f1_score(np.array([[1, 0], [0, 1]]), [["red"], ["blue"]])

@@ -118,7 +118,7 @@ def test_data_report_counts_missing_cells_and_says_what_columns_are_for(tmp_path
     assert [(name, use, missing, distinct) for name, use, _, missing, _, distinct, _ in found] == [
         ("id", "left out", "0", "3"),
         ("body", "text", "1", "2"),
-        ("n", "numbers, if it holds numbers", "1", "2"),
+        ("n", "numbers", "1", "2"),
         ("tags", "labels", "1", "2"),
     ]
     assert found[1][-1] == "some words of text"

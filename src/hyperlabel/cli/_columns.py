@@ -1,29 +1,35 @@
-"""Which column of a table is what, where the user did not say: read from the first rows."""
+"""Which column of a table is what, where the user did not say: judged by rows from all over the file."""
 
 import itertools
 import re
 from pathlib import Path
 from typing import Any
 
+from hyperlabel.cli._column_sample import TableSample, sample_rows
+from hyperlabel.cli._identifiers import group_candidates, is_identifier
 from hyperlabel.cli._input import plain_warnings, say
+from hyperlabel.cli._methods import UNSPACED
 from hyperlabel.cli._rows import vectors_beside
 from hyperlabel.cli._variants import variants
 from hyperlabel.cli._words import plural, some
 from hyperlabel.datasets.label_cells import MARKS, find_separator
-from hyperlabel.datasets.table_columns import NO, YES, first_is_number, vector_length, warn_of_dropped
+from hyperlabel.datasets.table_columns import NO, YES, number, vector_length, warn_of_dropped
 from hyperlabel.datasets.table_sources import read_cells, table_kind
 
-_LOOK_AT = 300  # rows
+_FIRST_ROWS = 300
 _FEW_LABELS = 10  # fewer may well occur once each
 _LABEL_NAMES = ("labels", "label", "tags", "tag", "topics", "categories", "keywords", "genres", "classes")
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+").fullmatch
 _ONE_COLUMN = ("label_column", "group", "time")
 _WORDS = 3.0  # a text column has at least so many words on average
+_CHARACTERS = 4  # of a script without blanks that make a word
+_NUMBERS = 0.9  # share of the cells of a column of numbers that are; the reader then names the others
 
 
 def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Fill in what was left open: a list column given as --labels, the text, and no id columns."""
-    columns = first_rows(path)
+    """Fill in what was left open: a list column given as --labels, the text, and no identifiers."""
+    sample = sample_rows(path)
+    columns = sample.columns
     found = dict(options)
     labels = _labels(path, columns, found)
     found["chosen"] = found.get("features")
@@ -31,29 +37,53 @@ def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
         found["labels"], found["label_column"] = None, labels[0]
     taken = [*labels, *(found.get("text") or ()), *(found.get(key) for key in _ONE_COLUMN)]
     others = _without(columns, taken)
+    ids = identifiers(sample, others, _label_column(columns, found))
+    found["kinds"] = {name: "identifier" if name in ids else kind_of(columns[name]) for name in columns}
+    found["group_candidates"] = group_candidates(others, ids)
     if found.get("text") is None and not found.get("features"):
-        found["text"] = _texts(others, more=vectors_beside(path) is not None) or None
-        others = _without(others, found["text"] or [])
-    categories = _categories(path, columns, others, found)
+        found["text"] = _texts(_without(others, ids), more=vectors_beside(path) is not None) or None
+    others = _without(others, found.get("text") or [])
+    categories = _categories(path, columns, others, ids, found)
     texts = found.get("text") or []  # words of several columns keep the column they come from
     found["words"] = [*(texts if len(texts) > 1 else []), *categories] or None
     return found
 
 
+def _label_column(columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str] | None:
+    """Return what each row of the sample says about its labels; None where nobody named any."""
+    named = [options["label_column"]] if options.get("label_column") else options.get("labels") or []
+    cells = [columns[name] for name in named if name in columns]
+    return [repr(row) for row in zip(*cells, strict=True)] if cells else None
+
+
+def identifiers(sample: TableSample, columns: dict[str, list[Any]], labels: list[str] | None) -> list[str]:
+    """Return the columns that name or count rows."""
+    short = [name for name, cells in columns.items() if _words(cells) < 2 and not _has_lists(cells)]
+    return [name for name in short if is_identifier(name, columns[name], sample, labels)]
+
+
 def _categories(
-    path: str, columns: dict[str, list[Any]], others: dict[str, list[Any]], found: dict[str, Any]
+    path: str,
+    columns: dict[str, list[Any]],
+    others: dict[str, list[Any]],
+    ids: list[str],
+    found: dict[str, Any],
 ) -> list[str]:
     """Return the columns of categories; name the numbers beside them in `found`, and leave ids out."""
     if (wanted := found.get("features")) is not None:
         categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
         found["features"] = [name for name in wanted if name not in categories]
         return categories
-    ids = [name for name, cells in others.items() if _is_id(name, cells)]
     others = _without(others, ids)
     categories = [name for name, cells in others.items() if _is_category(cells)]
-    if ids or categories:
-        found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
-        _warn_of_left(path, _without(others, [*categories, *found["features"]]))
+    found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
+    _warn_of_left(path, _without(others, [*categories, *found["features"]]))
+    if ids:
+        shown, they = some([repr(name) for name in ids], most=8), "it tells" if len(ids) == 1 else "they tell"
+        say(
+            f"{Path(path).name}: left out {shown}: {they} nothing about new rows. --features takes in the "
+            "columns it lists."
+        )
     return categories
 
 
@@ -164,9 +194,9 @@ def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
         )
 
 
-def first_rows(path: str) -> dict[str, list[Any]]:
-    """Read the first rows of a table, by columns."""
-    return next(itertools.islice(read_cells(path, _LOOK_AT, None), 1)).columns
+def column_names(path: str) -> list[str]:
+    """Return the columns that the first rows of a table have."""
+    return list(next(itertools.islice(read_cells(path, _FIRST_ROWS, None), 1)).columns)
 
 
 def _filled(cells: list[Any]) -> list[str]:
@@ -179,45 +209,55 @@ def _all_zero_one(cells: list[Any]) -> bool:
 
 
 def _words(cells: list[Any]) -> float:
-    """Words of a cell that is not empty, on average."""
+    """Words of a cell that is not empty, on average; scripts without blanks have one every few characters."""
     filled = _filled(cells)
-    return sum(len(text.split()) for text in filled) / max(len(filled), 1)
+    return sum(map(_count_words, filled)) / max(len(filled), 1)
+
+
+def _count_words(text: str) -> float:
+    n_words = len(text.split())
+    return n_words if text.isascii() else max(n_words, len(UNSPACED.findall(text)) / _CHARACTERS)
+
+
+def _has_lists(cells: list[Any]) -> bool:
+    return any(isinstance(cell, list | tuple | dict) for cell in cells)
 
 
 def _is_numeric(cells: list[Any]) -> bool:
-    """Say whether a column holds numbers, or lists of numbers."""
-    return first_is_number(cells) is not False or vector_length(cells) > 0
+    """Say whether a column holds numbers (an empty one might), or lists of numbers."""
+    if vector_length(cells) > 0:
+        return True
+    numbers = [_is_number(cell) for cell in cells]
+    n_filled = sum(is_number is not None for is_number in numbers)
+    return numbers.count(True) >= _NUMBERS * n_filled
+
+
+def _is_number(cell: Any) -> bool | None:
+    """Say whether a cell is a number; None where it is empty."""
+    try:
+        value = number(cell)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return True if value == value else None
 
 
 def _is_category(cells: list[Any]) -> bool:
     """Say whether a column holds single words that come back: at most half as many as cells."""
     filled = _filled(cells)
-    lists = any(isinstance(cell, list | tuple | dict) for cell in cells)
     short = _words(cells) < 2
-    return short and not _is_numeric(cells) and not lists and 2 * len(set(filled)) <= len(filled)
+    return short and not _is_numeric(cells) and not _has_lists(cells) and 2 * len(set(filled)) <= len(filled)
 
 
-def kind_of(name: str, cells: list[Any]) -> str:
-    """Name what a column looks like, in one word or two."""
+def kind_of(cells: list[Any]) -> str:
+    """Name what a column that is no identifier looks like, in one word or two."""
     if not _filled(cells):
         return "empty"
-    if _is_id(name, cells):
-        return "id"
     if _all_zero_one(cells):
         return "0/1"
     if any(isinstance(cell, list | tuple) for cell in cells) and not _is_numeric(cells):
         return "list"
     if _is_numeric(cells):
-        return "vectors" if first_is_number(cells) is False else "numbers"
+        return "vectors" if vector_length(cells) else "numbers"
     if _words(cells) >= _WORDS:
         return "text"
     return "categories" if _is_category(cells) else "words"
-
-
-def _is_id(name: str, cells: list[Any]) -> bool:
-    """Say whether a column only counts the rows: whole numbers, all different, named like a key."""
-    lowered = name.lower()
-    named = lowered in ("id", "index", "row", "key", "nr", "no") or lowered.endswith(("_id", "-id", " id"))
-    filled = _filled(cells)
-    whole = bool(filled) and all(text.lstrip("-").isdecimal() for text in filled)
-    return (named or lowered.startswith("unnamed")) and whole and len(set(filled)) == len(filled)

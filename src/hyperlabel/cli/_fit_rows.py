@@ -111,6 +111,18 @@ def find_fit_rows(columns: Any, rows: Any) -> FitOverlap:
     return FitOverlap(in_fit, has_whole_fit)
 
 
+def read_with_groups_of_fit(data: str, columns: Any) -> Any:
+    """Read labelled rows, in the groups that the fit had (--group) where the file names them."""
+    from hyperlabel.cli._columns import column_names
+    from hyperlabel.cli._input import is_table
+    from hyperlabel.cli._model import read_with_cells
+
+    has_groups = (
+        bool(columns.group) and data != "-" and is_table(data) and columns.group in column_names(data)
+    )
+    return read_with_cells(data, columns, labelled=True, ids=columns.group if has_groups else None)[0]
+
+
 def rows_to_judge(file: Any, table: Any, data: str) -> RowsToJudge:
     """Choose the rows by which a model can be judged without flattery.
 

@@ -44,7 +44,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": None,
         "help": "Join labels that differ only in case or blanks.",
     },
-    "group": {"help": "Tables: the column of groups that must stay together."},
+    "group": {"help": "Tables: the column of groups that must stay together; fit: '' lets rows stand alone."},
     "time": {"help": "Tables: the column of times."},
     "nominal": {"type": click.Choice(["drop", "onehot"]), "help": "ARFF: what to do with word columns."},
 }
@@ -74,8 +74,10 @@ def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Read a data set (``debtags`` is the embedded one); return it and the options as the file settled them.
 
-    What the user left open about a table is found from it: its columns, and what separates labels.
+    What the user left open about a table is found from it: its columns, what separates labels, and which
+    column perhaps says what belongs together (``shared_labels``).
     """
+    from hyperlabel.cli._identifiers import take_out_candidates
     from hyperlabel.cli._progress import step
     from hyperlabel.cli._rows import add_vectors, vectors_beside
     from hyperlabel.cli._variants import join_variants
@@ -84,6 +86,8 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
     options = settled(path, options)
     given = reader_options(path, options)
+    candidates = [name for name in options.get("group_candidates") or () if not options.get("group")]
+    given |= {"words": [*dict.fromkeys([*given.get("words", ()), *candidates])]} if candidates else {}
     with step(f"reading {path}"), plain_warnings():
         plan = TablePlan(path, **given) if is_table(path) else None
         data = read_data(path, **given) if plan is None else plan.read()
@@ -91,21 +95,27 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             data = join_variants(data)
         if plan is None:
             return data, options
+        data, shared_labels = take_out_candidates(data, candidates, options.get("words") or ())
         if not options.get("chosen") and vectors_beside(path) is not None:
             data = add_vectors(data, path)
         found = {"label_separator": plan.label_separator, "features": plan.numbers}
-        return data, options | found
+        return data, options | found | {"shared_labels": shared_labels}
 
 
 def load_file(path: str, options: dict[str, Any]) -> Any:
     """Read a data set, and say what separates its labels and what looks wrong about them."""
+    return load_settled(path, options)[0]
+
+
+def load_settled(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Read a data set as `load_file` does; return it and the options as the file settled them."""
     from hyperlabel.cli._columns import listing, warn_of_labels
 
     data, options = read_file(path, options)
     if options.get("label_column"):
         say(listing(options["label_column"], options["label_separator"]))
         warn_of_labels(data, options)
-    return data
+    return data, options
 
 
 def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator[Any]:
@@ -144,7 +154,7 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
 
     kind = data_format(path)
     given = {key: value for key, value in options.items() if value is not None}
-    for settled_elsewhere in ("normalise_labels", "chosen"):
+    for settled_elsewhere in ("normalise_labels", "chosen", "kinds", "group_candidates", "shared_labels"):
         given.pop(settled_elsewhere, None)
     if kind == "npz":  # which may hold both: '' takes the other one
         given = {key: value for key, value in given.items() if value != []}

@@ -16,7 +16,7 @@ PAIRS = 0.6  # weight of words in a row beside single words: Debian texts, bench
 AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
 WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
 # Scripts without blanks between words, where characters tell more: Thai to Khmer, kana, Chinese.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 # What --method takes, so that a wrong name is refused before the methods are loaded; a test compares them.
 METHODS = (
     *("auto", "ridge", "kernel-ridge", "forest", "plst", "cplst", "spectral", "hopls-mlknn", "mlknn"),
@@ -45,7 +45,7 @@ def vectorizer(texts: Sequence[str], most: int | None, ngrams: int) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     sample = "".join(texts[:: max(1, len(texts) // 500)][:500])
-    unspaced = 2 * len(_UNSPACED.findall(sample)) > len(sample)
+    unspaced = 2 * len(UNSPACED.findall(sample)) > len(sample)
     analyzer, longest = ("char", 3) if unspaced else ("word", ngrams)
     return TfidfVectorizer(
         sublinear_tf=True,
@@ -157,13 +157,16 @@ def partial_step(method: str, choices: Choices, rows: Any) -> Any:
     return model
 
 
-def classifier_step(method: str, choices: Choices, rows: Any) -> Any:
-    """Return the classifier of a method for `rows` (a `Rows`), with tuned cuts unless it has its own."""
+def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | None = None) -> Any:
+    """Return the classifier of a method for `rows` (a `Rows`), with tuned cuts unless it has its own.
+
+    There are no more folds than `n_units`: rows, or groups that stay whole.
+    """
     from hyperlabel._base import seeded
     from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
     from hyperlabel.meta.catalogue import known
 
-    folds = max(2, min(3 if rows.n_rows > 4000 else 5, rows.n_rows))
+    folds = max(2, min(3 if rows.n_rows > 4000 else 5, rows.n_rows if n_units is None else n_units))
     if method == "auto":
         return AutoMultiLabel(
             choices.scoring, time_budget=choices.budget, cv=folds, random_state=choices.seed

@@ -37,6 +37,7 @@ class Columns:
     blank: Literal["no", "unknown"] | None = None  # what an empty cell of a 0/1 column means
     normalise: bool = False  # labels that differ only in case or blanks are one
     left_out: list[str] = field(default_factory=list)  # labels with too few rows
+    group: str | None = None  # column of groups that folds keep whole; "": each row stands alone
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
     method: str = ""
     rows: int = 0

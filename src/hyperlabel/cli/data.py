@@ -11,6 +11,7 @@ from hyperlabel.cli._input import (
     input_options,
     is_table,
     load_file,
+    load_settled,
     output_option,
     stream_file,
 )
@@ -41,6 +42,7 @@ _INFO = {
     "mean_imbalance_ratio": "imbalance ratio, mean over labels",
     "max_imbalance_ratio": "imbalance ratio, largest",
     "groups": "groups",
+    "rows_with_near_twin": "rows with a near twin",
 }
 
 
@@ -62,10 +64,14 @@ data.add_command(suspects)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
-    data = load_file(file, options)
+    from hyperlabel.cli._near_duplicates import count_near_copies
+
+    data, settled = load_settled(file, options)
     found = data.describe(n_pairs=pairs) | _label_counts(data, _SHOWN_LABELS)
+    found["rows_with_near_twin"] = count_near_copies(data, file, settled)
     if is_table(file):
-        found["columns"] = [_column_facts(name, cells) for name, cells in whole_table(file).columns.items()]
+        cells_of = whole_table(file).columns
+        found["columns"] = [_column_facts(name, cells, settled) for name, cells in cells_of.items()]
     if as_json:
         print_json(found)
         return
@@ -97,15 +103,20 @@ def report(file: str, out: str, **options: Any) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
     from hyperlabel._files import write_text
     from hyperlabel.cli._input import read_file
+    from hyperlabel.cli._near_duplicates import count_near_copies
     from hyperlabel.cli._progress import step
     from hyperlabel.report.data_page import column_use, data_report
 
     with step(f"reading {file}"):
         found, settled = read_file(file, options)
         cells = whole_table(file).columns if is_table(file) else {}
-        columns = [_column_facts(name, c) | {"use": column_use(name, settled)} for name, c in cells.items()]
+        columns = [
+            _column_facts(name, column, settled) | {"use": column_use(name, settled)}
+            for name, column in cells.items()
+        ]
+        n_twins = count_near_copies(found, file, settled)
     with step("drawing"):
-        html = data_report(found, Path(file).name, columns)
+        html = data_report(found, Path(file).name, columns, n_twins)
     write_text(Path(out), html)
     click.echo(f"Report: {out}")
 
@@ -273,10 +284,8 @@ def _part_summary(found: Any, piece: Any, name: str) -> dict[str, Any]:
     }
 
 
-def _column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
-    """Say what a column holds: its kind, missing cells, distinct values and words of a cell."""
-    from hyperlabel.cli._columns import kind_of
-
+def _column_facts(name: str, cells: list[Any], settled: dict[str, Any]) -> dict[str, Any]:
+    """Say what a column holds: its kind, as `fit` sees it, missing cells, distinct values and words."""
     written = [
         "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip() for c in cells if c is not None
     ]
@@ -284,7 +293,7 @@ def _column_facts(name: str, cells: list[Any]) -> dict[str, Any]:
     words = sum(len(text.split()) for text in filled) / max(len(filled), 1)
     return {
         "column": name,
-        "kind": kind_of(name, cells),
+        "kind": settled["kinds"][name],
         "missing": len(cells) - len(filled),
         "distinct": len(set(filled)),
         "words_per_cell": words,

@@ -95,10 +95,10 @@ def _read(old: str, new: str, model: str | None, reading: dict[str, Any]) -> tup
 
 def _shared(old: str, new: str, before: Any, columns: Any, group: str | None) -> tuple[Any, Any]:
     """Return the old rows with those columns only that the new file has, too."""
-    from hyperlabel.cli._columns import first_rows
+    from hyperlabel.cli._columns import column_names
     from hyperlabel.cli._model import read_with_cells
 
-    there = set(first_rows(new))
+    there = set(column_names(new))
     used = [*columns.text, *columns.categories, *columns.numbers]
     missing = [name for name in used if name not in there]
     if not missing:
@@ -118,12 +118,12 @@ def _shared(old: str, new: str, before: Any, columns: Any, group: str | None) ->
 
 def _says_labels(path: str, columns: Any) -> bool:
     """Tell whether a file has the columns of labels; files other than tables always have labels."""
-    from hyperlabel.cli._columns import first_rows
+    from hyperlabel.cli._columns import column_names
 
     if path == "-" or not is_table(path):
         return path != "-"
     wanted = [columns.label_column] if columns.label_column else columns.labels
-    return bool(wanted) and set(wanted) <= set(first_rows(path))
+    return bool(wanted) and set(wanted) <= set(column_names(path))
 
 
 def joined_groups(before: Any, after: Any) -> Any:

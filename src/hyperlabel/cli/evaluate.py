@@ -83,14 +83,14 @@ def evaluate(model: str, data: str, worst: int, table: str | None, page: str | N
 
 def _measure(model: str, data: str, page: str | None) -> tuple[dict[str, Any], list[str]]:
     """Return all measures, those by label among them, and the labels the model does not know."""
-    from hyperlabel.cli._fit_rows import rows_to_judge, warn_of_flattery
-    from hyperlabel.cli._model import aligned_labels, open_model, read_rows
+    from hyperlabel.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
+    from hyperlabel.cli._model import aligned_labels, open_model
     from hyperlabel.metrics import evaluate as measure
 
     with step(f"loading {model}"):
         file = open_model(model)
     with step(f"reading {data}"):
-        chosen = rows_to_judge(file, read_rows(data, file.columns, labelled=True), data)
+        chosen = rows_to_judge(file, read_with_groups_of_fit(data, file.columns), data)
     table, scored, sentence = chosen.table, chosen.scored, chosen.sentence
     Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
     unknown = _warn_of_unknown(unknown, file.columns.left_out)
@@ -131,9 +131,11 @@ def _predictions(file: Any, table: Any, Y: Any, scored: str) -> tuple[Any, Any]:
     rows = file.columns.inputs(table)
     if scored == "held-out":
         return file.predict(rows), file.scores(rows)
+    from hyperlabel.cli._near_duplicates import keep_together
     from hyperlabel.report.judging import judge, out_of_fold_sets
 
-    judged = judge(file.model, rows, Y, scored, groups=table.groups)
+    groups = keep_together(table, file.columns)[0].groups  # as the fit did
+    judged = judge(file.model, rows, Y, scored, groups=groups)
     return out_of_fold_sets(file.model, judged), judged.scores
 
 

@@ -93,6 +93,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     """  # noqa: D301 - click wants the character
     from hyperlabel.cli._fit_rows import hash_rows, pack_hashes
     from hyperlabel.cli._model import ModelFile, as_file, save_model
+    from hyperlabel.cli._near_duplicates import keep_together
     from hyperlabel.cli._progress import step
 
     start, cpu = time.perf_counter(), time.process_time()
@@ -102,12 +103,16 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     options["alpha"] = _numbers(options["alpha"])
     reading = {key: options.pop(key) for key in READING}
     with step(f"reading {data}"), as_file(data) as path:
-        table, columns = read_training(path, reading)
+        table, columns = read_training(path, reading, advise=True)
         table, left_out = _frequent(table, min_rows)
     columns = replace(
         columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
     )
     say(_found(table, columns))
+    with step("looking for near copies"):
+        table, near_copies = keep_together(table, columns)
+    if near_copies:
+        say(near_copies)
     choices = _choices(method, options)
     if options["dry_run"]:
         from hyperlabel.cli._plan import plan, show
@@ -124,22 +129,28 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     _say(model, columns, output, time.perf_counter() - start, as_json)
 
 
-def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
-    """Read labelled rows; return them and what their columns are."""
+def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -> tuple[Any, Any]:
+    """Read labelled rows; return them and what their columns are.
+
+    With `advise`, say which column of a table perhaps names groups.
+    """
     from hyperlabel.cli._columns import warn_of_labels
     from hyperlabel.cli._model import Columns
     from hyperlabel.datasets import data_format
 
     need_data(data)
     kind = data_format(data)
-    table, reading = read_file(data, reading)
+    group = reading.get("group")  # "": each row stands alone
+    table, reading = read_file(data, reading | {"group": group or None})
     if kind == "npz":
         table = _one_of_two(table, data, reading)
     if not len(table):
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
         warn_of_labels(table, reading)
-    text, categories = _words_of(table, kind, reading.get("text") or [])
+    if advise:
+        _propose_group(group, reading.get("shared_labels"))
+    text, categories = word_columns(table, kind, reading.get("text") or [])
     if kind == "table" and not (text or categories or table.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
     named = reading if kind == "table" else {}
@@ -156,9 +167,15 @@ def read_training(data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
         normalise=bool(reading.get("normalise_labels")),
+        group=group,
         reading=_again(data, kind, reading, table),
     )
     return table, columns
+
+
+def _propose_group(group: str | None, shared_labels: Any) -> None:
+    if group is None and shared_labels is not None:
+        say(shared_labels.advice)
 
 
 def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:
@@ -178,7 +195,7 @@ def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:
     return table
 
 
-def _words_of(table: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
+def word_columns(table: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
     """Return the columns of text and of categories; a file that keeps both has texts first, and joined."""
     columns = list(table.words or ())
     if kind == "table" or table.text is None:
@@ -250,7 +267,12 @@ def _fit(table: Any, columns: Any, method: str, choices: Any, options: dict[str,
     with plain_warnings():
         rows = learned_rows(features, columns.inputs(table), table.groups, options["precision"])
         partial = table.unknown is not None and table.unknown.nnz > 0
-        classifier = (partial_step if partial else classifier_step)(method, choices, Rows.of(rows))
+        n_units = len(table) if table.groups is None else len(set(table.groups))
+        classifier = (
+            partial_step(method, choices, Rows.of(rows))
+            if partial
+            else classifier_step(method, choices, Rows.of(rows), n_units)
+        )
         if partial and options["precision"] is not None:
             raise ValueError("No precision can be promised where labels are unknown: leave out --precision.")
         classifier = promising(classifier, options["precision"], options["confidence"])

@@ -75,11 +75,10 @@ def report(
 
 def model_html(file: Any, data: str, scores: str | None = None, **options: Any) -> str:
     """Return the page of a loaded model on labelled rows."""
-    from hyperlabel.cli._fit_rows import rows_to_judge, warn_of_flattery
-    from hyperlabel.cli._model import read_rows
+    from hyperlabel.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
 
     with step(f"reading {data}"):
-        table = read_rows(data, file.columns, labelled=True)
+        table = read_with_groups_of_fit(data, file.columns)
     chosen = rows_to_judge(file, table, Path(data).name)
     if scores is None:
         table, scores = chosen.table, chosen.scored
@@ -103,6 +102,7 @@ def page_of(
     from dataclasses import replace
 
     from hyperlabel.cli._model import aligned_labels
+    from hyperlabel.cli._near_duplicates import keep_together
     from hyperlabel.report.judging import judge
     from hyperlabel.report.model_page import PageOptions, model_report
 
@@ -112,7 +112,8 @@ def page_of(
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     with step("judging every cut"):
-        judged = judge(file.model, rows, Y, scores, groups=table.groups)
+        groups = None if scores == "held-out" else keep_together(table, columns)[0].groups  # as fit did
+        judged = judge(file.model, rows, Y, scores, groups=groups)
     shown = [
         f"{columns.method} model",
         f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",

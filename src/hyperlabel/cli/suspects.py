@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli._input import READING, input_options, output_option
+from hyperlabel.cli._input import READING, input_options, output_option, say
 from hyperlabel.cli._words import plural
 
 
@@ -20,12 +20,14 @@ from hyperlabel.cli._words import plural
 def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -> None:
     """List the labels of FILE that look wrong or missing, the most suspicious first.
 
-    Every row is judged by a model that has not seen it (rows of a --group stay together). CSV has the
+    Every row is judged by a model that has not seen it (rows of a --group stay together, and near copies
+    where they are many). CSV has the
     columns row, label, looks (wrong or missing), probability, score, words (those behind it) and text.
 
     \b
     hyperlabel data suspects tickets.csv --labels tags -o suspects.csv
     """  # noqa: D301 - click wants the character
+    from hyperlabel.cli._near_duplicates import keep_together
     from hyperlabel.cli._progress import step
     from hyperlabel.cli.fit import read_training
     from hyperlabel.cli.predict import written
@@ -34,6 +36,10 @@ def suspects(file: str, entries: int, folds: int, output: str, **options: Any) -
         table, columns = read_training(file, {key: options[key] for key in READING})
     if len(table) < folds:
         raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
+    with step("looking for near copies"):
+        table, near_copies = keep_together(table, columns)
+    if near_copies:
+        say(near_copies)
     with step(f"judging {plural(len(table), 'row')}"):
         found = _found(table, columns, entries, folds)
     with written(output) as out:
@@ -55,7 +61,8 @@ def _found(table: Any, columns: Any, entries: int, folds: int) -> list[dict[str,
 
     step = features_step(columns, table, WORDS)
     rows = step.fit_transform(columns.inputs(table))
-    model = BinaryRelevance(cv=folds).fit(rows, table.Y, groups=table.groups)
+    n_units = len(table) if table.groups is None else len(set(table.groups))
+    model = BinaryRelevance(cv=max(2, min(folds, n_units))).fit(rows, table.Y, groups=table.groups)
     listed = label_quality(table.Y, model.oof_scores_, n_entries=entries, label_names=table.label_names)
     names = [str(name).split("__")[-1] for name in step.get_feature_names_out(columns.names)]
     place = {name: j for j, name in enumerate(table.label_names)}

@@ -156,7 +156,8 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     @property
     def _how_to_keep(self) -> str:  # type: ignore[override]
-        return (self._refuses_blocks() or "train by partial_fit to merge, forget or relabel").rstrip(".")
+        advice = self._refuses_blocks() or "train by partial_fit to add rows, merge, forget or relabel"
+        return advice.rstrip(".")
 
     def _refuses_blocks(self) -> str | None:
         encoder = self._encoder()

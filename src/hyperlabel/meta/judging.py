@@ -23,7 +23,6 @@ trusted, or to the best where these were not all tried.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,9 +127,9 @@ class Judge:
 
     def one(self, index: int, tried: Tried) -> Judged:
         """Judge one candidate by itself."""
-        start = time.perf_counter()
+        start = self.task.clock()
         (found,) = self._judge([(tried.name, (index,), False)], [tried], tried.seconds)
-        self.seconds = time.perf_counter() - start
+        self.seconds = self.task.clock() - start
         return found
 
     def leaders(self, tried: list[Tried], judged: list[Judged]) -> list[int]:
@@ -148,7 +147,7 @@ class Judge:
 
     def blends(self, tried: list[Tried], judged: list[Judged], deadline: float) -> list[Judged]:
         """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
-        members = self._members(tried, judged, deadline - time.perf_counter())
+        members = self._members(tried, judged, deadline - self.task.clock())
         if len(members) < 2:
             return []
         wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]

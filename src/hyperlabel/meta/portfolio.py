@@ -8,7 +8,6 @@ slow is first timed on a few rows (and a few labels where they are fitted one by
 tells whether the rest fits in the time left.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +25,7 @@ from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.catalogue import LANDMARKS, Rows, known
 from hyperlabel.meta.free_search import FreeSearchCV
 from hyperlabel.neighbors import LabelForest
+from hyperlabel.solvers._compile import working_seconds
 
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
 ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
@@ -54,6 +54,7 @@ class Task:
     criterion: Any  # scorer(estimator, X, y) that grids are compared on
     n_jobs: int | None
     random_state: int | None
+    clock: Callable[[], float] = working_seconds  # stands still while code is compiled
 
     def make(self, name: str, **params: Any) -> Any:
         """Return a method of the catalogue for these rows, with the given parameters."""
@@ -122,12 +123,12 @@ class Candidate:
 
 
 def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
-    start = time.perf_counter()
+    start = task.clock()
     # one λ, of largest evidence, where each would cost another round of scores
     alphas = "auto" if task.large else task.alphas
     model = task.make("ridge", alpha=alphas, cut=0.0, cv=task.splits, scoring=task.criterion)
     model.fit(task.X, task.Y)
-    spent = time.perf_counter() - start
+    spent = task.clock() - start
     yield Tried("ridge", {"alpha": model.alpha_}, *_detached(model), spent, 0.0)
 
 
@@ -153,7 +154,7 @@ def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
         ways.insert(1, TfidfTransformer())
     best, found = -np.inf, (None, task.X)
     for way in ways:
-        start = time.perf_counter()
+        start = task.clock()
         X = task.X if way is None else sparse.csr_array(way.fit_transform(task.X))
         if task.large:
             return way, X
@@ -161,14 +162,14 @@ def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
         value = float(model.fit(X, task.Y).cv_results_["mean_test_score"][0])
         if value > best:
             best, found = value, (way, X)
-        now = time.perf_counter()
+        now = task.clock()
         if now + 5 * (now - start) > deadline:
             break
     return found
 
 
 def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[Tried, float]:
-    start = time.perf_counter()
+    start = task.clock()
     params = {"landmarks__n_components": size, "landmarks__width": width}
     lift, ridge = task.make("kernel-ridge", **params)
     ridge.set_params(alpha=[float(alpha) for alpha in alphas], cv=task.splits, scoring=task.criterion)
@@ -176,7 +177,7 @@ def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[T
     value = float(max(ridge.cv_results_["mean_test_score"]))
     ridge, scores = _detached(ridge)
     shown = {"landmarks": size, "width": width, "alpha": ridge.alpha_}
-    spent = time.perf_counter() - start
+    spent = task.clock() - start
     return Tried("kernel-ridge", shown, make_pipeline(lift, ridge), scores, spent, 0.0), value
 
 
@@ -186,16 +187,16 @@ def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
     if not sparse.issparse(task.X) and d > KERNEL_COLUMNS:
         raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
     few = min(LANDMARKS, n)
-    _stop_if_late(deadline, 2 * _seconds_of_all(task.make("kernel-ridge"), task))
+    _stop_if_late(task, deadline, 2 * _seconds_of_all(task.make("kernel-ridge"), task))
     best, chosen = -np.inf, None
     for width in known("kernel-ridge").grid(Rows.of(task.X))["landmarks__width"]:
         tried, value = _landmark_ridge(task, few, width, n * np.array([1e-6, 1e-5, 1e-4, 1e-3]))
         yield tried
         if value > best:
             best, chosen = value, tried
-        _stop_if_late(deadline, tried.seconds)
+        _stop_if_late(task, deadline, tried.seconds)
     assert chosen is not None
-    room = (deadline - time.perf_counter()) / (3 * chosen.seconds)  # the cost grows about as size^1.5
+    room = (deadline - task.clock()) / (3 * chosen.seconds)  # the cost grows about as size^1.5
     most = min(n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(few * min(room, 1e3) ** (2 / 3)))
     if most > 1.5 * few:
         alphas = chosen.params["alpha"] * np.array([0.3, 1.0])
@@ -205,14 +206,11 @@ def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
 def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
     folds = len(task.splits)
-    start = time.perf_counter()
+    start = task.clock()
     # on few rows means say much of what landmarks say: blended with these, columns add more
     splits = "auto" if task.X.shape[0] > FEW_ROWS else "columns"
-    task.make("forest", splits=splits, n_estimators=1).fit(
-        task.X[:20], task.Y[:20]
-    )  # compiled before it is timed
     each = _seconds_of_all(task.make("forest", splits=splits, n_estimators=folds), task) / folds
-    room = 0.4 * (deadline - time.perf_counter()) / each
+    room = 0.4 * (deadline - task.clock()) / each
     most = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * folds)
     size = int(min(most, room)) // folds * folds
     if size < 4 * folds:
@@ -220,16 +218,16 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     model = task.make("forest", splits=splits, n_estimators=size, cv=task.splits).fit(task.X, task.Y)
     scores, params = model.oof_scores_, {"n_estimators": size}
     del model.oof_scores_
-    spent = time.perf_counter() - start
+    spent = task.clock() - start
     # split by columns, trees grown on most of the rows, leaves filled with all, are as good as any
     whole = not model._by_means and min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
     yield Tried("forest", params, model.set_params(cv=None), scores, spent, 0.0 if whole else 1.3 * spent)
 
 
 def _searched(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> Tried:
-    start = time.perf_counter()
+    start = task.clock()
     search = FreeSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
-    spent = time.perf_counter() - start
+    spent = task.clock() - start
     return Tried(name, search.best_params_, search.estimator_, search.oof_scores_, spent, 0.0)
 
 
@@ -245,8 +243,8 @@ def _spectral(task: Task, deadline: float) -> Iterator[Tried]:
     yield _searched("spectral", model, {"alpha": task.alphas[::2]}, task)
 
 
-def _stop_if_late(deadline: float, needed: float) -> None:
-    if time.perf_counter() + needed > deadline:
+def _stop_if_late(task: Task, deadline: float, needed: float) -> None:
+    if task.clock() + needed > deadline:
         raise OutOfTime(needed)
 
 
@@ -256,10 +254,10 @@ def _seconds_of_all(model: Any, task: Task, labels: Any = slice(None)) -> float:
     entries = task.X.nnz if sparse.issparse(task.X) else task.X.size
     most = int(min(PROBED_ROWS, max(PROBED_VALUES * task.X.shape[0] / max(entries, 1), 300)))
     some = np.sort(np.random.default_rng(0).permutation(train)[:most])
-    start = time.perf_counter()
+    start = task.clock()
     clone(model).fit(task.X[some], task.Y[some][:, labels])
     share = len(some) * np.log1p(len(some)) / (len(train) * np.log1p(len(train)))
-    return (time.perf_counter() - start) / share
+    return (task.clock() - start) / share
 
 
 def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> None:
@@ -270,21 +268,21 @@ def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> No
     by_frequency = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
     few = by_frequency[np.linspace(0, K - 1, min(K, PROBED)).astype(int)]
     each = _seconds_of_all(model, task, few) * K / len(few)
-    _stop_if_late(deadline, each * (len(task.splits) + 1.3))
+    _stop_if_late(task, deadline, each * (len(task.splits) + 1.3))
 
 
 def _refitted(name: str, params: dict[str, Any], model: Any, task: Task, deadline: float) -> Tried:
     """Fit on each training fold; after the first, stop if the others would come too late."""
     scores = np.full(task.Y.shape, np.nan)
-    start = time.perf_counter()
+    start = task.clock()
     for done, (train, test) in enumerate(task.splits, start=1):
         fitted = clone(model).fit(task.X[train], task.Y[train])
         scores[test] = score_rows(fitted, task.X[test], task.layout)
-        each = (time.perf_counter() - start) / done
+        each = (task.clock() - start) / done
         left = len(task.splits) - done + 1.3  # the fit on all rows as well
-        if done < len(task.splits) and time.perf_counter() + left * each > deadline:
+        if done < len(task.splits) and task.clock() + left * each > deadline:
             raise OutOfTime(each * (len(task.splits) + 1.3))
-    spent = time.perf_counter() - start
+    spent = task.clock() - start
     return Tried(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from hyperlabel._labels import checked_csr, indicator_from_sets, label_sets
+from hyperlabel._labels import NamedColumns, checked_csr, indicator_from_sets, label_sets
 from hyperlabel._validation import check_targets, check_weights, column_names
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
@@ -26,7 +26,8 @@ BLOCK_ENTRIES = 2**18
 _ARGUMENTS = {
     "y_true": """y_true : array-like or sparse matrix of shape (n_samples, n_labels)
     True indicator of 0 and 1; NaN where unknown (such entries count nowhere). Or the names of the labels of
-    each row; y_pred then names labels too, and scores are a frame with these names.""",
+    each row; y_pred then names labels too, and scores are a frame with these names. A label that these lack
+    counts as not predicted, ranked below all others (several such tie) and of probability 0.""",
     "y_pred": """y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
     Predicted indicator.""",
     "y_score": """y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
@@ -56,6 +57,13 @@ def documented(measure: Measure) -> Measure:
     return measure
 
 
+class NamedAnswer(NamedColumns):
+    """What a model said, under the names of its labels: a label it does not know counts as missed.
+
+    The values are an array of a column for each name, or lists of the best labels (indices, scores).
+    """
+
+
 class TopK(NamedTuple):
     """The best labels of each row, best first; an index of -1 pads a shorter list."""
 
@@ -69,7 +77,8 @@ class Truth:
 
     Y: sparse.csr_array
     unknown: sparse.csr_array | None = None
-    names: list[str] | None = None  # of the labels, where y_true is a frame that has them
+    names: list[str] | None = None  # of the labels, where y_true has them
+    from_sets: bool = False  # the labels are those that either side names
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,9 +100,10 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
 
     Sets know only the labels they name: those of `others`, which are compared with them, belong to them too.
     """
-    if (sets := label_sets(y_true)) is not None:
-        known = sorted({*_named(y_true), *(name for other in others for name in _named(other))})
-        return Truth(indicator_from_sets(sets, known)[0], None, known)
+    named = [name for other in others for name in named_labels(other) or ()]
+    if (sets := label_sets(y_true, even_empty=bool(named))) is not None:
+        label_names = sorted({*(named_labels(y_true) or ()), *named})
+        return Truth(indicator_from_sets(sets, label_names)[0], None, label_names, from_sets=True)
     if sparse.issparse(y_true):
         Y = checked_csr(y_true).copy()
         Y.sum_duplicates()
@@ -112,9 +122,23 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
     return Truth(_indicator(values, "y_true"), None, names)
 
 
-def _named(y: Any) -> list[str]:
-    """Labels that sets name, or the columns of a frame."""
-    return [name for row in label_sets(y) or () for name in row] or _given_names(y) or []
+def named_labels(y: Any) -> list[str] | None:
+    """Labels that sets name, or the columns of a frame; None where there are no names."""
+    sets = label_sets(y)
+    return _given_names(y) if sets is None else [name for row in sets for name in row]
+
+
+def name_columns(answer: Any, label_names: Any, name: str) -> Any:
+    """Return the answer under these names, unless it has names of its own."""
+    if answer is None or isinstance(answer, NamedAnswer) or named_labels(answer) is not None:
+        return answer
+    names = [str(label) for label in label_names]
+    if not isinstance(answer, tuple):
+        answer = answer if sparse.issparse(answer) else np.asarray(answer)
+        if answer.shape[1:] != (len(names),):
+            columns = answer.shape[1] if answer.ndim == 2 else 1
+            raise ValueError(f"{len(names)} labels are named, {name} has {columns} columns.")
+    return NamedAnswer(answer, names)
 
 
 def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
@@ -123,8 +147,9 @@ def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
         if truth.names is None:
             raise ValueError("y_pred names labels, but y_true has no names: give both as sets, or neither.")
         y_pred, _ = indicator_from_sets(sets, truth.names)
-    elif not sparse.issparse(y_pred):
-        y_pred = _two_dimensional(_by_name(y_pred, truth, "y_pred"), "y_pred")
+    else:
+        y_pred = _by_name(y_pred, truth, "y_pred", absent=0)
+        y_pred = y_pred if sparse.issparse(y_pred) else _two_dimensional(y_pred, "y_pred")
     P = _indicator(y_pred, "y_pred")
     _same_shape(P.shape, truth.shape, "y_pred")
     if truth.unknown is not None:
@@ -135,9 +160,12 @@ def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
 
 def read_scores(y_score: Any, truth: Truth, name: str = "y_score") -> np.ndarray | TopK:
     """Read scores: an n×K array, or a tuple (indices, scores) of the best labels of each row."""
+    if isinstance(y_score, NamedAnswer) and isinstance(y_score.values, tuple):
+        return _lists_by_name(y_score, truth, name)
     if isinstance(y_score, tuple):
+        _refuse_unnamed(truth, name)
         return _read_lists(y_score, truth.shape)
-    scores = np.asarray(_by_name(y_score, truth, name))
+    scores = np.asarray(_by_name(y_score, truth, name, absent=0 if name == "y_proba" else -np.inf))
     scores = scores[:, None] if scores.ndim == 1 else scores
     if scores.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold numbers, got dtype {scores.dtype}.")
@@ -225,24 +253,67 @@ def _given_names(y: Any) -> list[str] | None:
     return None if names == [str(j) for j in range(len(names or ()))] else names
 
 
-def _by_name(y: Any, truth: Truth, name: str) -> Any:
-    """Return the columns of y in the order of y_true, where both have names; otherwise y as it is."""
-    names = _given_names(y)
+def _by_name(y: Any, truth: Truth, name: str, *, absent: float) -> Any:
+    """Return the columns of y in the order of y_true, where both have names; otherwise y as it is.
+
+    Labels that y does not have are `absent` where they count as missed: y_true names those of each row, or y
+    is the answer of a model.
+    """
+    names, values = _given_names(y), y.values if isinstance(y, NamedColumns) else y
+    if names is None:
+        _refuse_unnamed(truth, name)
     if names is None or truth.names is None or names == truth.names:
-        return y
+        return values
     for given, of in ((names, name), (truth.names, "y_true")):
         if len(set(given)) < len(given):
             raise ValueError(f"Two columns of {of} have the same name: rename one of them.")
-    known, found = set(truth.names), set(names)
-    if known != found:
-        parts = [f"{label!r} is missing" for label in truth.names if label not in found][:1]
-        parts += [f"{label!r} is not in y_true" for label in names if label not in known][:1]
+    column = {label: j for j, label in enumerate(names)}
+    missing = [label for label in truth.names if label not in column]
+    refused = [] if truth.from_sets or isinstance(y, NamedAnswer) else missing
+    _refuse_columns(refused, sorted(set(names).difference(truth.names), key=names.index), name)
+    return _take_columns(values, [column.get(label, -1) for label in truth.names], absent)
+
+
+def _take_columns(values: Any, columns: list[int], absent: float) -> Any:
+    """Return some columns of an array or a sparse indicator, `absent` where the column is -1."""
+    if sparse.issparse(values):
+        nothing = sparse.csr_array((values.shape[0], 1), dtype=values.dtype)
+        return sparse.hstack([values, nothing], format="csc")[:, columns]
+    values = np.asarray(values)
+    if min(columns, default=0) >= 0:
+        return values[:, columns]
+    more = np.full((len(values), 1), absent, dtype=np.result_type(values, type(absent)))
+    return np.hstack([values, more])[:, columns]
+
+
+def _lists_by_name(answer: NamedAnswer, truth: Truth, name: str) -> TopK:
+    """Read the best labels of each row as columns of the truth."""
+    lists = _read_lists(answer.values, (truth.shape[0], len(answer.columns)))
+    if truth.names is None:
+        return _read_lists(answer.values, truth.shape)
+    column = {label: j for j, label in enumerate(truth.names)}
+    _refuse_columns([], [label for label in answer.columns if label not in column], name)
+    columns = np.array([*(column[label] for label in answer.columns), -1])
+    return TopK(columns[lists.indices], lists.scores)
+
+
+def _refuse_columns(missing: list[str], strange: list[str], name: str) -> None:
+    """Refuse columns that y_true has and y has not, or the other way round."""
+    faults = [f"{label!r} is missing" for label in missing][:1]
+    faults += [f"{label!r} is not in y_true" for label in strange][:1]
+    if faults:
         raise ValueError(
-            f"The columns of {name} are not those of y_true: {' and '.join(parts)}. Frames are compared by "
+            f"The columns of {name} are not those of y_true: {' and '.join(faults)}. Frames are compared by "
             "column names; pass arrays to compare by place."
         )
-    place = {label: j for j, label in enumerate(names)}
-    return np.asarray(y)[:, [place[label] for label in truth.names]]
+
+
+def _refuse_unnamed(truth: Truth, name: str) -> None:
+    if truth.from_sets:
+        raise ValueError(
+            f"y_true names its labels, the columns of {name} have no names: give a frame with the names as "
+            "columns, the names themselves (predict_labels), or label_names= to evaluate."
+        )
 
 
 def _two_dimensional(y: Any, name: str) -> np.ndarray:

@@ -11,6 +11,7 @@ from hyperlabel.metrics.inputs import (
     TopK,
     Truth,
     mean_where_defined,
+    name_columns,
     read_label_sets,
     read_scores,
     read_truth,
@@ -30,6 +31,7 @@ def evaluate(
     propensities: Any = None,
     sample_weight: Any = None,
     per_label: bool = False,
+    label_names: Any = None,
 ) -> dict[str, Any]:
     """Measure predictions in every way they allow, in one pass.
 
@@ -52,6 +54,10 @@ def evaluate(
         Gives psp_at_k; see :func:`hyperlabel.metrics.propensities`.
     per_label : bool, default=False
         Add ``per_label``: a table with precision, recall, F1 and counts of each label of `y_pred`.
+    label_names : sequence of str, default=None
+        Names of the columns of arrays (`label_names_` of the model), needed where y_true names its labels. A
+        label of y_true that is not among them counts as not predicted, ranked below all others (several such
+        tie) and of probability 0.
 
     Returns
     -------
@@ -68,9 +74,15 @@ def evaluate(
     >>> values = evaluate([[1, 0], [0, 1]], y_pred=[[1, 0], [1, 1]], y_score=[[0.9, 0.1], [0.6, 0.7]])
     >>> values["hamming_loss"], values["f1_micro"], values["ranking_loss"]
     (0.25, 0.8, 0.0)
+    >>> evaluate([["red"], ["blue", "new"]], [[0, 1], [1, 0]], label_names=["blue", "red"])["recall_micro"]
+    0.6666666666666666
     """
     if y_pred is None and y_score is None and y_proba is None:
         raise ValueError("Nothing to evaluate: give y_pred, y_score or y_proba.")
+    if label_names is not None:
+        y_pred = name_columns(y_pred, label_names, "y_pred")
+        y_score = name_columns(y_score, label_names, "y_score")
+        y_proba = name_columns(y_proba, label_names, "y_proba")
     truth = read_truth(y_true, y_pred, y_score, y_proba)
     weights = read_weights(sample_weight, truth)
     values: dict[str, Any] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}

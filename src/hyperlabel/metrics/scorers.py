@@ -7,35 +7,74 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.validation import _check_response_method
 
 from hyperlabel._base import label_probabilities, score_rows
-from hyperlabel._validation import dimensions, layout_of_classes
+from hyperlabel._labels import is_plain, label_sets
+from hyperlabel._validation import dimensions, layout_of_classes, made_up_names
 from hyperlabel.metrics import at_k, bipartition, probability, ranking
+from hyperlabel.metrics.inputs import NamedAnswer, named_labels
 
 _SCORES = ("decision_function", "predict_proba")
 _PROBA = ("predict_proba",)
 _ONE_LABEL = layout_of_classes([0, 1], np.dtype(int))
 
 
-class ScoreScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[misc]
-    """A scikit-learn scorer that takes the n×k scores as they are.
+class LabelScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[misc]
+    """A scikit-learn scorer that compares y with what the estimator says by the names of the labels."""
+
+    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> float:
+        answer = _name_answer(estimator, self._answer(method_caller, estimator, X, y_true), y_true)
+        return self._sign * self._score_func(y_true, answer, **{**self._kwargs, **kwargs})
+
+    def _answer(self, method_caller: Any, estimator: Any, X: Any, y_true: Any) -> Any:
+        method = _check_response_method(estimator, self._response_method)
+        return method_caller(estimator, method.__name__, X)
+
+
+class ScoreScorer(LabelScorer):
+    """A scorer that takes the n×k scores as they are.
 
     scikit-learn's own reads an estimator with two labels (``classes_ = [0, 1]``) as a binary one and
     keeps the second column of its probabilities only.
     """
 
-    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> float:
+    def _answer(self, method_caller: Any, estimator: Any, X: Any, y_true: Any) -> Any:
         _check_response_method(estimator, list(self._response_method))
         binary = dimensions(y_true) == 1
         if self._response_method == _PROBA:
-            scores = label_probabilities(estimator, X, binary=binary)
-        else:
-            scores = score_rows(estimator, X, _ONE_LABEL if binary else None)
-        return self._sign * self._score_func(y_true, scores, **{**self._kwargs, **kwargs})
+            return label_probabilities(estimator, X, binary=binary)
+        return score_rows(estimator, X, _ONE_LABEL if binary else None)
+
+
+def _name_answer(estimator: Any, answer: Any, y_true: Any) -> Any:
+    """Return what the estimator said under the names of its labels, where y_true has names to compare."""
+    has_sets = not is_plain(y_true) and label_sets(y_true, even_empty=True) is not None
+    named = None if is_plain(y_true) else named_labels(y_true)
+    if (named is None and not has_sets) or answer.ndim != 2:
+        return answer
+    names = _fitted_label_names(estimator)
+    made_up = names == made_up_names(len(names or ())) and not set(named or ()).issubset(names or ())
+    if names is not None and not made_up:
+        return NamedAnswer(answer, names)
+    if has_sets:
+        raise ValueError(
+            f"y names its labels, but {type(estimator).__name__} was not fitted on label names: fit it on "
+            "label sets or a frame, or score it on the indicator it was fitted on."
+        )
+    return answer
+
+
+def _fitted_label_names(estimator: Any) -> list[str] | None:
+    """Return the label names of a fitted classifier, through Pipelines and searches; None if it has none."""
+    if hasattr(estimator, "label_names_"):
+        return [str(name) for name in estimator.label_names_]
+    if hasattr(estimator, "steps"):
+        return _fitted_label_names(estimator.steps[-1][1])
+    inner = getattr(estimator, "best_estimator_", getattr(estimator, "estimator_", None))
+    return None if inner is None else _fitted_label_names(inner)
 
 
 def _scorer(measure: Any, response: Any, *, lower: bool = False, **kwargs: Any) -> Any:
-    if response == "predict":
-        return make_scorer(measure, greater_is_better=not lower, **kwargs)
-    return ScoreScorer(measure, -1 if lower else 1, kwargs, response)
+    kind = LabelScorer if response == "predict" else ScoreScorer
+    return kind(measure, -1 if lower else 1, kwargs, response)
 
 
 def _table() -> dict[str, Any]:
@@ -80,6 +119,10 @@ def get_scorer(name: Any) -> Any:
     Greater is better, as scikit-learn wants it: the scorer of a loss gives the negative loss. Measures
     with further parameters: ``make_scorer(psp_at_k, response_method="decision_function", propensities=p)``.
 
+    Where y names its labels (label sets, a frame) it is compared by names with `label_names_` of the
+    estimator, through Pipelines and searches. A label that the estimator does not know counts as missed:
+    not predicted, ranked below all others (several such tie) and of probability 0.
+
     Parameters
     ----------
     name : str or callable
@@ -100,6 +143,13 @@ def get_scorer(name: Any) -> Any:
     >>> search = GridSearchCV(RidgeClassifier(), {"alpha": [0.1, 10.0]}, scoring=get_scorer("ranking_loss"))
     >>> bool(search.fit(X, y).best_score_ <= 0)
     True
+
+    A test row may carry a tag that no training row had:
+
+    >>> from hyperlabel import BinaryRelevance
+    >>> model = BinaryRelevance(alpha=0.1).fit([[0.0], [1.0]], [["red"], ["blue"]])
+    >>> get_scorer("recall_micro")(model, [[0.0], [1.0]], [["red"], ["blue", "new"]])
+    0.6666666666666666
     """
     if callable(name):
         return name

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _is_fitted, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import check_params
 from hyperlabel._validation import (
@@ -40,6 +40,14 @@ if TYPE_CHECKING:
 MIN_DIGITS = 8.0
 
 
+SET_BY_GATE = {"n_features_in_", "feature_names_in_", "classes_", "label_names_"}
+
+
+def _holds_fit(model: Any) -> bool:
+    """Whether rows were learned: a call that failed at the gate leaves names and counts alone."""
+    return any(name.endswith("_") and name not in SET_BY_GATE for name in vars(model))
+
+
 def _streams(self: Any) -> bool:
     refusal = self._refuses_rows()
     if refusal:
@@ -56,9 +64,9 @@ class MomentsModel(ABC):
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_ff: bool = False
-    _starts_anew: ClassVar[bool] = True  # whether rows may follow a fit that kept no sums, and replace it
     _how_to_keep: ClassVar[str] = (
-        "wide rows were solved without them; fit with solver='gram' to merge, forget or relabel"
+        "wide rows and labels with NaN are solved without them; fit with solver='gram', every label known, "
+        "to add rows, merge, forget or relabel"
     )
 
     @abstractmethod
@@ -132,8 +140,8 @@ class MomentsModel(ABC):
         """Add rows; the result equals one fit on all rows seen.
 
         The sums over the rows are kept, so that the model can also `merge`, `forget`, `slide` and change its
-        labels; a fit that kept none is forgotten. Blocks are solved anew: give large ones, or single rows to
-        `BinaryRelevance` at a fixed λ, which follows them.
+        labels. After a `fit` that kept none, rows are refused. Blocks are solved anew: give large ones, or
+        single rows to `BinaryRelevance` at a fixed λ, which follows them.
 
         Parameters
         ----------
@@ -150,7 +158,7 @@ class MomentsModel(ABC):
         -------
         self : object
         """
-        if (self._starts_anew and not hasattr(self, "moments_")) or not _is_fitted(self):
+        if not _holds_fit(self):
             if classes is None or dimensions(y) == 2:
                 X, Y = self._check_fit(X, y)
             else:

@@ -86,7 +86,6 @@ class LabelProjection(ScanningModel, Projection):
         "max_iter": whole(1),
     }
     _keeps_ff = True
-    _starts_anew = False
     _dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
 
     # -- what a method says -------------------------------------------------------------------------

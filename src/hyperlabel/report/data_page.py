@@ -26,21 +26,21 @@ _RARE = 10  # rows
 
 
 def column_use(name: str, options: Mapping[str, Any]) -> str:
-    """Say what a column is taken for under the options of a reader."""
+    """Say what `fit` takes a column for, by the options of a reader that the file settled."""
     for key, use in (("label_column", "labels"), ("group", "group"), ("time", "time")):
         if options.get(key) == name:
             return use
-    for key, use in (("labels", "label"), ("text", "text")):
+    for key, use in (("labels", "label"), ("text", "text"), ("words", "categories"), ("features", "numbers")):
         if name in (options.get(key) or ()):
             return use
-    features = options.get("features")
-    return "numbers, if it holds numbers" if features is None or name in features else "left out"
+    return "left out"
 
 
-def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] = ()) -> str:
+def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] = (), n_twins: int = 0) -> str:
     """Return the page of a data set as one self-contained HTML text.
 
-    `columns` are the facts of `hyperlabel data info`, with the `use` of each column.
+    `columns` are the facts of `hyperlabel data info`, with the `use` of each column; `n_twins` rows have a
+    near copy.
     """
     facts = data.describe(n_pairs=20)
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
@@ -49,7 +49,7 @@ def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] =
     page = Page(
         f"{name}: {facts['rows']} rows, {facts['labels']} labels",
         "What stands in the file, as fit would read it.",
-        _answers(data, facts, counts, columns),
+        _answers(data, facts, counts, columns, n_twins),
         parts,
         _hero(data, facts, counts),
     )
@@ -71,7 +71,11 @@ def _hero(data: Dataset, facts: dict[str, Any], counts: np.ndarray) -> Hero:
 
 
 def _answers(
-    data: Dataset, facts: dict[str, Any], counts: np.ndarray, columns: Sequence[Mapping[str, Any]]
+    data: Dataset,
+    facts: dict[str, Any],
+    counts: np.ndarray,
+    columns: Sequence[Mapping[str, Any]],
+    n_twins: int,
 ) -> list[Answer]:
     rare = int(((counts > 0) & (counts < _RARE)).sum())
     empty = sum(not text.strip() for text in data.text or ())
@@ -80,6 +84,7 @@ def _answers(
         (facts["labels_without_positives"], "on no row", "label"),
         (rare, f"on fewer than {_RARE} rows, hard to learn", "label"),
         (empty, "without words", "text"),
+        (n_twins, "with a near twin, which flatter a score unless folds keep them together", "row"),
         (sum(c["missing"] > 0 for c in columns), "with missing cells", "column"),
     ]
     found = "; ".join(f"{n} {noun}{'' if n == 1 else 's'} {what}" for n, what, noun in doubts if n)

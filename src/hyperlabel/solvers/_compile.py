@@ -1,8 +1,13 @@
-"""Compiled code: its one decorator (kept on disk where there is a place) and the check at its door."""
+"""Compiled code: its one decorator (kept on disk where there is a place), a clock that stands still while
+code is compiled, and the check at its door.
+"""
 
 import importlib
-from collections.abc import Callable, Collection
-from functools import partial, update_wrapper
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -10,6 +15,62 @@ import numpy as np
 from hyperlabel._labels import check_places
 
 Function = Callable[..., Any]
+
+
+class _CompileTime:
+    """Wall and processor seconds that compiling took: numba says when it begins and when it ends."""
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.Lock(), 0
+        self._total, self._begun = np.zeros(2), np.zeros(2)
+
+    def on_start(self, event: Any = None) -> None:
+        """Stop the clock, unless it stands: compiling one function compiles those it calls."""
+        with self._lock:
+            if self._depth == 0:
+                self._begun = _now()
+            self._depth += 1
+
+    def on_end(self, event: Any = None) -> None:
+        """Let the clock go on after the outermost end."""
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._total += _now() - self._begun
+
+    def working(self) -> np.ndarray:
+        """Seconds since some fixed moment, without those spent compiling."""
+        with self._lock:
+            return (self._begun if self._depth else _now()) - self._total
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the clock stand still."""
+        self.on_start()
+        try:
+            yield
+        finally:
+            self.on_end()
+
+
+def _now() -> np.ndarray:
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+_COMPILE_TIME = _CompileTime()
+
+
+def working_seconds() -> float:
+    """Wall time from some fixed moment on, without loading and compiling code.
+
+    What is timed so costs the same in the first process after an installation as in any later one.
+    """
+    return float(_COMPILE_TIME.working()[0])
+
+
+def working_cpu_seconds() -> float:
+    """Likewise in seconds of the processors."""
+    return float(_COMPILE_TIME.working()[1])
 
 
 def compiled(function: Function | None = None, *, fastmath: bool | Collection[str] = False) -> Any:
@@ -39,7 +100,9 @@ class _Compiled:
         """Return numba's form of the function."""
         if self._ready is None:
             function: Any = self.__wrapped__
-            self._ready = _kept(function, self._options)
+            with _COMPILE_TIME.paused():
+                _watch_numba()
+                self._ready = _kept(function, self._options)
             for name, value in list(function.__globals__.items()):
                 if isinstance(value, _Compiled):
                     function.__globals__[name] = value.ready()
@@ -53,6 +116,21 @@ class _Compiled:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.ready(), name)
+
+
+@cache
+def _watch_numba() -> None:
+    """Stop the clock whenever numba holds its lock: it compiles, or reads compiled code from disk."""
+    from numba.core import event
+
+    class Watch(event.Listener):
+        def on_start(self, event: Any) -> None:
+            _COMPILE_TIME.on_start()
+
+        def on_end(self, event: Any) -> None:
+            _COMPILE_TIME.on_end()
+
+    event.register("numba:compiler_lock", Watch())
 
 
 def _found(module: str, name: str) -> Any:

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.krylov import KrylovSpace, block_lanczos
@@ -133,7 +133,7 @@ class _Look:
         return bool(residual[: self.m].max(initial=0.0) <= SETTLED)
 
     def _choose(self, space: KrylovSpace, complete: bool) -> float:
-        values, vectors = linalg.eigh(_joined(space), check_finite=False)
+        values, vectors = np.linalg.eigh(_joined(space))
         values = np.maximum(values, 0.0)
         along = vectors[: len(space.start)].T @ space.start  # every column of the start in the Ritz vectors
         on_targets = np.sum(along[:, : self.m] ** 2, axis=1)

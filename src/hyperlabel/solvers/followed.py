@@ -20,6 +20,7 @@ from scipy import linalg
 from scipy.linalg.blas import dsymv
 
 from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.blas import matvec
 from hyperlabel.solvers.moments import RowSums
 
 FEWEST_FEATURES = 256  # below, a factorisation is as fast
@@ -41,8 +42,8 @@ class Followed:
     def gain(self, z: np.ndarray, omega: float) -> np.ndarray:
         """Take in the row z of weight ω; return g."""
         v = linalg.cho_solve(self.factor, z, check_finite=False)
-        v -= (self.images[: self.rows] @ z) @ self.gains[: self.rows]
-        g = v * (omega / (1.0 + omega * float(z @ v)))
+        v -= matvec(self.gains[: self.rows].T, matvec(self.images[: self.rows], z))
+        g = v * (omega / (1.0 + omega * float((z * v).sum())))
         if self.rows == len(self.gains):
             more = np.empty_like(self.gains)
             self.gains, self.images = np.vstack([self.gains, more]), np.vstack([self.images, more])
@@ -73,7 +74,7 @@ def learn_rows(
         if w > 0:
             x_mean, f_mean = sums.shift + sums.x_sum / sums.weight, sums.f_sum / sums.weight
             z, omega = x - x_mean, sums.weight * w / (sums.weight + w)
-            coef += np.outer(scale * (f - f_mean) - coef @ z, followed.gain(z, omega))
+            coef += np.outer(scale * (f - f_mean) - matvec(coef, z), followed.gain(z, omega))
         sums.add_row(x, f, w)
     sums.followed = followed
     return _residual(sums, coef, alpha, scale)

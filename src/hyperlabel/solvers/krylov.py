@@ -26,7 +26,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import linalg
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -172,11 +171,11 @@ class _Elimination:
 def _inverse(pivot: np.ndarray) -> Operator:
     """Return the map Z → pivot⁻¹Z; the pseudo-inverse where rounding left a pivot singular (λ = 0)."""
     try:
-        factor = linalg.cho_factor(pivot, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        inverse = linalg.pinvh(pivot)
+        root = np.linalg.inv(np.linalg.cholesky(pivot))
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(pivot, rcond=len(pivot) * float(np.finfo(float).eps), hermitian=True)
         return lambda Z: inverse @ Z
-    return lambda Z: linalg.cho_solve(factor, Z, check_finite=False)
+    return lambda Z: root.T @ (root @ Z)
 
 
 def orthonormalise(W: np.ndarray, *, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +193,7 @@ def orthonormalise(W: np.ndarray, *, floor: float = 0.0) -> tuple[np.ndarray, np
     for _ in range(4):
         if not rest.shape[1]:
             break
-        s, V = linalg.eigh((rest.T @ rest).astype(np.float64), check_finite=False)
+        s, V = np.linalg.eigh((rest.T @ rest).astype(np.float64))
         if not blocks:
             floor = max(floor, 10 * eps * float(np.sqrt(max(s[-1], 0.0))))
         if s[-1] <= floor**2:
@@ -219,8 +218,8 @@ def orthonormalise(W: np.ndarray, *, floor: float = 0.0) -> tuple[np.ndarray, np
         return W[:, :0], np.zeros((0, W.shape[1]))
     # Second pass: the first leaves QᵀQ − I of order ε·(spread of the Gram), the second of order ε.
     Q = np.hstack(blocks)
-    L = linalg.cholesky((Q.T @ Q).astype(np.float64), lower=True, check_finite=False)
-    Q = Q @ linalg.solve_triangular(L, np.eye(len(L)), lower=True).T.astype(W.dtype)
+    L = np.linalg.cholesky((Q.T @ Q).astype(np.float64))
+    Q = Q @ np.linalg.inv(L).T.astype(W.dtype)
     return Q, L.T @ np.vstack(rows)
 
 

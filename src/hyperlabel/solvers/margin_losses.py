@@ -28,6 +28,7 @@ from scipy import linalg, sparse
 from hyperlabel.solvers._compile import compiled
 from hyperlabel.solvers.active_rows import solve_active
 from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.blas import product
 
 CURVATURE = {"squared_hinge": 2.0, "logistic": 0.25}
 MEMORY = 6  # steps that L-BFGS remembers
@@ -191,11 +192,12 @@ def _direction(g: np.ndarray, pairs: Pairs, solve: Callable[[np.ndarray], np.nda
 
 
 def _scores(X: Any, V: np.ndarray) -> np.ndarray:
-    return np.asarray(X @ V[:-1]) + V[-1]
+    return (np.asarray(X @ V[:-1]) if sparse.issparse(X) else product(X, V[:-1])) + V[-1]
 
 
 def _gradient(X: Any, slopes: np.ndarray, V: np.ndarray, alpha: float) -> np.ndarray:
-    return np.vstack([np.asarray(X.T @ slopes) + 2 * alpha * V[:-1], slopes.sum(axis=0)])
+    toward = np.asarray(X.T @ slopes) if sparse.issparse(X) else product(X.T, slopes)
+    return np.vstack([toward + 2 * alpha * V[:-1], slopes.sum(axis=0)])
 
 
 @compiled(fastmath=True)

@@ -36,9 +36,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyrk
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, dense, first_mean, row_blocks
+from hyperlabel.solvers.blas import add_gram, add_product, add_weighted_sum
 from hyperlabel.solvers.products import ColumnsInTurn
 
 SINGLE_ROWS = 2048  # longest sum ever taken in float32
@@ -238,7 +238,12 @@ def _label_products(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.nda
         return ColumnsInTurn(F).add_product
 
     def add(rows: slice, Z: np.ndarray, out: np.ndarray) -> None:
-        out += dense((F[rows] if few else dense(F[rows])).T @ Z)
+        if few:
+            out += F[rows].T @ Z
+        elif single:
+            out += np.matmul(dense(F[rows]).T, Z)
+        else:
+            add_product(np.ascontiguousarray(dense(F[rows])), Z, out)
 
     return add
 
@@ -275,13 +280,12 @@ def _dense_sums(
         Z = np.subtract(X[rows], origin, out=buffer[: rows.stop - rows.start], casting="same_kind")
         if weights is not None:
             Z *= root[rows, None]
-        x_sum += root[rows] @ Z
         add_labels(rows, Z, fx)
-        if single:  # numpy's product with a transpose is one syrk, too
+        if single:  # NumPy's product with a transpose is one syrk, too
+            x_sum += np.matmul(root[rows], Z)
             lower += np.matmul(Z.T, Z, out=product)
-        else:  # BLAS reads columns: rows in C order go in transposed, F-ordered ones (DataFrames) as they are
-            by_columns = int(Z.flags.f_contiguous)
-            side = Z if by_columns else Z.T
-            lower = dsyrk(1.0, side, beta=1.0, c=lower, trans=by_columns, lower=1, overwrite_c=1)
+        else:
+            add_weighted_sum(root[rows], Z, x_sum)
+            add_gram(Z, lower)
     xx = lower if single else lower + np.tril(lower, -1).T
     return x_sum, f_sum, xx, np.ascontiguousarray(fx.T)

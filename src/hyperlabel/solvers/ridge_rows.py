@@ -42,7 +42,7 @@ class RowsPath(Path):
             block = dense(self.rows.X[start : start + step]) - self.x_mean
             if self.rows.root is not None:
                 block *= self.rows.root[start : start + step, None]
-            Q, R = linalg.qr(np.vstack([R, block]), mode="economic", check_finite=False)
+            Q, R = np.linalg.qr(np.vstack([R, block]))
             target = Q.T @ np.vstack([target, self._Fc[start : start + step]])
         return R, target
 
