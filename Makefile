@@ -16,6 +16,7 @@ VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds reproduce test-minimum test-core test-spark bench clean
+.PHONY: test-fast
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -36,6 +37,9 @@ demo: setup ## compare the methods on the embedded data: a table and a report
 
 test: setup ## run the tests
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
+
+test-fast: setup ## run the tests that take no time (tests/slow.txt lists the others): a minute or two
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --dist worksteal -m "not slow"
 
 lint: setup ## ruff: style and formatting
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

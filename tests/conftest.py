@@ -132,3 +132,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             path, line, _ = item.location
             report.outcome, report.longrepr = "skipped", (path, line, f"needs {', '.join(missing)}")
     return report
+
+
+# -- what `make test-fast` leaves out ---------------------------------------------------------------------
+
+SLOW = frozenset((_ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the files and tests that slow.txt lists: half a second or more each, warm."""
+    for item in items:
+        file = item.path.relative_to(_ROOT).as_posix() if item.path.is_relative_to(_ROOT) else ""
+        if file in SLOW or f"{file}::{getattr(item, 'originalname', item.name)}" in SLOW:
+            item.add_marker(pytest.mark.slow)
