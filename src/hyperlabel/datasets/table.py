@@ -67,7 +67,8 @@ def read_table(
     features : list of str, optional
         Columns of numbers, or of lists of numbers (embeddings), to use as X. By default every other column
         whose first value is one;
-        columns left out are named in a warning. Empty cells read as NaN. JSON lines and tables with
+        columns left out are named in a warning. Empty cells, and those that say no label in a
+        ``label_column``, read as NaN. JSON lines and tables with
         columns that start empty are read once before to tell.
     text : str or list of str, optional
         Columns of raw text, kept in ``Dataset.text`` (several are joined by a line end).

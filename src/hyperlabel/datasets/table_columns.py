@@ -14,11 +14,12 @@ import numpy as np
 
 from hyperlabel.datasets._lines import DataError, warn
 from hyperlabel.datasets._numbers import to_number
+from hyperlabel.datasets.label_cells import NO_LABEL
 from hyperlabel.datasets.objects import head_of, is_object, names_inside, objects_message, shown_names
 from hyperlabel.datasets.table_sources import Cells
 
 MAX_WORD = 10_000  # characters of a group or time: NumPy makes every entry as wide as the widest
-_MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
+_MISSING = set(NO_LABEL)  # the same words in every column
 _MARKS = {"x", "✓", "✔"}
 YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
 NO = {"0", "0.0", "false", "no", "n", "f"}
