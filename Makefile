@@ -15,7 +15,7 @@ UNINSTALLED = PYTHONPATH=$(CURDIR)/src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest docs check attack reproduce test-minimum test-core test-spark bench clean
+.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds reproduce test-minimum test-core test-spark bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -63,6 +63,11 @@ ATTACK ?= --seconds 20
 attack: setup ## mutate every kind of file hyperlabel reads; python -m attack.planted checks the attack
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack $(ATTACK)
 
+# Compiled with checks of every index, in a folder of its own: numba would take either code for the other.
+attack-bounds: setup ## forge arrays and settings of every estimator's file, the bounds of compiled code checked
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m attack --targets forged $(ATTACK)
+
 # Everything in full, an hour and a half of one core, is REPRODUCE=; the data are those of HYPERLABEL_DATA.
 REPRODUCE ?= --quick
 reproduce: setup ## the papers' tables and figures beside ours, in small; REPRODUCE="--list" shows what there is
@@ -94,4 +99,4 @@ bench: setup ## peers and growth, 20 minutes; the others: python -m benchmarks.N
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.growth
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .venv-minimum .venv-core .venv-spark .numba .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out
+	@rm -rf $(VENV) .venv-minimum .venv-core .venv-spark .numba .numba-bounds .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out

@@ -1,9 +1,16 @@
-"""Damage: changes of bytes that know nothing of formats, and words that mean something in some."""
+"""Damage: changes of bytes that know nothing of formats, words that mean something in some, odd arrays."""
 
 from __future__ import annotations
 
 import random
 import re
+
+import numpy as np
+
+
+class Wrong(AssertionError):
+    """An attack got through: what was read is not what was written."""
+
 
 WORDS = [
     *(
@@ -167,3 +174,51 @@ def _swap_lines(raw: bytearray, rng: random.Random) -> bytearray:
 
 
 _CHANGES = (_flip, _set, _cut, _drop, _repeat, _word, _word, _number, _number, _swap_lines)
+
+
+def odd(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Return an array of another size, type, shape or content."""
+    flat = array.ravel().copy()
+    kind = rng.randrange(8)
+    if kind == 0:
+        return flat[: rng.randrange(len(flat) + 1)]
+    if kind == 1:
+        kinds = ("U2", "S3") if array.dtype.kind in "US" else ("c16", "S3", "U2", "?", "i1", "M8[s]", "f2")
+        with np.errstate(all="ignore"):
+            return array.astype(rng.choice(kinds), casting="unsafe")
+    if kind == 2:
+        return array[..., None]
+    if kind == 3 and flat.dtype.kind in "fiu" and len(flat):
+        with np.errstate(invalid="ignore"):
+            flat[rng.randrange(len(flat))] = np.int64(rng.choice((-1, 2**31 - 1, 7, 100))).astype(flat.dtype)
+        return flat.reshape(array.shape)
+    if kind == 4 and flat.dtype.kind == "f" and len(flat):
+        flat[rng.randrange(len(flat))] = rng.choice((np.nan, np.inf, np.finfo(flat.dtype).max))
+        return flat.reshape(array.shape)
+    if kind == 5:
+        return np.asarray(rng.choice((2**40, -1, 0.5)))
+    return np.concatenate([flat, flat]) if kind == 6 else flat[::-1].reshape(array.shape)
+
+
+def odd_throughout(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Return an array whose every entry, whole width or type is another: shapes may still fit."""
+    kind = rng.randrange(10)
+    with np.errstate(all="ignore"):
+        if kind < 4 and array.dtype.kind == "f":
+            number = rng.choice((np.nan, np.inf, -np.inf, 1e300, 1e160, 1e-300))
+            return (
+                np.full(array.shape, number, dtype=array.dtype)
+                if kind < 2
+                else (array * number).astype(array.dtype)
+            )
+        if kind < 4 and array.dtype.kind in "iu":
+            number = rng.choice((-1, 0, 1, 10**6, 2**31 - 1, -(2**31)))
+            return np.full(array.shape, number, dtype="i8").astype(array.dtype)
+        if kind == 4 and array.dtype.kind in "biuf":
+            return array.astype(rng.choice(("f4", "f8", "i1", "i4", "i8", "u8", ">f8", ">i4")))
+    if kind in (5, 6) and array.ndim:  # one narrower, or shorter, or next to nothing
+        fewer = rng.choice((0, 1, -1, -1))
+        return array[..., :fewer] if kind == 5 else array[:fewer]
+    if kind == 7 and array.ndim:
+        return np.concatenate([array, array], axis=rng.randrange(array.ndim))
+    return np.ascontiguousarray(array.T) if kind == 8 else array[::-1].copy() if array.ndim else array

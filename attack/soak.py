@@ -48,9 +48,10 @@ def one_round(folder: Path, rng: np.random.Generator) -> None:
         (texts, make_pipeline(TfidfVectorizer(), hyperlabel.BinaryRelevance())),
     ):
         half = (len(texts) if rows is texts else len(X)) // 2
-        model.fit(rows[:half], Y[:half])
-        if hasattr(model, "partial_fit"):
-            model.partial_fit(rows[half:], Y[half : 2 * half])
+        if hasattr(model, "partial_fit"):  # begun by it, too: a fit keeps no moments
+            model.partial_fit(rows[:half], Y[:half]).partial_fit(rows[half:], Y[half : 2 * half])
+        else:
+            model.fit(rows[:half], Y[:half])
         before = model.predict(rows[:half])
         path = folder / "m.hyper"
         hyperlabel.save(model, path)

@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import copy
 import functools
 import gzip
-import hashlib
 import io
 import json
 import random
 import re
 import tempfile
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from scipy import sparse
-from sklearn.dummy import DummyClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 
 import hyperlabel
-from attack import grammar, peers
-from attack.mutate import damage
+from attack import grammar, model_files, peers
+from attack.model_files import rows_and_labels
+from attack.mutate import Wrong, damage, odd
 from hyperlabel import datasets, outofcore
 from hyperlabel.datasets import DataError, Dataset, _lines, read_data, read_mulan_xml
 from hyperlabel.datasets._dataset import stack
 from hyperlabel.experiments.store import Store, StoreError
 from hyperlabel.outofcore._checkpoint import Checkpoint, CheckpointError, State, write_arrays
-from hyperlabel.persistence import ModelFileError, describe
-
-
-class Wrong(AssertionError):
-    """An attack got through: what was read is not what was written."""
+from hyperlabel.persistence import ModelFileError
 
 
 @dataclass(frozen=True)
@@ -160,33 +152,9 @@ def npz(rng: random.Random) -> bytes:
     found, out = grammar.arrays(rng), io.BytesIO()
     if rng.random() < 0.5:  # nonsense in a file that is whole
         name = rng.choice(list(found))
-        found[name] = _odd(found[name], rng)
+        found[name] = odd(found[name], rng)
     (np.savez if rng.random() < 0.7 else np.savez_compressed)(out, **found)
     return out.getvalue() if rng.random() < 0.5 else damage(out.getvalue(), rng)
-
-
-def _odd(array: np.ndarray, rng: random.Random) -> np.ndarray:
-    """Return an array of another size, type, shape or content."""
-    flat = array.ravel().copy()
-    kind = rng.randrange(8)
-    if kind == 0:
-        return flat[: rng.randrange(len(flat) + 1)]
-    if kind == 1:
-        kinds = ("U2", "S3") if array.dtype.kind in "US" else ("c16", "S3", "U2", "?", "i1", "M8[s]", "f2")
-        with np.errstate(all="ignore"):
-            return array.astype(rng.choice(kinds), casting="unsafe")
-    if kind == 2:
-        return array[..., None]
-    if kind == 3 and flat.dtype.kind in "fiu" and len(flat):
-        with np.errstate(invalid="ignore"):
-            flat[rng.randrange(len(flat))] = np.int64(rng.choice((-1, 2**31 - 1, 7, 100))).astype(flat.dtype)
-        return flat.reshape(array.shape)
-    if kind == 4 and flat.dtype.kind == "f" and len(flat):
-        flat[rng.randrange(len(flat))] = rng.choice((np.nan, np.inf, np.finfo(flat.dtype).max))
-        return flat.reshape(array.shape)
-    if kind == 5:
-        return np.asarray(rng.choice((2**40, -1, 0.5)))
-    return np.concatenate([flat, flat]) if kind == 6 else flat[::-1].reshape(array.shape)
 
 
 @functools.cache
@@ -204,110 +172,11 @@ def _parquet_seeds() -> list[bytes]:
     return found
 
 
-# -- model files ------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _rows() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(30, 4)), (rng.random((30, 3)) < 0.4).astype(int)
-
-
-@functools.cache
-def _models() -> list[tuple[bytes, Any]]:
-    X, Y = _rows()
-    texts = [" ".join(f"w{int(v)}" for v in np.abs(10 * row)) for row in X]
-    fitted = [
-        (hyperlabel.BinaryRelevance().fit(X, Y), X),
-        (hyperlabel.PLST(2).fit(X, Y), X),
-        (hyperlabel.MLkNN(3).fit(X, Y), X),
-        (hyperlabel.RankSVM().fit(X, Y), X),
-        (hyperlabel.HypergraphSpectral(n_components=2).fit(X, Y), X),
-        (hyperlabel.ThresholdTuner(hyperlabel.BinaryRelevance()).fit(X, Y), X),
-        (DummyClassifier(strategy="uniform", random_state=np.random.RandomState(0)).fit(X, Y), X),
-        (make_pipeline(TfidfVectorizer(), hyperlabel.BinaryRelevance()).fit(texts, Y), texts),
-        (hyperlabel.Moments.from_rows(X, Y), None),
-    ]
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "m.hyper")
-        for number, (model, rows) in enumerate(fitted):
-            hyperlabel.save(model, path, X=rows, metadata={"seed": number})
-            found.append((path.read_bytes(), rows))
-    return found
-
-
-def _said(model: Any, rows: Any) -> Any:
-    method = "decision_function" if hasattr(model, "decision_function") else "transform"
-    return None if rows is None or isinstance(model, DummyClassifier) else getattr(model, method)(rows)
-
-
-@functools.cache
-def _expected(number: int) -> Any:
-    raw, rows = _models()[number]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "m.hyper")
-        path.write_bytes(raw)
-        return _said(hyperlabel.load(path), rows)
-
-
-def load_damaged(path: Path) -> None:
-    """Bytes were changed, checksums were not: refused, or the same model."""
-    model = hyperlabel.load(path)
-    number = describe(path)["metadata"]["seed"]
-    said, expected = _said(model, _models()[number][1]), _expected(number)
-    if said is not None and not np.array_equal(said, expected):
-        raise Wrong("a damaged model file gave another model")
-
-
-def load_forged(path: Path) -> None:
-    """Nonsense with checksums that fit: refused, or a model that harms nobody."""
-    model = hyperlabel.load(path)
-    with contextlib.suppress(Exception):
-        model.predict(_rows()[0])
-
-
-def _places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    for key in list(node) if isinstance(node, dict) else range(len(node)):
-        found.append((node, key))
-        if isinstance(node[key], (dict, list)):
-            _places(node[key], found)
-    return found
-
-
-def forged(rng: random.Random) -> bytes:
-    """Change a node of the description or an array, and make the checksums fit."""
-    with zipfile.ZipFile(io.BytesIO(rng.choice(_models())[0])) as archive:
-        content = {name: archive.read(name) for name in archive.namelist()}
-    manifest = json.loads(content["model.json"])
-    values = [None, -1, 10**12, 0.5, True, "cosine", [], {}, {"kind": "same", "id": 0}]
-    values += [{"kind": "float", "value": "nan"}, [0, 1], "arrays/0.npy", 624, -(10**9)]
-    if rng.random() < 0.6:
-        for _ in range(rng.choice((1, 1, 2))):
-            places = _places(manifest["model"], [])
-            node, key = rng.choice(places)
-            node[key] = copy.deepcopy(rng.choice((*values, rng.choice(places)[0])))
-    else:
-        name = rng.choice(list(manifest["arrays"]))
-        array = np.load(io.BytesIO(content[name]))
-        out = io.BytesIO()
-        np.save(out, _odd(array, rng))
-        content[name] = out.getvalue() if rng.random() < 0.7 else damage(content[name], rng)
-        manifest["arrays"][name] = hashlib.sha256(content[name]).hexdigest()
-    content["model.json"] = json.dumps(manifest).encode()
-    content["model.sha256"] = hashlib.sha256(content["model.json"]).hexdigest().encode()
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, value in content.items():
-            archive.writestr(name, value)
-    return out.getvalue()
-
-
 # -- checkpoints and stores -------------------------------------------------------------------------------
 
 
 def _chunks() -> list[tuple[np.ndarray, np.ndarray]]:
-    X, Y = _rows()
+    X, Y = rows_and_labels()
     return [(X[:10], Y[:10]), (X[10:20], Y[10:20]), (X[20:], Y[20:])]
 
 
@@ -347,7 +216,7 @@ def checkpoint(rng: random.Random) -> bytes:
     elif rng.random() < 0.2:
         del arrays[name]
     else:
-        arrays[name] = _odd(arrays[name], rng)
+        arrays[name] = odd(arrays[name], rng)
     with tempfile.TemporaryDirectory() as folder:
         write_arrays(Path(folder, "c"), arrays)
         return Path(folder, "c").read_bytes()
@@ -415,10 +284,10 @@ TARGETS = {
         ),
         Target("xml", ".xml", DataError, mutated(grammar.xml), read_xml),
         Target("npz", ".npz", DataError, npz, read_npz),
-        Target(
-            "model", ".hyper", ModelFileError, lambda rng: damage(rng.choice(_models())[0], rng), load_damaged
-        ),
-        Target("forged", ".hyper", ModelFileError, forged, load_forged),
+        Target("model", ".hyper", ModelFileError, model_files.damaged, model_files.load_damaged),
+        Target("forged", ".hyper", ModelFileError, model_files.forged, model_files.load_forged),
+        Target("plain", ".hyper", ModelFileError, model_files.forged_text_model, model_files.read_plainly),
+        Target("notes", ".hyper", click.UsageError, model_files.forged_notes, model_files.run_commands),
         Target("checkpoint", ".npz", CheckpointError, checkpoint, resume),
         Target("store", ".sqlite", StoreError, lambda rng: damage(_store_seed(), rng), read_store),
         Target("arff-peer", ".arff", DataError, peers.make_arff, peers.check_arff),
@@ -428,7 +297,18 @@ TARGETS = {
     )
 }
 # How often each is drawn: a parser of text takes a tenth of the time of a model.
-WEIGHTS = {"arff": 6, "svm": 6, "xmc": 5, "gz": 3, "csv": 4, "csv-list": 4, "jsonl": 4, "xml": 3, "npz": 4}
+WEIGHTS = {
+    "forged": 2,
+    "arff": 6,
+    "svm": 6,
+    "xmc": 5,
+    "gz": 3,
+    "csv": 4,
+    "csv-list": 4,
+    "jsonl": 4,
+    "xml": 3,
+    "npz": 4,
+}
 
 
 def run(target: Target, path: Path) -> str:

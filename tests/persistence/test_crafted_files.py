@@ -18,6 +18,7 @@ from sklearn.random_projection import SparseRandomProjection
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators import CLASSIFIERS, TRANSFORMERS
 from tests.persistence.test_bad_files import array_name, forge, good, npy, refused, state  # noqa: F401
+from tests.persistence.test_settings import states_with
 
 import hyperlabel
 from hyperlabel.persistence import ModelFileError
@@ -208,6 +209,59 @@ def test_attributes_that_contradict_each_other_never_reach_compiled_code(estimat
                         continue
                     assert np.isfinite(answer).all()
     assert loaded < 4 * len(arrays)
+
+
+def stored_array(path, name):
+    with zipfile.ZipFile(path) as archive:
+        return np.load(io.BytesIO(archive.read(name)))
+
+
+@pytest.mark.parametrize("decoder", ["cosamp", "omp"])
+@pytest.mark.parametrize("attribute", ["components_", "gram_"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_numbers_that_are_none_do_not_lead_sparse_recovery_astray(tmp_path, decoder, attribute, value):
+    """Such a file ended the process by a signal, in `load`."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 6)), (rng.random((60, 12)) < 0.3).astype(int)
+    path = tmp_path / "m"
+    hyperlabel.save(hyperlabel.CompressedSensing(8, decoder=decoder, random_state=0).fit(X, Y), path, X=X)
+    names = []
+
+    def look(manifest):
+        names.extend(state[attribute]["name"] for state in states_with(manifest["model"], "gram_"))
+
+    forge(path, path, look)
+    changed = np.full_like(stored_array(path, names[0]), value)
+    forged = forge(path, tmp_path / "f", members={names[0]: npy(changed)})
+    refused(forged, CONTRADICTION)
+    model = hyperlabel.load(forged, check=False)
+    if not np.isfinite(value):
+        with pytest.raises(ValueError, match="must be finite"):
+            model.predict(X)
+
+
+@pytest.mark.parametrize("splits", ["columns", "means"])
+@pytest.mark.parametrize("width", [0, 1, 3])
+def test_nodes_of_a_forest_have_two_children(tmp_path, splits, width):
+    """A width that was a free letter let the walk read past the last node."""
+    rng = np.random.default_rng(0)
+    X, Y = np.abs(rng.normal(size=(60, 6))), (rng.random((60, 9)) < 0.3).astype(int)
+    path = tmp_path / "m"
+    hyperlabel.save(hyperlabel.LabelForest(3, splits=splits, random_state=0).fit(X, Y), path)
+    name = array_name(path, "_children")
+    children = np.resize(stored_array(path, name), (len(stored_array(path, name)), width))
+    forge(path, tmp_path / "f", members={name: npy(children)})
+    with pytest.raises(ModelFileError, match="does not describe a model"):
+        hyperlabel.load(tmp_path / "f", check=False)
+
+
+def test_pairs_of_labels_are_pairs(tmp_path):
+    X, Y = np.eye(6), np.tile(np.eye(3, dtype=int), (2, 1))
+    path = tmp_path / "m"
+    hyperlabel.save(hyperlabel.CalibratedLabelRanking().fit(X, Y), path)
+    name = array_name(path, "pairs_")
+    forge(path, tmp_path / "f", members={name: npy(stored_array(path, name)[:, :1])})
+    refused(tmp_path / "f", "does not describe a model")
 
 
 @pytest.mark.parametrize("key", ["coef_", "intercept_", "_constant", "classes_"])

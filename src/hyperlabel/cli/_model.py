@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hyperlabel.cli._input import need_data, need_model, plain_warnings
+from hyperlabel.cli._notes import check_notes
 from hyperlabel.cli._rows import add_vectors
 from hyperlabel.cli._variants import join_variants, key_of, moved_columns
 from hyperlabel.cli._words import plural
@@ -117,7 +118,38 @@ def open_model(path: str) -> ModelFile:
     from hyperlabel.persistence import load
 
     columns = read_columns(path)
-    return ModelFile(load(path), columns, path)
+    file = ModelFile(load(path), columns, path)
+    if not _fits(file):
+        raise ValueError(f"The notes on columns in {path} do not fit its model: fit the model again.")
+    return file
+
+
+def _fits(file: ModelFile) -> bool:
+    """Say whether the model answers a row made by the notes on columns, for as many labels as they name."""
+    columns = file.columns
+    width = len(columns.words) + columns.n_features
+    if columns.feature_names and len(columns.feature_names) != columns.n_features:
+        return False
+    try:
+        if columns.text_only:
+            row: Any = ["a text"]
+        elif file.model.n_features_in_ != width:  # before a row of any width is made
+            return False
+        else:
+            row = np.zeros((1, width))
+            if columns.words:
+                row = np.array([["a"] * len(columns.words) + [0.0] * columns.n_features], dtype=object)
+        return file.scores(row).shape == (1, len(columns.label_names))
+    except (ValueError, TypeError, AttributeError, IndexError, KeyError):
+        return False
+
+
+def open_plain(path: str, columns: Columns) -> Any:
+    """Return the text model read without scikit-learn; None where the whole model is needed."""
+    from hyperlabel.persistence.plain import read_plain
+
+    plain = read_plain(path) if columns.text_only else None
+    return plain if plain is not None and len(plain.base) == len(columns.label_names) else None
 
 
 def read_columns(path: str) -> Columns:
@@ -131,19 +163,18 @@ def read_columns(path: str) -> Columns:
             f"{path} holds a model without notes on columns: the commands read files made by hyperlabel fit; "
             "use hyperlabel.load in Python."
         )
-    try:
-        return Columns(**notes)
-    except TypeError as error:
-        raise ValueError(
-            f"The notes on columns in {path} are of another version: fit the model again."
-        ) from error
+    check_notes(notes, Columns, path)
+    return Columns(**notes)
 
 
-def save_model(file: ModelFile, sample: Any = None) -> None:
-    """Write a model with its columns; the old file stays until the new one is complete."""
+def save_model(file: ModelFile) -> None:
+    """Write a model with its columns; the old file stays until the new one is complete.
+
+    Its answers are checked at load by made-up rows: no row of the user's stands in the file.
+    """
     from hyperlabel.persistence import save
 
-    save(file.model, file.path, X=sample, metadata={KEY: asdict(file.columns)})
+    save(file.model, file.path, metadata={KEY: asdict(file.columns)})
 
 
 # -- reading rows for a model ---------------------------------------------------------------------------

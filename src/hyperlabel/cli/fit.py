@@ -133,7 +133,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
         model = _fit(table, columns, method, choices, options)
     with step(f"writing {output}"):
         columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(table))))
-        save_model(ModelFile(model, columns, output), columns.inputs(table[:4]))
+        save_model(ModelFile(model, columns, output))
     _say(model, columns, output, time.perf_counter() - start, as_json)
 
 

@@ -166,9 +166,9 @@ def _read(
 
 def _plain(model: str, columns: Any) -> Any:
     """Return what answers one text without scikit-learn; None where the whole model is needed."""
-    from hyperlabel.persistence.plain import read_plain
+    from hyperlabel.cli._model import open_plain
 
-    found = read_plain(model) if columns.text_only else None
+    found = open_plain(model, columns)
     if found is None or found.cuts is None:
         return None
     return SimpleNamespace(columns=columns, scores=found.scores, predict=found.predict)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hyperlabel._files import locked, stamp_of
 from hyperlabel.cli._input import need_data, plain_warnings, say
-from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
+from hyperlabel.cli._model import open_model, open_plain, read_columns, save_model, with_columns
 from hyperlabel.cli._review import probabilities
 from hyperlabel.persistence.plain import read_plain
 
@@ -78,7 +78,8 @@ class ServedModel:
     def __init__(self, path: str, *, learns: bool = False) -> None:
         self.path, self.learns, self.learning = path, learns, asyncio.Lock()
         self.project_id = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path).stem).strip("-") or "model"
-        columns, self.plain = read_columns(path), read_plain(path)
+        columns = read_columns(path)
+        self.plain = open_plain(path, columns)
         self.label_names = columns.label_names
         if not columns.text_only:
             raise ValueError(f"{path} was not fitted on text alone: only such models are served.")
@@ -140,5 +141,5 @@ class ServedModel:
             row_hashes = change_hashes(file.columns, texts)
             file = with_columns(file, rows=file.columns.rows + len(texts), row_hashes=row_hashes)
             file = replace(file, model=update(file.model, (texts, Y)))
-            save_model(file, texts[:4])
+            save_model(file)
             self.file, self.plain, self.file_stamp = file, read_plain(self.path), lock.stamp

@@ -98,7 +98,7 @@ def update(
         labels=names if file.columns.labels else [],
         left_out=[name for name in file.columns.left_out if name not in names],
     )
-    save_model(updated, entering and entering[0])
+    save_model(updated)
     found = {
         "model": updated.path,
         "rows": updated.columns.rows,

@@ -89,7 +89,7 @@ class LabelForest(MultiLabelClassifier):
     """
 
     # nodes m of all trees: left and right child (a leaf's: itself), and the training rows that each joins
-    _fitted_shapes: ClassVar[dict[str, str]] = {"_labels": "n k", "_edges": "m n", "_children": "m two"}
+    _fitted_shapes: ClassVar[dict[str, str]] = {"_labels": "n k", "_edges": "m n", "_children": "m 2"}
     _fitted_shapes |= {"_weights": "m d", "_threshold": "m", "_roots": "t"}
     _rules: ClassVar[dict[str, Rule]] = {
         **dict.fromkeys(("n_estimators", "n_codes"), whole(1)),

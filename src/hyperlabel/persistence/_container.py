@@ -19,6 +19,9 @@ MANIFEST = "model.json"
 DIGEST = "model.sha256"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 _MANIFEST_LIMIT = 2**30
+# What a file may make a loaded model work through: words or characters in a row, texts of the stored check.
+LONGEST_NGRAM = 10
+LONGEST_TEXT = 1000
 
 
 class ModelFileError(ValueError):

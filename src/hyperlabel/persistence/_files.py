@@ -16,7 +16,7 @@ from hyperlabel._files import replacing
 from hyperlabel.moments import Moments
 from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, ModelFileError, Reader, Writer
 from hyperlabel.persistence._nodes import Decoder, Encoder
-from hyperlabel.persistence._probe import answers, probe_rows, same
+from hyperlabel.persistence._probe import answers, check_probe, probe_rows, same
 
 # What building objects from a description that makes no sense can raise.
 _NONSENSE = (
@@ -69,11 +69,12 @@ def save(
         json.dumps(metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ModelFileError("metadata must be what JSON can hold: text, numbers, lists, dicts.") from error
-    rows = probe_rows(model, X)
-    told = {} if rows is None else answers(model, rows)
     with replacing(path) as file, Writer(file) as writer:
         encoder = Encoder(writer.store)
         name = type(model).__name__
+        encoded = encoder.node(model, name)  # before it is asked: settings that are refused may take for ever
+        rows = probe_rows(model, X)
+        told = {} if rows is None else answers(model, rows)
         check = {"rows": rows, "answers": told}
         manifest = {
             "format": FORMAT,
@@ -81,7 +82,7 @@ def save(
             "versions": versions(),
             "model_type": name,
             "metadata": metadata,
-            "model": encoder.node(model, name),
+            "model": encoded,
             "check": {key: encoder.node(check[key], f"the {key} to check by") for key in check if told}
             or None,
         }
@@ -126,6 +127,8 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             model = decoder.value(manifest["model"])
             stored = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
             rows = decoder.value(manifest["check"]["rows"]) if stored else None
+            if rows is not None:
+                check_probe(rows)
             if isinstance(model, Moments):
                 model.check_shapes()
             elif not hasattr(model, "get_params") or not isinstance(stored, dict):

@@ -32,7 +32,7 @@ def check_fitted(part: Any) -> None:
 def _check_shapes(part: Any) -> None:
     """Compare arrays with the shapes their classes declare; a letter stands for one length everywhere.
 
-    k is the number of label columns, c of classes, d of features; other letters are free.
+    k is the number of label columns, c of classes, d of features; other letters are free, a number is itself.
     """
     state = vars(part)
     lengths: dict[str, int] = {}
@@ -58,7 +58,8 @@ def _match(name: str, value: Any, wanted: str, lengths: dict[str, int]) -> None:
     if len(shape) != len(letters):
         raise ValueError(f"{name} has {len(shape)} dimensions, not {len(letters)}")
     for letter, length in zip(letters, shape, strict=True):
-        if lengths.setdefault(letter, length) != length:
+        wanted_length = int(letter) if letter.isdigit() else lengths.setdefault(letter, length)
+        if wanted_length != length:
             raise ValueError(f"{name} has shape {shape}, which does not fit the other attributes")
 
 

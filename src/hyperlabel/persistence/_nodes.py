@@ -142,7 +142,7 @@ class Encoder:
                 "use a part of hyperlabel or a listed one of scikit-learn (docs/model-files.md), or register "
                 "your class (hyperlabel.persistence.register)."
             )
-        _registry.check_part(value, path)
+        _registry.check_settings(value, path)
         number, self._parts[id(value)] = len(self._parts), None
         self._kept.append(value)
         level = int(hasattr(value, "get_params"))
@@ -152,6 +152,9 @@ class Encoder:
                 f"{path}: more than {DEEPEST} estimators inside one another cannot be saved."
             )
         kept = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
+        if name.startswith("sklearn.feature_extraction") and "vocabulary_" in kept:
+            # as it stands, in order of appearance, it would spell out the first texts
+            kept["vocabulary_"] = dict(sorted(kept["vocabulary_"].items(), key=lambda item: item[1]))
         state = {key: self.node(item, f"{path}.{key}") for key, item in kept.items()}
         self._parts[id(value)], self._depth = number, self._depth - level
         return {"kind": "part", "type": name, "id": number, "state": state}
@@ -259,8 +262,8 @@ class Decoder:
                 raise ModelFileError(
                     f"The file gives a part an attribute named {key!r}: it was tampered with."
                 )
-            part.__dict__[key] = self.value(item)
-        _registry.check_part(part, str(node["type"]))
+            part.__dict__[key] = None if key in _registry.WORKERS else self.value(item)
+        _registry.check_settings(part, str(node["type"]))
         # Only now: a part that could contain itself would be walked without end.
         self._parts[node["id"]] = part
         self._sizes[node["id"]], self._depth = self._unfolded - before, self._depth - level

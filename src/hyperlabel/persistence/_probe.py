@@ -1,31 +1,36 @@
 """A few rows and what the model said about them: stored when saving, repeated when loading."""
 
+import itertools
 import warnings
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import _safe_indexing
+
+from hyperlabel.persistence._container import LONGEST_TEXT
 
 _ROWS = 4
 _WIDE = 2000  # beyond this many features made-up rows are sparse
 _WORDS = 50  # entries of a made-up sparse row
+_BETWEEN = "hyperlabel"  # parts what is taken from a vocabulary in made-up texts
 _METHODS = ("decision_function", "predict_proba", "transform", "predict")
 
 
 def probe_rows(model: Any, X: Any = None) -> Any:
     """Return a few rows to ask the model about: the first of X, or made up; None if that is impossible."""
     if X is not None:
-        return _safe_indexing(X, np.arange(min(_ROWS, X.shape[0] if hasattr(X, "shape") else len(X))))
-    first = model
-    while isinstance(first, Pipeline) and first.steps:
-        first = first.steps[0][1]
-    if type(first).__module__ == "sklearn.feature_extraction.text" and hasattr(first, "build_analyzer"):
-        words = sorted(getattr(first, "vocabulary_", {})) or ["alpha", "beta", "gamma", "delta"]
-        step = max(1, len(words) // 20)
-        return [" ".join(words[i :: step * _ROWS][:10]) for i in range(_ROWS)]
+        rows = _safe_indexing(X, np.arange(min(_ROWS, X.shape[0] if hasattr(X, "shape") else len(X))))
+        return _with_short_texts(rows)
+    first = _first_step(model)
+    if _reads_text(first):
+        return _made_up_texts(first)
+    if isinstance(first, ColumnTransformer) and (table := _made_up_table(first)) is not None:
+        return table
     width = getattr(model, "n_features_in_", None)
     if width is None:
         return None
@@ -35,6 +40,72 @@ def probe_rows(model: Any, X: Any = None) -> Any:
     columns = np.sort([rng.choice(width, _WORDS, replace=False) for _ in range(_ROWS)])
     ends = _WORDS * np.arange(_ROWS + 1)
     return sparse.csr_array((rng.random(columns.size), columns.ravel(), ends), shape=(_ROWS, width))
+
+
+def check_probe(rows: Any) -> None:
+    """Refuse stored rows that `probe_rows` never returns: many, or with texts that take long to read."""
+    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    if n_rows > _ROWS:
+        raise ValueError(f"{n_rows} rows to check by, at most {_ROWS} are stored")
+    table = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
+    cells = table.ravel().tolist() if isinstance(table, np.ndarray) else table
+    if isinstance(cells, list) and any(cell is not _shortened(cell) for cell in cells):
+        raise ValueError(f"a text to check by is longer than {LONGEST_TEXT} characters")
+
+
+def _shortened(cell: Any) -> Any:
+    return cell[:LONGEST_TEXT] if isinstance(cell, str) and len(cell) > LONGEST_TEXT else cell
+
+
+def _with_short_texts(rows: Any) -> Any:
+    """Return rows whose texts a load reads quickly."""
+    if type(rows) is list:
+        return [_shortened(cell) for cell in rows]
+    if isinstance(rows, np.ndarray) and rows.dtype == object:
+        return np.array([_shortened(cell) for cell in rows.ravel()] + [None], object)[:-1].reshape(rows.shape)
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "U":
+        return rows.astype(f"U{min(LONGEST_TEXT, max(1, rows.itemsize // 4))}")
+    if hasattr(rows, "to_numpy"):
+        short = {name: [_shortened(cell) for cell in rows[name]] for name in rows.columns}
+        is_longer = (rows[name].tolist() != cells for name, cells in short.items())
+        return rows.assign(**dict(itertools.compress(short.items(), is_longer)))
+    return rows
+
+
+def _first_step(model: Any) -> Any:
+    while isinstance(model, Pipeline) and model.steps:
+        model = model.steps[0][1]
+    return model
+
+
+def _reads_text(step: Any) -> bool:
+    return type(step).__module__ == "sklearn.feature_extraction.text" and hasattr(step, "build_analyzer")
+
+
+def _made_up_texts(vectoriser: Any) -> list[str]:
+    """Join entries of the vocabulary, parted by a word of ours: no four words in a row are anybody's text."""
+    entries = sorted(entry for entry in getattr(vectoriser, "vocabulary_", {}) if len(entry.split()) <= 3)
+    entries = entries or ["alpha", "beta", "gamma", "delta"]
+    chosen = [entries[j] for j in np.random.default_rng(0).permutation(len(entries))[: 10 * _ROWS]]
+    parted = [" ".join(f"{entry} {_BETWEEN}" for entry in chosen[i::_ROWS]) for i in range(_ROWS)]
+    return [text[:LONGEST_TEXT] for text in parted]
+
+
+def _made_up_table(step: ColumnTransformer) -> np.ndarray | None:
+    """Fill a table with what the transformer of each column reads; None if one of them is unknown."""
+    rng = np.random.default_rng(0)
+    table = np.zeros((_ROWS, step.n_features_in_), dtype=object)
+    for _, transformer, columns in step.transformers_:
+        first = _first_step(transformer)
+        if _reads_text(first) and isinstance(columns, int):
+            table[:, columns] = _made_up_texts(first)
+        elif isinstance(first, OneHotEncoder) and isinstance(columns, slice):
+            table[:, columns] = np.array([rng.choice(values, _ROWS) for values in first.categories_]).T
+        elif isinstance(columns, slice) and hasattr(first, "n_features_in_"):
+            table[:, columns] = rng.normal(size=(_ROWS, first.n_features_in_))
+        else:
+            return None
+    return table
 
 
 def answers(model: Any, rows: Any) -> dict[str, Any]:

@@ -10,13 +10,15 @@ import dataclasses
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
-from hyperlabel.persistence._container import ModelFileError
+from hyperlabel.persistence._container import LONGEST_NGRAM, ModelFileError
 
 _ROOMS = (
     "decision", "geometry", "labelspace", "linear", "meta", "model_selection", "moments", "neighbors",
@@ -49,9 +51,63 @@ _LISTED = {
 FUNCTIONS = {"sklearn.feature_selection": "chi2 f_classif f_regression mutual_info_classif"}
 SCALAR_TYPES = {"numpy": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"}
 
+# Settings that a file must not choose freely: what they may be, as a test and in words.
+Setting = tuple[Callable[[Any], bool], str]
+
+
+def _at_most(most: int) -> Setting:
+    return lambda value: type(value) is int and value <= most, f"at most {most}"
+
+
+def _is_ngram_range(value: Any) -> bool:
+    bounds = tuple(value) if type(value) in (tuple, list) else ()
+    return len(bounds) == 2 and all(type(n) is int and 1 <= n <= LONGEST_NGRAM for n in bounds)
+
+
+def _is_degree(value: Any) -> bool:
+    bounds = value if type(value) is tuple else (value,)
+    return all(isinstance(n, (int, np.integer)) and n <= 10 for n in bounds)
+
+
+# Patterns that read a text once, whatever it holds: a pattern of another's choosing can take for ever.
+TOKEN_PATTERNS = (
+    r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\b\w\w+\b", r"\b\w+\b", r"(?u)\w+", r"\w+", r"\S+", r"[^\s]+",
+    r"(?u)\b[a-zA-Z][a-zA-Z0-9+#.-]*[a-zA-Z0-9+#]",  # of hyperlabel.datasets
+)  # fmt: skip
+_TEXT: dict[str, Setting] = {
+    "input": (lambda value: value == "content", "input='content'"),
+    "token_pattern": (
+        lambda value: value is None or value in TOKEN_PATTERNS,
+        f"token_pattern={TOKEN_PATTERNS[0]!r} or another of those in docs/model-files.md",
+    ),
+    "ngram_range": (_is_ngram_range, f"1 to {LONGEST_NGRAM} words or characters in a row"),
+}
+_NO_WORKERS: Setting = (lambda value: "n_jobs" not in (value or ()), "no n_jobs there")
+_ITERATIONS = _at_most(10_000)  # of parts that iterate when they transform
+_SETTINGS: dict[str, dict[str, Setting]] = {
+    **dict.fromkeys(("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"), _TEXT),
+    "Pipeline": {"memory": (lambda value: value is None, "memory=None")},
+    "ColumnTransformer": {
+        "verbose_feature_names_out": (lambda value: type(value) is bool, "True or False there")
+    },
+    "PolynomialFeatures": {
+        "degree": (_is_degree, "degrees up to 10"),
+        "n_output_features_": _at_most(250_000),
+    },
+    "NMF": {"max_iter": _ITERATIONS},
+    "LatentDirichletAllocation": {"max_doc_update_iter": _ITERATIONS},
+    "MLkNN": {"metric_params": _NO_WORKERS},
+    "HypergraphSpectral": {"kernel_params": _NO_WORKERS},
+    "KernelRows": {"params": _NO_WORKERS},
+}
+_UNSET = object()
+# Numbers of workers are for the machine that fits, not for the file to say.
+WORKERS = ("n_jobs",)
+
 # What is made anew when it is needed: SGD's compiled helpers, the factor of sums that follows their rows;
 # and whom a fit called while it ran.
-LEFT_OUT = ("_loss_function_", "followed", "on_candidate")
+# Older vectorisers also keep the words that they do not use, rare ones of single rows among them.
+LEFT_OUT = ("_loss_function_", "followed", "on_candidate", "stop_words_")
 
 _registered: dict[str, type] = {}
 
@@ -104,14 +160,19 @@ def class_of(name: str) -> type | None:
     return listed(name, _LISTED)
 
 
-def check_part(part: Any, path: str) -> None:
-    """Refuse settings that would make a loaded part touch anything but its data."""
-    reads = getattr(part, "__dict__", {}).get("input", "content")
-    if type(part).__module__.startswith("sklearn.feature_extraction") and reads in ("file", "filename"):
-        raise ModelFileError(
-            f"{path} reads files named by its input (input={reads!r}): model files hold vectorisers "
-            "with input='content' only."
-        )
+def check_settings(part: Any, path: str) -> None:
+    """Refuse settings with which a listed part would touch more than its data, or work without bound."""
+    cls = type(part)
+    if name_of(cls) in _registered:
+        return
+    for name, (allows, allowed) in _SETTINGS.get(cls.__name__, {}).items():
+        value = getattr(part, "__dict__", {}).get(name, _UNSET)
+        if value is not _UNSET and not allows(value):
+            raise ModelFileError(
+                f"{path} has {name}={value!r:.80}, and model files hold {cls.__name__} with {allowed} only: "
+                "change the setting and fit again, or register a class of your own "
+                "(hyperlabel.persistence.register)."
+            )
 
 
 def listed(name: str, table: dict[str, str]) -> Any:

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.persistence._container import Reader
+from hyperlabel.persistence._container import LONGEST_NGRAM, LONGEST_TEXT, Reader
 
 _TFIDF = {  # how scikit-learn reads texts for `fit`
     **{"analyzer": "word", "token_pattern": r"(?u)\b\w\w+\b", "lowercase": True},
     **{"binary": False, "norm": "l2", "use_idf": True, "sublinear_tf": True},
     **dict.fromkeys(("preprocessor", "tokenizer", "stop_words", "strip_accents")),
 }
+# What a description that makes no sense can lead to, here as in `load`.
+_NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 _EDGE = float(np.finfo(np.float32).eps)
 
 
@@ -44,18 +46,34 @@ class PlainModel:
     def __init__(self, text: _Part, linear: _Part, cuts: Any) -> None:
         self.cuts = cuts  # None: not one for each label
         curves, steps = linear["calibration_"], linear["calibration_"]["steps"]
-        if {name: text[name] for name in _TFIDF} != _TFIDF or linear["_constant"].any():
+        if {name: text[name] for name in _TFIDF} != _TFIDF:
             raise ValueError("not plain")
-        self.words = {str(word): int(j) for word, j in text["vocabulary_"]}
+        self.words = {str(word): j for word, j in text["vocabulary_"]}
         self.idf, self.base = text["_tfidf"]["idf_"], linear["intercept_"]
         self.weights = np.ascontiguousarray(linear["coef_"].T)
         self.slope, self.intercept = curves["sigmoid"]["slope"], curves["sigmoid"]["intercept"]
-        self.kind, self.beta = curves["kind"], curves["weights"]
+        self.kind, self.beta = np.asarray(curves["kind"]), curves["weights"]
         self.start, self.knots, self.values = steps["start"], steps["score"], steps["p"]
         self.token = re.compile(str(text["token_pattern"]))
         shortest, self.longest = text["ngram_range"]
-        if shortest != 1:
+        if shortest != 1 or type(self.longest) is not int or self.longest > LONGEST_NGRAM:
             raise ValueError("not plain")
+        self._check_arrays()
+
+    def _check_arrays(self) -> None:
+        """Refuse arrays that are not numbers or do not fit each other, and words without their own column."""
+        n_words, n_labels = len(self.words), len(self.base)
+        per_label, cuts = (n_labels,), np.zeros(1) if self.cuts is None else self.cuts
+        numbers = [(self.idf, (n_words,)), (self.weights, (n_words, n_labels)), (self.beta, (n_labels, 3))]
+        numbers += [(array, per_label) for array in (self.base, self.slope, self.intercept)]
+        numbers += [(self.values, self.knots.shape), (self.knots, (self.knots.size,))]
+        numbers += [(cuts, (1,) if cuts.shape == (1,) else per_label)]
+        fits = all(array.shape == shape and array.dtype.kind == "f" for array, shape in numbers)
+        if not fits or self.start.shape != (n_labels + 1,) or self.kind.shape != per_label:
+            raise ValueError("arrays that do not fit each other")
+        numbered = sorted(j for j in self.words.values() if type(j) is int)
+        if numbered != list(range(n_words)):
+            raise ValueError("words without a column of their own")
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
         """Return probabilities, one row for each text; as `decision.curves.Curves` does."""
@@ -102,8 +120,17 @@ def read_plain(path: str) -> PlainModel | None:
             cuts = last["thresholds_"] if "thresholds_" in last.state else None
             model = PlainModel(text, linear, np.zeros(1) if linear is last else cuts)
             check = reader.manifest["check"]
-            stored = whole.value(dict(check["answers"]["items"])["predict_proba"])
-            found = model.probabilities(check["rows"])
-        except (KeyError, TypeError, ValueError, AttributeError):
+            answers = dict(check["answers"]["items"])
+            stored = [whole.value(answers[method]) for method in ("decision_function", "predict_proba")]
+            repeats = _repeats(model, check["rows"], stored)
+        except _NONSENSE:
             return None
-    return model if found.shape == stored.shape and np.allclose(found, stored, atol=1e-9) else None
+    return model if repeats else None
+
+
+def _repeats(model: PlainModel, rows: list[str], stored: list[np.ndarray]) -> bool:
+    """Say whether a model gives the stored scores and probabilities of the stored rows."""
+    if max(map(len, rows)) > LONGEST_TEXT:
+        return False
+    pairs = zip((model.scores(rows), model.probabilities(rows)), stored, strict=True)
+    return all(np.allclose(now, before.reshape(now.shape), rtol=1e-7, atol=1e-9) for now, before in pairs)

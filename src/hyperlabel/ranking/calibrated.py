@@ -81,7 +81,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     """
 
     _fitted_shapes: ClassVar[dict[str, str]] = {
-        "pairs_": "p two",
+        "pairs_": "p 2",
         "pair_coef_": "p d",
         "virtual_coef_": "k d",
     }

@@ -1,5 +1,9 @@
 """Compiled code: its one decorator (kept on disk where there is a place), a clock that stands still while
-code is compiled, and the check at its door.
+code is compiled, and the checks at its doors.
+
+Compiled loops trust every size, index and value they are given. The plain function above a kernel, its door,
+therefore checks once per call what the kernel relies on: shapes, indices in range, and finite numbers where
+a comparison or a rounded number decides which place is read or written.
 """
 
 import importlib
@@ -153,8 +157,22 @@ def csr_parts(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)
 
 
-def check_rows(A: Any) -> None:
+def check_rows(A: Any, shape: tuple[int, ...] | None = None) -> None:
     """Refuse rows whose indices would lead compiled code, which trusts them, outside its arrays."""
     if A.format != "csr":
         raise TypeError(f"Rows must be a csr_array, got {A.format}.")
+    if shape is not None:
+        check_shape("The sparse matrix", A, shape)
     check_places(A)
+
+
+def check_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape than the compiled loops run over."""
+    if np.shape(array) != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {np.shape(array)}.")
+
+
+def check_finite(name: str, array: np.ndarray) -> None:
+    """Refuse NaN and infinity, for which no comparison picks a place."""
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, and holds NaN or infinity.")

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled
 from hyperlabel.solvers.operators import narrow, weighted_mean
 from hyperlabel.solvers.ridge_factored import RidgeResult
 
@@ -57,8 +57,10 @@ class ConjugateRidge:
         if not alpha > 0:
             raise ValueError(f"Conjugate gradients need alpha above 0, got {alpha}: use the Krylov path.")
         n, d = X.shape
+        check_rows(X)
         self.alpha, self.dtype, self.n_iter = alpha, np.dtype(dtype), 0
         self.weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        check_shape("sample_weight", self.weight, (n,))
         self.total = float(self.weight.sum())
         self.x_mean = weighted_mean(X, sample_weight)
         self.order = np.argsort(-np.bincount(X.indices, minlength=d), kind="stable")
@@ -81,6 +83,7 @@ class ConjugateRidge:
 
         `tol` bounds the estimated error of every label's scores.
         """
+        check_rows(Y, (self.X.shape[0], Y.shape[1]))
         y_mean = weighted_mean(Y, self.weight)
         B = self._right(Y, y_mean)
         norms = np.linalg.norm(B, axis=0)

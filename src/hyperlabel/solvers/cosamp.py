@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_finite, check_shape, compiled
 from hyperlabel.solvers.arrays import row_blocks
 
 GRAM_MAX = 16_384  # labels; G is then 2 GB, and past it decoding every row is out of reach anyway
@@ -78,9 +78,10 @@ def solve_sparse_codes(
     if K > GRAM_MAX:
         raise ValueError(f"Sparse decoding holds a K×K matrix and takes at most {GRAM_MAX} labels, got {K}.")
     s = max(1, min(sparsity, K))
-    G = np.ascontiguousarray(P.T @ P if gram is None else gram)
-    if G.shape != (K, K):  # compiled code trusts it
-        raise ValueError(f"gram must be {K}×{K}, got shape {G.shape}.")
+    G = np.ascontiguousarray(P.T @ P if gram is None else gram, dtype=np.float64)
+    check_shape("gram", G, (K, K))
+    for name, array in (("P", P), ("codes", codes), ("gram", G)):
+        check_finite(name, array)
     indices = np.full((n, s), -1, dtype=np.int64)
     values, residual = np.zeros((n, s)), np.zeros(n)
     n_iter = np.zeros(n, dtype=np.int64)
@@ -96,8 +97,11 @@ def solve_sparse_codes(
 
 @compiled
 def _largest(a, count, out):
-    """Indices of the `count` largest entries of a ≥ 0, ties to the lowest index (unordered)."""
-    best = np.full(count, -1.0)
+    """Put the places of the `count` largest entries of a ≥ 0 into `out`, ties to the lowest; return how many.
+
+    Fewer than `count` if products of large numbers overflowed to NaN, which is never among the largest.
+    """
+    best, n_placed = np.full(count, -1.0), 0
     for j in range(len(a)):
         if a[j] > best[count - 1]:
             i = count - 1
@@ -107,6 +111,8 @@ def _largest(a, count, out):
                 i -= 1
             best[i] = a[j]
             out[i] = j
+            n_placed = min(n_placed + 1, count)
+    return n_placed
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar
@@ -185,21 +191,22 @@ def _cosamp_rows(C, G, square, s, max_iter, tol, patient, indices, values, resid
             n_iter[row] += 1
             for j in range(K):
                 magnitude[j] = abs(proxy[j])
-            _largest(magnitude, len(picked), picked)  # identify
+            n_picked = _largest(magnitude, len(picked), picked)  # identify
             t = 0
             for i in range(m):  # merge
                 merged[t] = support[i]
                 member[support[i]] = True
                 t += 1
-            for i in range(len(picked)):
+            for i in range(n_picked):
                 if not member[picked[i]]:
                     merged[t] = picked[i]
                     t += 1
             for i in range(m):
                 member[support[i]] = False
+            if t == 0:
+                break
             _solve_support(G, c, merged, t, z)  # estimate
-            m = min(s, t)
-            _largest(np.abs(z[:t]), m, keep)  # prune
+            m = _largest(np.abs(z[:t]), min(s, t), keep)  # prune
             for i in range(m):
                 support[i] = merged[keep[i]]
                 coefs[i] = z[keep[i]]

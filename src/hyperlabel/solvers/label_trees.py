@@ -25,7 +25,7 @@ F. Meyer, *CRAFTML*, ICML 2018 (means of clusters of label sets tell new rows wh
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled, csr_parts
 
 STEPS = 2
 KEPT = 0.97
@@ -41,8 +41,10 @@ def grow_tree(X: sparse.csr_array, Y: sparse.csr_array, most: int, seed: int) ->
     """Grow a tree on rows X with label sets Y down to nodes of at most `most` rows."""
     for A in (X, Y):
         check_rows(A)
-    if X.shape[0] != Y.shape[0] or most < 1:  # compiled code trusts it
-        raise ValueError(f"X and Y must have as many rows, and leaves some: {X.shape}, {Y.shape}, {most}.")
+    if X.shape[0] != Y.shape[0] or min(X.shape[0], most) < 1:  # compiled code trusts it
+        raise ValueError(
+            f"X and Y must have as many rows, at least one, and leaves some: {X.shape}, {Y.shape}, {most}."
+        )
     draws = np.random.default_rng(seed).random((2 * X.shape[0], 2))
     children, threshold, *parts = _grow(csr_parts(X), csr_parts(Y), X.shape[1], Y.shape[1], most, draws)
     return sparse.csr_array(tuple(parts[::-1]), shape=(len(threshold), X.shape[1])), threshold, children
@@ -52,10 +54,17 @@ def find_leaves(X: sparse.csr_array, forest: Tree, roots: np.ndarray) -> np.ndar
     """Return the leaf that each row reaches from each root; a forest from a file cannot lead astray."""
     check_rows(X)
     splits, threshold, children = forest
-    found = np.empty((X.shape[0], len(roots)), dtype=np.int32)
-    lines = splits.indptr, splits.indices, splits.data
-    _find(csr_parts(X), X.shape[1], lines, threshold, children, roots, found)
-    return found
+    n_nodes = splits.shape[0]
+    if n_nodes < 1 or len(roots) < 1:
+        raise ValueError("A forest must have at least one tree with at least one node.")
+    check_shape("threshold", threshold, (n_nodes,))
+    check_shape("children", children, (n_nodes, 2))
+    check_shape("roots", roots, (len(roots),))
+    leaves = np.empty((X.shape[0], len(roots)), dtype=np.int32)
+    lines = splits.indptr, splits.indices, splits.data.astype(np.float32, copy=False)
+    nodes = (array.astype(np.int32, copy=False) for array in (children, roots))
+    _find(csr_parts(X), X.shape[1], lines, threshold.astype(np.float64, copy=False), *nodes, leaves)
+    return leaves
 
 
 def leaf_frequencies(leaves: np.ndarray, edges: sparse.csr_array, Y: sparse.csr_array) -> np.ndarray:
@@ -227,7 +236,7 @@ def _find(X, n_columns, splits, threshold, children, roots, found):
             node = min(max(roots[t], 0), n_nodes - 1)
             while True:
                 score = 0.0
-                for p in range(max(ends[node], 0), min(ends[node + 1], len(weights))):
+                for p in range(max(ends[node], 0), min(ends[node + 1], len(weights), len(places))):
                     if 0 <= places[p] < n_columns:
                         score += weights[p] * x[places[p]]
                 below = children[node, 1 if score > threshold[node] else 0]

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled
 from hyperlabel.solvers.active_rows import solve_active
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.blas import product
@@ -60,6 +60,10 @@ def solve_margins(
     """Minimise the loss of every label to a relative gradient of `tol`, from `start` or zero."""
     n, d = X.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    check_shape("sample_weight", weight, (n,))
+    check_shape("T", T, (n, T.shape[1]))
+    if sparse.issparse(X):
+        check_rows(X)
     if loss == "squared_hinge" and sparse.issparse(X) and d > FACTORED and alpha > 0:
         return _of_active_rows(X, T, alpha, weight, tol)
     return _preconditioned(X, T, loss, alpha, weight, tol, start)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled, csr_parts
 from hyperlabel.solvers.arrays import row_blocks
 
 # What a float32 product of two values below 1e10 can lose where it, or one of them, is subnormal; and again
@@ -51,6 +51,9 @@ class Nearest:
 def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> Nearest:
     """Find the k nearest rows of T to each row of X, Euclidean, but not T[skip] (−1: none)."""
     skip = np.full(X.shape[0], -1) if skip is None else np.asarray(skip)
+    check_shape("skip", skip, (X.shape[0],))
+    if skip.max(initial=-1) >= T.shape[0]:
+        raise ValueError(f"skip must name rows of T, 0 … {T.shape[0] - 1}, or −1.")
     if X.ndim != 2 or T.ndim != 2 or X.shape[1] != T.shape[1]:  # compiled code trusts it
         raise ValueError(f"X and T must have the same columns, got shapes {X.shape} and {T.shape}.")
     found = Nearest.nothing_yet(X.shape[0], k)
@@ -71,7 +74,11 @@ def update_nearest(distances: np.ndarray, found: Nearest, *, first: int, skip: n
 
     Blocks must come in the order of their rows, so that ties go to the lowest index.
     """
-    _take_block(np.asarray(distances, dtype=np.float64), first, skip, found.index, found.distance)
+    distances = np.asarray(distances, dtype=np.float64)
+    n_queries = len(found.index)
+    check_shape("skip", skip, (n_queries,))
+    check_shape("distances", distances[:, :0], (n_queries, 0))
+    _take_block(distances, first, skip, found.index, found.distance)
 
 
 def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, found: Nearest) -> None:

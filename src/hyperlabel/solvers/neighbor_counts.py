@@ -22,6 +22,9 @@ from hyperlabel.solvers._compile import check_rows, compiled, csr_parts
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Return c and c′ of the training rows, whose neighbours are given."""
+    _check_neighbors(neighbors, Y)
+    if len(neighbors) != Y.shape[0]:
+        raise ValueError(f"Each of the {Y.shape[0]} rows of Y needs its neighbours, got {len(neighbors)}.")
     return _tables(np.ascontiguousarray(neighbors, dtype=np.int64), *csr_parts(Y)[:2], Y.shape[1])
 
 
@@ -58,12 +61,8 @@ def _evidence(
 
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
     """Return table[l, count of l among the neighbours] for every row and label, m×K."""
+    _check_neighbors(neighbors, Y)
     n_counts = neighbors.shape[1] + 1
-    check_rows(Y)
-    if not Y.has_canonical_format:  # a label met twice in one row would be counted past the table's end
-        raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
-    if neighbors.min(initial=0) < 0 or neighbors.max(initial=0) >= Y.shape[0]:
-        raise ValueError(f"Neighbours must be rows of Y, 0 … {Y.shape[0] - 1}.")
     if table.shape != (Y.shape[1], n_counts):
         raise ValueError(f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {table.shape}.")
     scores = np.empty((len(neighbors), Y.shape[1]))
@@ -71,6 +70,14 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np
     neighbors = np.ascontiguousarray(neighbors, dtype=np.int64)
     _look_up(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(table), scores)
     return scores
+
+
+def _check_neighbors(neighbors: np.ndarray, Y: sparse.csr_array) -> None:
+    check_rows(Y)
+    if not Y.has_canonical_format:  # a label met twice in one row would be counted past the table's end
+        raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
+    if neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < Y.shape[0]:
+        raise ValueError(f"Neighbours must be rows of Y, 0 … {Y.shape[0] - 1}.")
 
 
 @compiled

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
+from hyperlabel.solvers._compile import check_rows
 from hyperlabel.solvers.arrays import dense
 from hyperlabel.solvers.products import sparse_times_dense
 
@@ -20,6 +21,8 @@ class CenteredRows:
     def __init__(self, X: Any, sample_weight: np.ndarray | None = None, *, dtype: Any = np.float64) -> None:
         self.dtype = np.dtype(dtype)
         self.X: Any = narrow(X.astype(self.dtype)) if sparse.issparse(X) else np.asarray(X, dtype=self.dtype)
+        if sparse.issparse(X):
+            check_rows(self.X)
         self.shape: tuple[int, int] = X.shape
         self.root = None if sample_weight is None else np.sqrt(sample_weight).astype(self.dtype)
         self.weight = float(X.shape[0] if sample_weight is None else np.sum(sample_weight))

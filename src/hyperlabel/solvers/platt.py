@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled
 from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
 
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
 REACH = 8.0
 TILE = 256  # rows turned into columns at a time
 BINS_TOL = 1e-7  # binning errs by more than this
+LARGEST = float(np.finfo(np.float64).max) / 4  # a score whose distance from the mean is still a number
 FLAT = 1e-12  # curvature that no solution has: chances are at least one in n + 2 on average
 
 
@@ -58,6 +59,12 @@ def solve_platt(
     """
     n, k = scores.shape
     weights = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+    check_rows(Y, (n, k))
+    check_shape("sample_weight", weights, (n,))
+    if scores.size and not -LARGEST <= scores.min() <= scores.max() <= LARGEST:  # a NaN has no bin
+        raise ValueError("Scores must be finite to be calibrated, and hold NaN or infinity.")
+    if n and not 0 < weights.sum() < np.inf:
+        raise ValueError("Sample weights must be finite and have a positive sum.")
     slope, intercept, gradient = np.zeros(k), np.zeros(k), np.zeros(k)
     n_iter = np.zeros(k, dtype=np.int64)
     columns = Y.tocsc()

@@ -23,13 +23,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.solvers._compile import compiled, csr_parts
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled, csr_parts
 
 Metric = Literal["ndcg", "precision", "f1_micro", "hamming_loss"]
 ROWS = 256  # a block of scores that stays in cache
 LEG = 96  # components followed from one matrix product, at most: the first move scores the most
 JUMP = 6  # from so many new components on, a matrix product is cheaper than following them
 STRETCH = 64  # labels looked at together
+LARGEST = 1e18  # length of a code or component whose square and products single precision can hold
 SLACK = 1 + 1e-4  # the bounds hold for rounded sums too
 
 
@@ -55,6 +56,7 @@ def score_prefixes(
         return _score_callable(R, P, base, Y, grid, metric)
     n, K = Y.shape
     k = min(k, K)
+    _check_walk(R, P, base, Y, grid, k)
     discount = 1.0 / np.log2(np.arange(2.0, k + 2))
     ideal = np.concatenate([[0.0], np.cumsum(discount)])
     sums = np.zeros((4, len(grid)))  # nDCG, hits@k, predicted, predicted and true
@@ -71,6 +73,20 @@ def score_prefixes(
             score = discount, ideal, leaders, counting, sums[:, first:last]
             _walk(S, R[rows], by_label, grid[first:last], reach, *labels, *score)
     return _finish(metric, sums, Y, k)
+
+
+def _check_walk(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
+    """Refuse what the walk cannot follow: of scores that are NaN it would find fewer than k best."""
+    n, K = Y.shape
+    check_rows(Y)
+    check_shape("R", R, (n, grid[-1]))
+    check_shape("P", P, (grid[-1], K))
+    check_shape("base", base, (K,))
+    if k < 1 or grid[0] < 0 or (np.diff(grid) <= 0).any():
+        raise ValueError("The grid must ascend from 0 or more, and k must be at least 1.")
+    longest = [np.sqrt(np.einsum("ij,ij->i", A, A, dtype=np.float64)).max(initial=0.0) for A in (R, P.T)]
+    if not np.max([*longest, *np.abs(base)]) < LARGEST:  # NaN is the largest, too
+        raise ValueError(f"Codes, components and base must be finite and shorter than {LARGEST:g}.")
 
 
 def _finish(metric: str, sums: np.ndarray, Y: Any, k: int) -> np.ndarray:

@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel._labels import check_places
+from hyperlabel.solvers._compile import check_shape, compiled
 
 WIDE = 16
 
 
 def sparse_times_dense(A: Any, B: np.ndarray) -> np.ndarray:
-    """Return A @ B for a ``csr_array`` A and a dense block B of the same precision."""
+    """Return A @ B for a ``csr_array`` A and a dense block B of the same precision.
+
+    It runs in every iteration of a solver: the solver has checked the rows of A once (`check_rows`).
+    """
     if B.ndim != 2 or B.shape[1] < WIDE or A.dtype != B.dtype or A.shape[1] != B.shape[0]:
         return A @ B
     out = np.zeros((A.shape[0], B.shape[1]), dtype=B.dtype)
@@ -38,10 +42,17 @@ class ColumnsInTurn:
 
     def __init__(self, A: Any) -> None:
         self.A = sparse.csc_array(A)
+        check_places(self.A)
         self.at = self.A.indptr[:-1].copy()
+        self.next_row = 0
 
     def add_product(self, rows: slice, B: np.ndarray, out: np.ndarray) -> None:
         """Add A[rows]ᵀ @ B to `out`, line by line: nothing of its size is made."""
+        if rows.start != self.next_row:
+            raise ValueError(f"The next block must begin at row {self.next_row}, not at {rows.start}.")
+        check_shape("B", B, (rows.stop - rows.start, B.shape[1]))
+        check_shape("out", out, (self.A.shape[1], B.shape[1]))
+        self.next_row = rows.stop
         _add_columns(self.at, self.A.indptr, self.A.indices, self.A.data, rows.start, B, out)
 
 

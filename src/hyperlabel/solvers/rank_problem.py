@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled
 from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
 
 # A float32 dual may round up past its box: the box is drawn in by more than that.
@@ -63,8 +63,19 @@ class RankProblem:
     ) -> RankProblem:
         """Lay out the pairs of each row; rows with all, no, or weightless labels have none."""
         n, k = Y.shape
+        check_rows(Y)
+        if sparse.issparse(X):
+            check_rows(X)
         Y = Y if Y.has_sorted_indices else Y.sorted_indices()
+        if not Y.has_canonical_format:  # pairs are counted by stored entries, and visited by labels
+            raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
         shift = np.zeros(X.shape[1]) if shift is None else shift
+        weights = np.ones(n) if sample_weight is None else sample_weight
+        cost = np.ones(k) if label_cost is None else np.asarray(label_cost, dtype=np.float64)
+        check_shape("X", X, (n, X.shape[1]))
+        check_shape("shift", shift, X.shape[1:])
+        check_shape("sample_weight", weights, (n,))
+        check_shape("label_cost", cost, (k,))
         if sparse.issparse(X):
             norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ shift) + shift @ shift
         else:
@@ -72,11 +83,9 @@ class RankProblem:
             norms = np.einsum("ij,ij->i", X, X)
         on = np.diff(Y.indptr).astype(np.int64)
         pairs = on * (k - on)
-        weights = np.ones(n) if sample_weight is None else sample_weight
         pairs[weights <= 0] = 0
         unit = np.divide(weights, pairs, out=np.zeros(n), where=pairs > 0)
         start = np.concatenate([[0], np.cumsum(pairs)])
-        cost = np.ones(k) if label_cost is None else np.asarray(label_cost, dtype=np.float64)
         return cls(X, shift, Y.indptr, Y.indices, start, unit, cost, np.maximum(norms, 0.0) + 1.0)
 
     @property

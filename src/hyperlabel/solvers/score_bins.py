@@ -11,7 +11,7 @@ rows, on   weight of the rows, and of those with the label, by bin      F×k×B
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled, csr_parts
+from hyperlabel.solvers._compile import check_finite, check_rows, check_shape, compiled, csr_parts
 from hyperlabel.solvers.arrays import row_blocks
 
 
@@ -23,6 +23,11 @@ def bin_scores(
     Bins are those of standardised scores from −reach to reach; the outer ones hold the tails.
     """
     n, k = scores.shape
+    check_rows(Y, (n, k))
+    check_shape("weight", weight, (n,))
+    check_shape("fold", fold, (n,))
+    if fold.min(initial=0) < 0:
+        raise ValueError("fold must number folds 0, 1, …, and holds a negative number.")
     blocks = list(row_blocks(n, 8 * k))
     shift = scores[blocks[0]].mean(axis=0) if n else np.zeros(k)
     total, square = np.zeros(k), np.zeros(k)
@@ -30,6 +35,7 @@ def bin_scores(
         _add(np.ascontiguousarray(scores[block], dtype=np.float64), shift, total, square)
     mean = shift + total / max(n, 1)
     spread = np.sqrt(np.maximum(square / max(n, 1) - (total / max(n, 1)) ** 2, 0.0))
+    check_finite("The mean and standard deviation of scores", np.stack([mean, spread]))
     spread = np.where(spread > 0, spread, 1.0)
     rows, on = np.zeros((2, fold.max(initial=0) + 1, k, n_bins))
     scale = n_bins / (2 * reach) / spread

@@ -30,7 +30,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers._compile import compiled, csr_parts
+from hyperlabel.solvers._compile import check_rows, check_shape, compiled, csr_parts
 
 # Two wishes closer than this are equal: shares like 1/3 leave dust after subtraction.
 _DUST = 1e-12
@@ -60,6 +60,10 @@ def solve_stratify(
     """
     n_units, n_labels = counts.shape
     rows = np.ones(n_units) if size is None else np.asarray(size, dtype=np.float64)
+    check_rows(counts)
+    check_shape("size", rows, (n_units,))
+    if len(shares) < 1:
+        raise ValueError("There must be at least one fold.")
     order = np.argsort(-rows, kind="stable")  # single rows keep their order
     dealt = counts if size is None else counts[order]
     by_label = dealt.tocsc()
@@ -67,6 +71,7 @@ def solve_stratify(
     totals = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
     exact = rows_per_fold is not None
     room = np.asarray(rows_per_fold if exact else shares * rows.sum(), dtype=np.float64).copy()
+    check_shape("rows_per_fold", room, (len(shares),))
     wanted = np.outer(totals, shares)
     rank = np.arange(n_labels) if rng is None else rng.permutation(n_labels)
     draws = np.zeros(n_units) if rng is None else rng.random(n_units)

@@ -1,0 +1,294 @@
+"""Attacks on model files: every estimator's arrays and settings, the plain reader, the notes on columns."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import hashlib
+import io
+import json
+import random
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from click.testing import CliRunner
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+from tests.estimators import CLASSIFIERS, TRANSFORMERS, UNSUPERVISED
+
+import hyperlabel
+from attack.mutate import Wrong, damage, odd, odd_throughout
+from hyperlabel.cli import main as cli
+from hyperlabel.cli._model import KEY
+from hyperlabel.persistence import ModelFileError, describe
+from hyperlabel.persistence.plain import read_plain
+
+# What numba says under NUMBA_BOUNDSCHECK=1 (make attack-bounds); numpy's own error names the index.
+OUT_OF_BOUNDS = "index is out of bounds"
+# Parts whose answers come from compiled loops of hyperlabel.
+_COMPILED = (b"HadamardEncoder", b"LabelForest", b"MLkNN", b"LabelPowerset", b"KernelDependencyEstimation")
+METHODS = ("decision_function", "predict_proba", "predict", "transform", "partial_fit", "forget")
+
+
+@functools.cache
+def rows_and_labels() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(30, 4)), (rng.random((30, 3)) < 0.4).astype(int)
+
+
+def _seeds() -> list[tuple[Any, Any]]:
+    """Return estimators and the rows they are fitted on: the whole table of the tests, and some beside it."""
+    X, _ = rows_and_labels()
+    counts, words = np.abs(X), [" ".join(f"w{int(v)}" for v in np.abs(10 * row)) for row in X]
+    thin = sparse.csr_array(np.where(counts > 0.5, counts, 0.0))
+    table = np.array([[text, f"c{i % 3}", float(i)] for i, text in enumerate(words)], dtype=object)
+    linear = hyperlabel.BinaryRelevance()
+    columns = [
+        ("text", TfidfVectorizer(), 0),
+        ("categories", OneHotEncoder(handle_unknown="ignore"), slice(1, 2)),
+    ]
+    beside = [
+        (hyperlabel.MLkNN(3), thin),
+        (hyperlabel.MLkNN(3, metric="cosine"), thin),
+        (hyperlabel.LabelForest(3, splits="means", random_state=0), thin),
+        (hyperlabel.RankSVM(), thin),
+        (DummyClassifier(strategy="uniform", random_state=np.random.RandomState(0)), X),
+        (make_pipeline(hyperlabel.Landmarks(5, random_state=0), linear), X),
+        (make_pipeline(FeatureUnion([("a", PolynomialFeatures(2)), ("b", NMF(2))]), linear), counts),
+        (make_pipeline(LatentDirichletAllocation(2), linear), counts),
+        (make_pipeline(TfidfVectorizer(), linear), words),
+        (make_pipeline(HashingVectorizer(n_features=16, analyzer="char"), linear), words),
+        (make_pipeline(ColumnTransformer(columns), linear), table),
+    ]
+    return [(one, counts) for one in (*CLASSIFIERS, *TRANSFORMERS, *UNSUPERVISED)] + beside
+
+
+@functools.cache
+def _models() -> list[tuple[bytes, Any]]:
+    """Fit and save every seed, and ask it once: what is compiled first is no part of an attack."""
+    X, Y = rows_and_labels()
+    found = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder, "m.hyper")
+        moments = [(hyperlabel.Moments.from_rows(X, Y), None)]
+        for model, rows in [(clone(one).fit(rows, Y), rows) for one, rows in _seeds()] + moments:
+            try:
+                hyperlabel.save(model, path, X=rows, metadata={"seed": len(found)})
+            except ModelFileError as error:  # trees of scikit-learn
+                if "not on the list" not in str(error):
+                    raise
+                continue
+            found.append((path.read_bytes(), rows))
+            _ask(hyperlabel.load(path), rows)
+    return found
+
+
+def _said(model: Any, rows: Any) -> Any:
+    method = "decision_function" if hasattr(model, "decision_function") else "transform"
+    return None if rows is None or isinstance(model, DummyClassifier) else getattr(model, method)(rows)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    dense = [part.toarray() if sparse.issparse(part) else part for part in (one, other)]
+    return np.array_equal(*dense, equal_nan=True)
+
+
+@functools.cache
+def _expected(number: int) -> Any:
+    raw, rows = _models()[number]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.hyper")
+        path.write_bytes(raw)
+        return _said(hyperlabel.load(path), rows)
+
+
+def damaged(rng: random.Random) -> bytes:
+    return damage(rng.choice(_models())[0], rng)
+
+
+def load_damaged(path: Path) -> None:
+    """Bytes were changed, checksums were not: refused, or the same model."""
+    model = hyperlabel.load(path)
+    number = describe(path)["metadata"]["seed"]
+    said, expected = _said(model, _models()[number][1]), _expected(number)
+    if said is not None and not _equal(said, expected):
+        raise Wrong("a damaged model file gave another model")
+
+
+def load_forged(path: Path) -> None:
+    """Nonsense with checksums that fit: refused, or a model that harms nobody, checked or not."""
+    model = hyperlabel.load(path, check=False)
+    _ask(model, _models()[describe(path)["metadata"]["seed"]][1])
+    hyperlabel.load(path)
+
+
+def _ask(model: Any, rows: Any) -> None:
+    """Ask a model all it can be asked; nonsense may raise anything but an index outside compiled arrays."""
+    _, Y = rows_and_labels()
+    for method in METHODS if rows is not None else ():
+        if isinstance(rows, np.ndarray) or method not in METHODS[-2:]:
+            arguments = (rows[:4], Y[:4]) if method in METHODS[-2:] else (rows[:4],)
+            try:
+                with np.errstate(all="ignore"):
+                    getattr(model, method)(*arguments)
+            except Exception as error:
+                if str(error) == OUT_OF_BOUNDS:
+                    raise Wrong(f"{method} of {type(model).__name__} reads outside an array") from error
+
+
+# -- forging ------------------------------------------------------------------------------------------------
+
+
+def _places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        found.append((node, key))
+        if isinstance(node[key], (dict, list)):
+            _places(node[key], found)
+    return found
+
+
+def _settings(node: Any) -> list[tuple[Any, Any]]:
+    """Return where the parts of a description keep single values: settings, mostly."""
+    return [
+        (part, key) for part, key in _places(node, []) if key == "state" for part, key in _values(part[key])
+    ]
+
+
+def _values(state: Any) -> list[tuple[Any, Any]]:
+    return [(state, key) for key in state if isinstance(state, dict) and not isinstance(state[key], dict)]
+
+
+_VALUES = [None, -1, 0, 1, 2, 10**6, 10**12, 0.5, 1e300, True, "cosine", "x", "filename", "(?:a+)+b", [], {}]
+_VALUES += [
+    {"kind": "same", "id": 0},
+    {"kind": "float", "value": "nan"},
+    {"kind": "tuple", "items": [1, 10**6]},
+]
+_VALUES += [[0, 1], ["a"], "arrays/0.npy", 624, -(10**9)]
+
+
+def _forge(raw: bytes, change: Callable[[dict[str, Any], dict[str, bytes]], None]) -> bytes:
+    """Change a file's description and members, and make the checksums fit."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(content["model.json"])
+    change(manifest, content)
+    manifest["arrays"] = {name: hashlib.sha256(content[name]).hexdigest() for name in manifest["arrays"]}
+    content["model.json"] = json.dumps(manifest).encode()
+    content["model.sha256"] = hashlib.sha256(content["model.json"]).hexdigest().encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, value in content.items():
+            archive.writestr(name, value)
+    return out.getvalue()
+
+
+def _forge_part(manifest: dict[str, Any], content: dict[str, bytes], rng: random.Random) -> None:
+    """Change nodes or settings of the description, or arrays, one or two of them."""
+    kind, times = rng.random(), rng.choice((1, 1, 1, 2))
+    described = json.dumps(manifest["model"])
+    arrays = [name for name in manifest["arrays"] if f'"{name}"' in described]  # not those to check by
+    if kind < 0.6 and arrays:
+        for name in {rng.choice(arrays) for _ in range(times)}:
+            out, array = io.BytesIO(), np.load(io.BytesIO(content[name]))
+            np.save(out, (odd if rng.random() < 0.3 else odd_throughout)(array, rng))
+            content[name] = out.getvalue() if rng.random() < 0.9 else damage(content[name], rng)
+        return
+    for _ in range(times):
+        everywhere = _places(manifest["model"], [])
+        node, key = rng.choice((kind < 0.8 and _settings(manifest["model"])) or everywhere)
+        node[key] = copy.deepcopy(rng.choice((*_VALUES, rng.choice(everywhere)[0])))
+    if rng.random() < 0.05 and manifest["check"]:
+        manifest["check"]["rows"] = rng.choice((["a" * 40], ["ab" * 4000], [], None, [[0.0] * 4] * 9))
+
+
+def forged(rng: random.Random) -> bytes:
+    """Forge any model, those that predict in our compiled code as often as all others together."""
+    files = [raw for raw, _ in _models()]
+    compiled = [raw for raw in files if any(name in raw for name in _COMPILED)]
+    return _forge(
+        rng.choice(compiled if rng.random() < 0.5 else files), lambda *file: _forge_part(*file, rng)
+    )
+
+
+# -- files of the command line ------------------------------------------------------------------------------
+
+
+@functools.cache
+def _fitted_by_command() -> tuple[bytes, bytes]:
+    """Return a model of texts and its training table, as `hyperlabel fit` reads and writes them."""
+    _, Y = rows_and_labels()
+    rng = random.Random(0)  # more words than rows to check by hold
+    texts = [" ".join(f"word{rng.randrange(200)}" for _ in range(9)) for _ in Y]
+    rows = [f"{texts[i]},{';'.join(f'l{j}' for j in np.flatnonzero(y)) or 'l0'}" for i, y in enumerate(Y)]
+    with tempfile.TemporaryDirectory() as folder:
+        table, model = Path(folder, "t.csv"), Path(folder, "m.hyper")
+        table.write_text("\n".join(["text,tags", *rows]) + "\n", encoding="utf-8")
+        _command("fit", str(table), "--labels", "tags", "-o", str(model))
+        return model.read_bytes(), table.read_bytes()
+
+
+def _command(*arguments: str) -> None:
+    """Run a command; its sentence is raised as click's own error, anything else as what it was."""
+    done = CliRunner().invoke(cli, list(arguments))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    if done.exit_code == 2:
+        raise click.UsageError(done.output)
+    if done.exit_code:
+        raise Wrong(f"exit code {done.exit_code}: {done.output[-200:]}")
+
+
+def forged_text_model(rng: random.Random) -> bytes:
+    return _forge(_fitted_by_command()[0], lambda *file: _forge_part(*file, rng))
+
+
+def read_plainly(path: Path) -> None:
+    """The reader without scikit-learn: it refuses, leaves the file to `load`, or answers."""
+    plain = read_plain(str(path))
+    if plain is None:
+        raise ModelFileError("left to load")
+    answers = [plain.scores, plain.probabilities, *([] if plain.cuts is None else [plain.predict])]
+    texts = [" ".join(plain.words), "", "nothing known " * 50]
+    if len({answer(texts).shape for answer in answers}) > 1:
+        raise Wrong("answers of different shapes")
+
+
+def forged_notes(rng: random.Random) -> bytes:
+    def change(manifest: dict[str, Any], _: dict[str, bytes]) -> None:
+        notes = manifest["metadata"][KEY]
+        for _ in range(rng.choice((1, 1, 2))):
+            places = _places(notes, [])
+            node, key = rng.choice(places)
+            node[key] = copy.deepcopy(
+                rng.choice((*_VALUES, ["text"], ["l0", "l1", "l2"], "text", "table", "arff"))
+            )
+
+    return _forge(_fitted_by_command()[0], change)
+
+
+def run_commands(path: Path) -> None:
+    """Whatever the notes on columns say, a command works or ends in one sentence."""
+    table = path.with_name("notes.csv")
+    table.write_bytes(_fitted_by_command()[1])
+    refusals = []
+    for command in (["predict", "--text", "an apple"], ["predict", str(table)], ["evaluate", str(table)]):
+        try:
+            _command(command[0], str(path), *command[1:])
+        except click.UsageError as error:
+            refusals.append(error)
+    if refusals:
+        raise refusals[0]
