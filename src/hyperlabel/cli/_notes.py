@@ -10,7 +10,7 @@ _READING: dict[str, dict[str, Any]] = {
     "svmlight": {"zero_based": bool, "labels_zero_based": bool},
 }
 _NEEDED = ("format", "label_names")
-_SIZES = ("n_features", "rows")
+_SIZES = ("n_features", "rows", "vectors")
 
 
 def check_notes(notes: dict[str, Any], owner: type, path: str) -> None:
