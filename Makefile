@@ -47,10 +47,10 @@ lint: setup ## ruff: style and formatting
 types: setup ## mypy
 	@$(BIN)/mypy
 
-contract: setup ## imports go down only, lazy ones too; the drawing of the house is up to date
+contract: setup ## imports go down only, lazy ones too; the drawing of the architecture is up to date
 	@$(BIN)/lint-imports
-	@$(BIN)/python tools/house.py
-	@$(BIN)/python tools/walk.py --check
+	@$(BIN)/python tools/architecture.py
+	@$(BIN)/python tools/call_trace.py --check
 	@$(BIN)/python tools/readme.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs

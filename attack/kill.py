@@ -24,11 +24,11 @@ from click.testing import CliRunner
 
 import hyperlabel
 from hyperlabel import outofcore
-from hyperlabel.cli import main as cli
-from hyperlabel.cli._model import open_model
-from hyperlabel.cli.serve import ServedModel
+from hyperlabel.apps.cli import main as cli
+from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.apps.comparison import Method, Protocol, Splits, Store, run
 from hyperlabel.datasets import Dataset, make_multilabel
-from hyperlabel.experiments import Method, Protocol, Splits, Store, run
+from hyperlabel.tabular.model_file import open_model
 from reproduction.command import main as reproduction_command
 
 Job = tuple[Callable[[], None], Callable[[], None]]

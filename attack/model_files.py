@@ -30,10 +30,10 @@ from tests.estimators import CLASSIFIERS, TRANSFORMERS, UNSUPERVISED
 
 import hyperlabel
 from attack.mutate import Wrong, damage, odd, odd_throughout
-from hyperlabel.cli import main as cli
-from hyperlabel.cli._model import KEY
+from hyperlabel.apps.cli import main as cli
 from hyperlabel.persistence import ModelFileError, describe
 from hyperlabel.persistence.plain import read_plain
+from hyperlabel.tabular.model_file import KEY
 
 # What numba says under NUMBA_BOUNDSCHECK=1 (make attack-bounds); numpy's own error names the index.
 OUT_OF_BOUNDS = "index is out of bounds"
@@ -73,7 +73,7 @@ def _seeds() -> list[tuple[Any, Any]]:
         (hyperlabel.HypergraphSpectral(n_components=2), X),
         (hyperlabel.ThresholdTuner(linear), X),
         (DummyClassifier(strategy="uniform", random_state=np.random.RandomState(0)), X),
-        (make_pipeline(hyperlabel.Landmarks(5, random_state=0), linear), X),
+        (make_pipeline(hyperlabel.NystroemRBF(5, random_state=0), linear), X),
         (make_pipeline(FeatureUnion([("a", PolynomialFeatures(2)), ("b", NMF(2))]), linear), counts),
         (make_pipeline(LatentDirichletAllocation(2), linear), counts),
         (make_pipeline(TfidfVectorizer(), linear), words),

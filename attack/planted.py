@@ -84,14 +84,14 @@ FAULTS = [
     ),
     (
         "texts of a damaged results file end in json's own error",
-        "experiments/store.py",
+        "apps/comparison/store.py",
         "except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:",
         "except OverflowError as error:",
         ("store",),
     ),
     (
         "counts of neighbours are looked up past the end of a file's table",
-        "solvers/neighbor_counts.py",
+        "solvers/neighbors/neighbor_counts.py",
         "    if table.shape != (Y.shape[1], n_counts):\n",
         "    if table.ndim != 2:\n",
         ("estimators",),
@@ -105,7 +105,7 @@ FAULTS = [
     ),
     (
         "notes on columns are checked by name alone",
-        "cli/_notes.py",
+        "tabular/notes.py",
         "if name not in hints or not _has_type(notes[name], hints[name])]",
         "if name not in hints]",
         ("notes",),

@@ -30,102 +30,107 @@ class Mutant(NamedTuple):
 
 
 _STORE = "experiments/test_store.py experiments/test_runner.py"
-_PROMISES = "meta/test_updating.py meta/test_threshold_tuner.py cli/test_promises.py"
+_GUARANTEES = "meta/test_updating.py meta/test_threshold_tuner.py cli/test_guarantees.py"
 _PLAIN = "cli/test_one_text.py serve/test_serve.py persistence"
 
 MUTANTS = [
     # -- the server's requests
-    Mutant("serve/app.py", "row[j] >= threshold", "row[j] > threshold", "serve/test_requests.py"),
+    Mutant("apps/serve/app.py", "row[j] >= threshold", "row[j] > threshold", "serve/test_requests.py"),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py",
         "hmac.compare_digest(sent, token.encode())",
         "hmac.compare_digest(sent[:8], token.encode()[:8])",
         "serve/test_requests.py",
     ),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py",
         "hmac.compare_digest(sent, token.encode())",
         "sent == token.encode()",
         "serve/test_requests.py",
     ),
-    Mutant("serve/app.py", "async with project.learning:", "if True:", "serve/test_requests.py"),
-    Mutant("serve/app.py", "min(_asked_of(form)[0], 100)", "_asked_of(form)[0]", "serve/test_requests.py"),
+    Mutant("apps/serve/app.py", "async with project.learning:", "if True:", "serve/test_requests.py"),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py", "min(_asked_of(form)[0], 100)", "_asked_of(form)[0]", "serve/test_requests.py"
+    ),
+    Mutant(
+        "apps/serve/app.py",
         "await anyio.to_thread.run_sync(project.learn, texts, labels)",
         "await anyio.to_thread.run_sync(project.learn, texts[:1], labels[:1])",
         "serve/test_serve.py",
     ),
-    Mutant("serve/app.py", "if not _is_own_page(headers):", "if False:", "serve/test_requests.py"),
+    Mutant("apps/serve/app.py", "if not _is_own_page(headers):", "if False:", "serve/test_requests.py"),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py",
         '*message.get("headers", ()), *_GUARDS',
         '*message.get("headers", ())',
         "serve/test_requests.py",
     ),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py",
         "ipaddress.ip_address(host).is_loopback",
         "host.startswith('127.')",
         "serve/test_requests.py",
     ),
     # -- its connections
-    Mutant("serve/app.py", "or 0) > limits.body:", "or 0) > 1e99:", "serve/test_connections.py"),
+    Mutant("apps/serve/app.py", "or 0) > limits.body:", "or 0) > 1e99:", "serve/test_connections.py"),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py",
         "asyncio.timeout(limits.arrival_seconds)",
         "asyncio.timeout(None)",
         "serve/test_connections.py",
     ),
     Mutant(
-        "serve/app.py", "except ClientDisconnect:", "except ZeroDivisionError:", "serve/test_connections.py"
+        "apps/serve/app.py",
+        "except ClientDisconnect:",
+        "except ZeroDivisionError:",
+        "serve/test_connections.py",
     ),
     Mutant(
-        "serve/app.py",
+        "apps/serve/app.py",
         "run_in_executor(_workers, work",
         "run_in_executor(DaemonThreads(1), work",
         "serve/test_connections.py",
     ),
     Mutant(
-        "serve/connections.py",
+        "apps/serve/connections.py",
         "            self._make_room()\n",
         "            pass\n",
         "serve/test_connections.py",
     ),
-    Mutant("serve/connections.py", "or self.cycle.more_body", "", "serve/test_connections.py"),
+    Mutant("apps/serve/connections.py", "or self.cycle.more_body", "", "serve/test_connections.py"),
     Mutant(
-        "serve/connections.py",
+        "apps/serve/connections.py",
         "        if self._is_between_requests():\n            self._start_timer()\n",
         "        if self._is_between_requests():\n            self._stop_timer()\n",
         "serve/test_connections.py",
     ),
     Mutant(
-        "serve/connections.py",
+        "apps/serve/connections.py",
         "        self._start_timer()\n        if len",
         "        if len",
         "serve/test_connections.py",
     ),
     Mutant(
-        "serve/connections.py",
+        "apps/serve/connections.py",
         "        if self.is_waiting():\n            self.transport.close()\n",
         "",
         "serve/test_connections.py",
     ),
     # -- a file that several processes change
     Mutant(
-        "cli/serve.py",
+        "apps/cli/serve.py",
         "if file.columns.label_names != self.label_names:",
         "if False:",
         "serve/test_shared_model_file.py",
     ),
     Mutant(
-        "cli/serve.py",
+        "apps/cli/serve.py",
         "with locked(self.path, lambda: None) as lock:",
         "from types import SimpleNamespace as Free\n        for lock in [Free(stamp=stamp_of(self.path))]:",
         "serve/test_shared_model_file.py",
     ),
     Mutant(
-        "cli/serve.py",
+        "apps/cli/serve.py",
         "read_plain(self.path), lock.stamp",
         "read_plain(self.path), stamp_of(self.path)",
         "serve/test_shared_model_file.py",
@@ -170,12 +175,12 @@ MUTANTS = [
     Mutant("persistence/plain.py", '!= _TFIDF or linear["_constant"].any():', "!= _TFIDF:", _PLAIN),
     Mutant("persistence/plain.py", "range(2, self.longest + 1)", "range(2, self.longest)", _PLAIN),
     # -- results files
-    Mutant("experiments/store.py", "ORDER BY m.position, v.rowid", "ORDER BY v.rowid", _STORE),
-    Mutant("experiments/store.py", '"versions": environment.versions()', '"versions": {}', _STORE),
-    Mutant("experiments/store.py", "PRAGMA synchronous = FULL", "PRAGMA synchronous = OFF", _STORE),
-    Mutant("experiments/store.py", "PRAGMA foreign_keys = ON", "PRAGMA foreign_keys = OFF", _STORE),
-    Mutant("experiments/store.py", "if log.is_file() and log.stat().st_size:", "if False:", _STORE),
-    Mutant("experiments/runner.py", "threadpool_limits(1)", "threadpool_limits(2)", _STORE),
+    Mutant("apps/comparison/store.py", "ORDER BY m.position, v.rowid", "ORDER BY v.rowid", _STORE),
+    Mutant("apps/comparison/store.py", '"versions": environment.versions()', '"versions": {}', _STORE),
+    Mutant("apps/comparison/store.py", "PRAGMA synchronous = FULL", "PRAGMA synchronous = OFF", _STORE),
+    Mutant("apps/comparison/store.py", "PRAGMA foreign_keys = ON", "PRAGMA foreign_keys = OFF", _STORE),
+    Mutant("apps/comparison/store.py", "if log.is_file() and log.stat().st_size:", "if False:", _STORE),
+    Mutant("apps/comparison/runner.py", "threadpool_limits(1)", "threadpool_limits(2)", _STORE),
     # -- fits beyond memory and machine
     Mutant("outofcore/_fit.py", "source.identity(), digest(first)]", "source.identity()]", "outofcore"),
     Mutant(
@@ -215,28 +220,38 @@ MUTANTS = [
     ),
     Mutant("_labels.py", "    matrix.check_format(full_check=True)\n", "", "test_validation.py"),
     # -- guarantees after an update
-    Mutant("meta/updating.py", ', basis="updated")', ")", _PROMISES),
+    Mutant("meta/updating.py", ', basis="updated")', ")", _GUARANTEES),
     Mutant(
         "meta/updating.py",
-        "        begun[:] = False  # an infinite cut is what can be promised, not a gap\n",
+        "        begun[:] = False  # an infinite threshold is what can be guaranteed, not a gap\n",
         "        pass\n",
-        _PROMISES,
+        _GUARANTEES,
     ),
     Mutant(
         "meta/threshold.py",
         "is_proven = self._is_prefit() or self._is_split()",
         "is_proven = True",
-        _PROMISES,
+        _GUARANTEES,
     ),
     # -- commands
     Mutant(
-        "cli/update.py",
+        "apps/cli/update.py",
         "rows=file.columns.rows + merged - taken",
         "rows=file.columns.rows + merged",
         "cli/test_update.py",
     ),
-    Mutant("cli/_shift.py", 'side="left") / len(row)', 'side="right") / len(row)', "cli/test_drift.py"),
-    Mutant("cli/_shift.py", "(least <= least[0]).mean()", "(least < least[0]).mean()", "cli/test_drift.py"),
+    Mutant(
+        "tabular/two_sample_test.py",
+        'side="left") / len(row)',
+        'side="right") / len(row)',
+        "cli/test_drift.py",
+    ),
+    Mutant(
+        "tabular/two_sample_test.py",
+        "(least <= least[0]).mean()",
+        "(least < least[0]).mean()",
+        "cli/test_drift.py",
+    ),
 ]
 
 

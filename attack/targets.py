@@ -26,9 +26,9 @@ from attack import grammar, model_files, peers
 from attack.model_files import rows_and_labels
 from attack.mutate import Wrong, damage, odd
 from hyperlabel import datasets, outofcore
+from hyperlabel.apps.comparison.store import Store, StoreError
 from hyperlabel.datasets import DataError, Dataset, _lines, read_data, read_mulan_xml
-from hyperlabel.datasets._dataset import stack
-from hyperlabel.experiments.store import Store, StoreError
+from hyperlabel.datasets._dataset import concat
 from hyperlabel.outofcore._checkpoint import Checkpoint, CheckpointError, State, write_arrays
 from hyperlabel.persistence import ModelFileError
 
@@ -87,7 +87,7 @@ def text_reader(options: dict[str, Any], comment: bytes | None) -> Callable[[Pat
         if isinstance(whole, Dataset):
             with small_blocks():
                 parts = list(datasets.iter_data(path, chunk_rows=2, **options))
-            if parts and not same(whole, stack(iter(parts), name="x")):
+            if parts and not same(whole, concat(iter(parts), name="x")):
                 raise Wrong("chunks differ from the whole")
         raw = path.read_bytes()
         if (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from benchmarks._timing import data_folder
-from hyperlabel.datasets import Dataset, load_npz, read_arff, stack
+from hyperlabel.datasets import Dataset, concat, load_npz, read_arff
 
 _FULL = {
     "emotions": "emotions.arff",
@@ -25,6 +25,6 @@ def real(name: str, part: str | None = None) -> Dataset:
         if part is None and name in _FULL:
             return read_arff(folder / name / f"{name}.arff", name=name)
         if part is None:
-            return stack([real(name, "train"), real(name, "test")], name=name)
+            return concat([real(name, "train"), real(name, "test")], name=name)
         (file,) = (folder / name).glob(f"*-{part}*.arff*")
         return read_arff(file, name=name)

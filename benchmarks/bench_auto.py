@@ -1,4 +1,4 @@
-"""What alpha="auto" costs: processor time of the fit that chooses λ and cut over the fit at that λ.
+"""What alpha="auto" costs: processor time of the fit that chooses λ and threshold over the fit at that λ.
 
 Median of nine rounds in one run. Sets: delicious and yahoo-arts (real), 100 000 × 384 × 1000 and
 20 000 × 2000 × 100 (made up; float32, as embeddings are).

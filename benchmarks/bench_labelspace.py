@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks._timing import data_folder, rounds, show
 from hyperlabel import PLST, BinaryRelevance, CompressedSensing
-from hyperlabel.datasets import read_arff, stack
-from hyperlabel.solvers.cosamp import solve_sparse_codes
+from hyperlabel.datasets import concat, read_arff
+from hyperlabel.solvers.labels.cosamp import solve_sparse_codes
 
 
 def plain_cosamp(P: np.ndarray, r: np.ndarray, s: int, max_iter: int = 30, tol: float = 1e-7) -> np.ndarray:
@@ -38,7 +38,7 @@ def plain_cosamp(P: np.ndarray, r: np.ndarray, s: int, max_iter: int = 30, tol: 
 
 def main() -> None:
     folder = data_folder() / "delicious"
-    data = stack([read_arff(folder / f"delicious-{part}.arff.gz") for part in ("train", "test")])
+    data = concat([read_arff(folder / f"delicious-{part}.arff.gz") for part in ("train", "test")])
     order = np.random.default_rng(0).permutation(data.X.shape[0])
     X, Y = data.X[order], data.Y[order]
     n = 14494
@@ -52,8 +52,8 @@ def main() -> None:
             "fit br": lambda: BinaryRelevance(alpha=1.0).fit(*train),
             "fit plst": lambda: PLST(129, alpha=1.0).fit(*train),
             "fit grid": lambda: PLST(alpha=1.0).fit(*train),
-            "fit all": lambda: PLST(candidates="all", alpha=1.0).fit(*train),
-            "fit λ and M": lambda: PLST(candidates="all").fit(*train),
+            "fit all": lambda: PLST(n_components_grid="all", alpha=1.0).fit(*train),
+            "fit λ and M": lambda: PLST(n_components_grid="all").fit(*train),
             "score br": lambda: [br.decision_function(rest) for _ in range(5)],
             "score plst": lambda: [plst.decision_function(rest) for _ in range(5)],
             "top br": lambda: br.predict_topk(rest, 5),

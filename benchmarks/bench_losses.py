@@ -5,8 +5,9 @@ that at zero, C = 1), rows of unit variance (dense) and as they are (sparse). A 
 tolerances that reaches the gradient, for each label by itself; only that run counts, the rest is free. Twelve
 labels from frequent to rare stand for all of them. Shown is the fastest peer on dense or sparse rows.
 
-With ``--quality`` each loss chooses its λ around that of the evidence on three folds (nDCG@5), its cuts on
-their scores, and is judged on the test rows of the published split; sparse rows have unit length.
+With ``--quality`` each loss chooses its λ around that of the evidence on three folds (nDCG@5), its
+thresholds on their scores, and is judged on the test rows of the published split; sparse rows have unit
+length.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.quality_published import split
 from hyperlabel import BinaryRelevance
-from hyperlabel.decision import global_cut, per_label_cuts
+from hyperlabel.decision import global_threshold, per_label_thresholds
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k, ranking_loss
-from hyperlabel.solvers.margin_losses import solve_margins
+from hyperlabel.solvers.margin.losses import solve_margins
 
 GRADIENT, LABELS = 1e-3, 12
 LOOSE = 1e-2  # a ranking has settled by then
@@ -72,12 +73,14 @@ def quality(names) -> None:
         scaler = (Normalizer() if sparse.issparse(X) else StandardScaler()).fit(X)
         X, rows = scaler.transform(X), scaler.transform(rows)
         for loss in ("squared", *PEERS):
-            model = BinaryRelevance(loss=loss, cut=0.0, tol=5e-4 if loss == "squared" else LOOSE).fit(X, Y)
+            model = BinaryRelevance(loss=loss, threshold=0.0, tol=5e-4 if loss == "squared" else LOOSE).fit(
+                X, Y
+            )
             alphas = [factor * model.alpha_ for factor in AROUND]
             model.set_params(alpha=alphas, cv=3, scoring="ndcg_at_5").fit(X, Y)
             scores, known = model.decision_function(rows), sparse.csr_array(Y, dtype=float)
-            each = scores > per_label_cuts(model.oof_scores_, known, scoring="f1_macro").cuts
-            shared = scores > global_cut(model.oof_scores_, known, scoring="f1_micro").cuts
+            each = scores > per_label_thresholds(model.oof_scores_, known, scoring="f1_macro").thresholds
+            shared = scores > global_threshold(model.oof_scores_, known, scoring="f1_micro").thresholds
             ranks = (
                 precision_at_k(truth, scores, k=1),
                 ndcg_at_k(truth, scores, k=5),

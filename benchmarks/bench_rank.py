@@ -22,10 +22,10 @@ from sklearn.svm import LinearSVC
 from benchmarks._data import real
 from benchmarks._timing import median_seconds, ratio, rounds, show
 from hyperlabel import CalibratedLabelRanking, RankSVM, rank_svm_path
-from hyperlabel.solvers.rank_dcd import solve_rank_dcd
-from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
-from hyperlabel.solvers.rank_problem import RankProblem
-from hyperlabel.solvers.scaling import FeatureScaling
+from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
+from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.rank.problem import RankProblem
+from hyperlabel.solvers.rank.scaling import FeatureScaling
 
 
 def seconds(run, repeats=3, warm=1):

@@ -21,7 +21,7 @@ from benchmarks._timing import show
 from hyperlabel import OPLS, HypergraphSpectral, projection_path
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.solvers.operators import CenteredRows
-from hyperlabel.solvers.ridge import choose_route, krylov_memory
+from hyperlabel.solvers.ridge.routes import choose_route, krylov_memory
 
 ALPHAS = np.logspace(-1, 3, 12)
 CLIQUE = {"clique": HypergraphSpectral()}
@@ -139,7 +139,7 @@ def dense() -> None:
     against_textbook("dense 3000×2000, 20 labels", X, X, Y, ("5x", "15x"))
 
 
-def cut() -> None:
+def threshold() -> None:
     X, Y = yahoo_rows()
     frequent = np.argsort(-np.asarray((X != 0).sum(axis=0)).ravel(), kind="stable")[:3000]
     X, Y = sparse.csr_array(X[:2000][:, np.sort(frequent)]), Y[:2000]
@@ -205,7 +205,7 @@ PARTS = {
     "yahoo": yahoo,
     "scene": scene,
     "dense": dense,
-    "cut": cut,
+    "threshold": threshold,
     "growth": growth,
     "memory": memory,
 }

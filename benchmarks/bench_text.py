@@ -51,8 +51,8 @@ def debian(*, bigrams: bool, labels: int | None = None) -> Split:
         if tags:
             found.append((text, tags))
     found = [found[i] for i in np.random.default_rng(0).permutation(len(found))[: 30_000 if labels else None]]
-    cut = 3 * len(found) // 4
-    counts = Counter(tag for _, tags in found[:cut] for tag in tags)
+    threshold = 3 * len(found) // 4
+    counts = Counter(tag for _, tags in found[:threshold] for tag in tags)
     names = sorted(tag for tag, count in counts.items() if count >= (5 if bigrams else 20))
     if labels is not None:
         names = sorted(sorted(counts, key=lambda tag: (-counts[tag], tag))[:labels])
@@ -69,9 +69,9 @@ def debian(*, bigrams: bool, labels: int | None = None) -> Split:
         sublinear_tf=True,
         dtype=np.float32,
     )
-    train = sparse.csr_array(vectorizer.fit_transform([text for text, _ in found[:cut]]))
-    test = sparse.csr_array(vectorizer.transform([text for text, _ in found[cut:]]))
-    return train, Y[:cut], test, Y[cut:]
+    train = sparse.csr_array(vectorizer.fit_transform([text for text, _ in found[:threshold]]))
+    test = sparse.csr_array(vectorizer.transform([text for text, _ in found[threshold:]]))
+    return train, Y[:threshold], test, Y[threshold:]
 
 
 def synthetic() -> Split:

@@ -1,4 +1,4 @@
-"""Cuts tuned on out-of-fold scores: what they cost and what they lift, published splits."""
+"""Thresholds tuned on out-of-fold scores: what they cost and what they lift, published splits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main() -> None:
         measured, _ = _f1(model, test)
         rows.append((name, measured, WANTED.get(name, "")))
     show("delicious: micro / macro / samples F1", rows)
-    _promises(train, test)
+    _guarantees(train, test)
     _calibration(train, test)
 
 
@@ -60,15 +60,15 @@ def _f1(model, test) -> tuple[str, str]:
     return " / ".join(f"{values[f'f1_{average}']:.3f}" for average in ("micro", "macro", "samples")), ""
 
 
-def _promises(train, test) -> None:
+def _guarantees(train, test) -> None:
     rows = []
     for precision in (0.5, 0.7, 0.9):
         rule = {"strategy": "precision_at_least", "precision": precision}
         model = ThresholdTuner(BinaryRelevance(alpha=1.0), **rule).fit(train.X, train.Y)
         values = evaluate(test.Y, model.predict(test.X))
         kept, covered = values["precision_micro"], values["recall_micro"]
-        promise = f"{precision:.2f} promised, coverage {model.coverage_:.3f} foretold"
-        rows.append((f"precision at least {precision}", f"{kept:.3f} / {covered:.3f}", promise))
+        guarantee = f"{precision:.2f} guaranteed, coverage {model.coverage_:.3f} foretold"
+        rows.append((f"precision at least {precision}", f"{kept:.3f} / {covered:.3f}", guarantee))
     show("delicious: precision / coverage on the test rows", rows)
 
 

@@ -19,7 +19,7 @@ from benchmarks.measure import in_process, peak_gb
 
 TERMS, TOLD, TOPIC = 60, 12, 40  # terms per row, those that its labels tell, terms of a topic
 METHODS = {
-    "BR, 100 weights per label": "BinaryRelevance(alpha=1.0, max_weights=100, memory_limit=5e8)",
+    "BR, 100 weights per label": "BinaryRelevance(alpha=1.0, max_nonzero_coefs=100, memory_limit=5e8)",
     "BR, all weights": "BinaryRelevance(alpha=1.0, memory_limit=5e8)",
     "PLST, 100 components": "PLST(100, alpha=1.0)",
 }
@@ -62,7 +62,7 @@ def size_mb(model: object) -> float:
 
 def one(method: str, n: int, d: int, k: int) -> None:
     from hyperlabel import PLST, BinaryRelevance, metrics
-    from hyperlabel.solvers.label_blocks import keep_largest
+    from hyperlabel.solvers.ridge.label_blocks import keep_largest
 
     X, Y = make(n, d, k)
     n_test = min(5_000, n // 10)

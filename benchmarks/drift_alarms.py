@@ -28,11 +28,11 @@ import numpy as np
 from click.testing import CliRunner
 from scipy.stats import binom
 
-from hyperlabel.cli import main as main_command
-from hyperlabel.cli._model import Columns
-from hyperlabel.cli._shift import compare_rows
-from hyperlabel.cli.drift import sections
+from hyperlabel.apps.cli import main as main_command
+from hyperlabel.apps.cli.drift import column_groups
 from hyperlabel.datasets import Dataset, load_debtags
+from hyperlabel.tabular.model_file import ModelColumns
+from hyperlabel.tabular.two_sample_test import two_sample_test
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
 FREQUENT = 40  # rows of a label that may be a topic
@@ -48,7 +48,7 @@ def rows(n: int | None = None) -> Dataset:
     names = np.asarray(found.feature_names, dtype=object)
     ends = itertools.pairwise(found.X.indptr)
     texts = [" ".join(names[found.X.indices[a:b]]) for a, b in ends]
-    return replace(found, X=size, feature_names=["size"], text=texts, words=section, groups=None)
+    return replace(found, X=size, feature_names=["size"], text=texts, text_columns=section, groups=None)
 
 
 def words_gone(new: Dataset, label: int, rng: np.random.Generator) -> Dataset:
@@ -91,7 +91,9 @@ SHIFTS: dict[str, Any] = {
 
 def alarms(data: Dataset, shift: str, trials: int, *, labelled: bool = True) -> float:
     """Share of trials with an alarm."""
-    columns = Columns("table", list(data.label_names), ["size"], 1, categories=["section"], text=["text"])
+    columns = ModelColumns(
+        "table", list(data.label_names), ["size"], 1, categories=["section"], text=["text"]
+    )
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
     topics = np.flatnonzero((counts >= FREQUENT) & (counts <= len(data) / 4))
     raised = 0
@@ -102,8 +104,8 @@ def alarms(data: Dataset, shift: str, trials: int, *, labelled: bool = True) -> 
         new = SHIFTS[shift](new, int(rng.choice(topics)), rng)
         if not labelled:
             bare = np.zeros((len(new), 0))
-            new = Dataset(new.X, bare, new.feature_names, text=new.text, words=new.words)
-        raised += compare_rows(sections(old, new, columns), len(old), seed=trial).alarm
+            new = Dataset(new.X, bare, new.feature_names, text=new.text, text_columns=new.text_columns)
+        raised += two_sample_test(column_groups(old, new, columns), len(old), seed=trial).alarm
     return raised / trials
 
 

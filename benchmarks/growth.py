@@ -62,7 +62,7 @@ def fit(case: str, X: Any, Y: sparse.csr_array) -> None:
         route = {"wide": {"solver": "krylov"}, "hinge": {"loss": "squared_hinge"}}.get(case, {})
         BinaryRelevance(alpha=1.0, **route).fit(X, Y)
     else:
-        from hyperlabel.solvers.ridge import solve_ridge
+        from hyperlabel.solvers.ridge.routes import solve_ridge
 
         solve_ridge(X, Y.toarray(), alphas=(len(X),), solver=case, tol=1e-4).solve(len(X))
 

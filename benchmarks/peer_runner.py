@@ -3,7 +3,7 @@
 Run by benchmarks.peers: peer_runner.py METHOD DATA.npz SCORES.npz REPEATS. Prints JSON: seconds of fit and
 predict (CPU of one thread, which is the wall time of an idle machine; median of warm runs), the memory
 that fit and predict add at their peak, model bytes. Writes scores of the test rows (model fitted on all
-training rows) and of the held-out rows (fitted on the others), for tuned cuts.
+training rows) and of the held-out rows (fitted on the others), for tuned thresholds.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Run: python -m benchmarks.peers [data …]
 Environments live in .bench/ (ignored by git) and are made on first use. A peer that does not install or
 run here gets a row that says so. Threads are fixed to 1; times are CPU seconds, so that a busy machine
 does not distort them, and medians of warm runs. Every
-method gets the same rows. Cuts are tuned for everyone alike, on scores of held-out training rows:
-one shared cut for micro-F1, one per label for macro-F1.
+method gets the same rows. Thresholds are tuned for everyone alike, on scores of held-out training rows:
+one shared threshold for micro-F1, one per label for macro-F1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scipy import sparse
 from benchmarks._data import real
 from benchmarks.measure import ROOT, in_process
 from hyperlabel import metrics
-from hyperlabel.decision import decide, global_cut, per_label_cuts
+from hyperlabel.decision import decide, global_threshold, per_label_thresholds
 
 CACHE = ROOT / ".bench"
 RUNNER = str(Path(__file__).with_name("peer_runner.py"))
@@ -105,10 +105,10 @@ def prepare(name: str, folder: Path) -> tuple[Path, np.ndarray, Any, Any]:
 
 
 def quality(scores: dict[str, np.ndarray], Y_held_out: Any, Y_test: Any) -> dict[str, float]:
-    """Measure the test scores, with cuts tuned on the held-out scores."""
+    """Measure the test scores, with thresholds tuned on the held-out scores."""
     held_out, test = (np.nan_to_num(scores[key].astype(np.float64)) for key in ("held_out", "test"))
-    shared = decide(test, global_cut(held_out, Y_held_out, scoring="f1_micro").cuts)
-    own = decide(test, per_label_cuts(held_out, Y_held_out, scoring="f1_macro").cuts)
+    shared = decide(test, global_threshold(held_out, Y_held_out, scoring="f1_micro").thresholds)
+    own = decide(test, per_label_thresholds(held_out, Y_held_out, scoring="f1_macro").thresholds)
     return {
         "micro-F1": metrics.f1_score(Y_test, shared, average="micro"),
         "macro-F1": metrics.f1_score(Y_test, own, average="macro"),

@@ -18,7 +18,7 @@ from scipy.special import logit
 from benchmarks._data import real
 from hyperlabel import BinaryRelevance
 from hyperlabel.datasets import load_debtags
-from hyperlabel.decision.curves import Curves
+from hyperlabel.decision.calibrators import Calibrators
 from hyperlabel.metrics import log_loss, reliability
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
 
@@ -46,7 +46,7 @@ def main(shuffles: int, names: list[str]) -> None:
             runs[-1] += [log_loss(data.Y, np.clip(p, 1e-6, 1 - 1e-6)) for p in both]
         *errors, loss, calibrated_loss = np.mean(runs, axis=0)
         losses = (loss, calibrated_loss)
-        chance = np.mean([_by_chance(both[1], seed) for seed in range(10)])
+        chance = np.mean([_by_probability(both[1], seed) for seed in range(10)])
         print(
             f"{name:<18} {errors[0]:12.5f} {errors[1]:10.5f} {errors[1] / errors[0]:6.2f} "
             f"{losses[0]:.4f} → {losses[1]:.4f} {chance:9.5f}  ({time.perf_counter() - start:.0f} s)",
@@ -54,14 +54,14 @@ def main(shuffles: int, names: list[str]) -> None:
         )
 
 
-def _by_chance(p: np.ndarray, seed: int) -> float:
+def _by_probability(p: np.ndarray, seed: int) -> float:
     """The error of honest probabilities p, fitted once more to labels drawn from them."""
     Y = sparse.csr_array((np.random.default_rng(seed).random(p.shape) < p) * 1.0)
     scores, found = logit(np.clip(p, 1e-9, 1 - 1e-9)), np.zeros(p.shape)
     for train, test in IterativeStratifiedKFold(10, shuffle=True, random_state=seed).split(scores, Y):
         counts = Y[train].sum(axis=0)
         varies = np.flatnonzero((counts > 0) & (counts < len(train)))
-        curves = Curves.fit(np.ascontiguousarray(scores[train][:, varies]), Y[train][:, varies])
+        curves = Calibrators.fit(np.ascontiguousarray(scores[train][:, varies]), Y[train][:, varies])
         found[test] = np.where(counts > 0, 1 - 1 / (len(train) + 2), 1 / (len(train) + 2))
         found[np.ix_(test, varies)] = curves.probabilities(scores[test][:, varies])
     return float(reliability(Y, found).calibration_error)

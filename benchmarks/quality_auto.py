@@ -1,8 +1,8 @@
 """AutoMultiLabel beside each of its candidates tuned alone, on the test rows of published splits.
 
-Each is asked for the same measure on the same folds, with cuts from out-of-fold scores. "within" says whether
-the whole is at least as good as the best candidate, less one spread over the folds. With ``--cpu`` budgets
-are seconds of processor time.
+Each is asked for the same measure on the same folds, with thresholds from out-of-fold scores. "within" says
+whether the whole is at least as good as the best candidate, less one spread over the folds. With ``--cpu``
+budgets are seconds of processor time.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_auto [name …] [--cpu]
 """
@@ -34,7 +34,7 @@ def main() -> None:
     if options.cpu:
         AutoMultiLabel._clock = staticmethod(working_cpu_seconds)
     scorer = get_scorer(options.scoring)
-    print(f"{'data':10} {'auto':>7} {'spread':>7}  {'best alone':24} {'within':6}  chosen; all alone")
+    print(f"{'data':10} {'auto':>7} {'std':>7}  {'best alone':24} {'within':6}  chosen; all alone")
     for name in options.names:
         X, Y, C, T = split(name)
         auto = AutoMultiLabel(options.scoring, time_budget=options.budget).fit(X, Y)
@@ -46,9 +46,9 @@ def main() -> None:
             ).fit(X, Y)
             alone[method] = round(float(scorer(model, C, T)), 4)
         top = max(alone, key=lambda key: alone[key])
-        within = "yes" if value >= alone[top] - best["spread"] else "no"
+        within = "yes" if value >= alone[top] - best["std"] else "no"
         print(
-            f"{name:10} {value:7.4f} {best['spread']:7.4f}  {top:16} {alone[top]:.4f}  {within:6}  "
+            f"{name:10} {value:7.4f} {best['std']:7.4f}  {top:16} {alone[top]:.4f}  {within:6}  "
             f"{best['method']}; {alone}",
             flush=True,
         )

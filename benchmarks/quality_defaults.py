@@ -1,11 +1,11 @@
-"""What the first call reaches: λ and cut from the moments against α = 1 with the cut at 0.
+"""What the first call reaches: λ and threshold from the moments against α = 1 with the threshold at 0.
 
 Every shared set, random splits with as many training rows as the published split (two thirds where there is
 none), ten (two where there are more than 5000). Each way to prepare the rows is a line of its own: as they
 are ("raw"), columns of unit variance ("z", dense), rows of unit length ("unit", sparse). Micro-F1, macro-F1
-and nDCG@5 of ``BinaryRelevance(alpha=1.0, cut=0.0)`` and of ``BinaryRelevance()``; "best" is the nDCG@5 of
-the best of 29 λ, four to a decade, on the test rows of each split, which nobody can choose. Ends with the
-limits of the project and whether they are kept.
+and nDCG@5 of ``BinaryRelevance(alpha=1.0, threshold=0.0)`` and of ``BinaryRelevance()``; "best" is the
+nDCG@5 of the best of 29 λ, four to a decade, on the test rows of each split, which nobody can choose. Ends
+with the limits of the project and whether they are kept.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_defaults [name …] [--splits 10]
 
@@ -29,7 +29,7 @@ from benchmarks._data import real
 from hyperlabel import BinaryRelevance, HypergraphRankSVM, RankSVM
 from hyperlabel.datasets import load_debtags
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k
-from hyperlabel.solvers.ridge import choose_route, solve_ridge
+from hyperlabel.solvers.ridge.routes import choose_route, solve_ridge
 
 TRAINING_ROWS = {
     "emotions": 391,
@@ -89,8 +89,8 @@ def run(name: str, splits: int) -> dict[str, np.ndarray]:
         train, test = np.split(order, [TRAINING_ROWS[name]])
         for way, X in prepared(data.X, train).items():
             A, B, C, truth = X[train], Y[train], X[test], Y[test]
-            old = BinaryRelevance(alpha=1.0, cut=0.0).fit(A, B)
-            new = BinaryRelevance(alpha="auto", cut="auto").fit(A, B)
+            old = BinaryRelevance(alpha=1.0, threshold=0.0).fit(A, B)
+            new = BinaryRelevance(alpha="auto", threshold="auto").fit(A, B)
             row = measures(old, C, truth) + measures(new, C, truth) + [best_ndcg(A, B, C, truth)]
             found.setdefault(way, []).append(row)
     return {way: np.array(rows) for way, rows in found.items()}

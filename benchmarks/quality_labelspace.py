@@ -1,7 +1,7 @@
 """Quality of the label-space methods on real data: the paper's Table 3, and what Hamming loss hides.
 
 90 % of the rows to train, 10 % to test, 20 random partitions, ridge λ = 0.01 as in the paper; M* is
-the paper's. Micro-F1 uses one cut for all labels, tuned on a fifth of the training rows. Prints mean
+the paper's. Micro-F1 uses one threshold for all labels, tuned on a fifth of the training rows. Prints mean
 ± standard error, the paper's figure, and whether the two lie within three combined standard errors.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_labelspace [name …] [--splits 20]
@@ -17,9 +17,9 @@ from scipy import sparse
 
 from benchmarks._timing import data_folder
 from hyperlabel import PLST, BinaryRelevance, CompressedSensing, PartialBinaryRelevance
-from hyperlabel.datasets import read_arff, stack
+from hyperlabel.datasets import concat, read_arff
 from hyperlabel.metrics import f1_score, hamming_loss, ndcg_at_k, precision_at_k, propensities, psp_at_k
-from hyperlabel.solvers.prefix_scores import score_prefixes
+from hyperlabel.solvers.labels.nested_metric_path import score_nested
 
 FILES = {
     "emotions": ("emotions.arff",),
@@ -48,12 +48,12 @@ ALPHA = 0.01
 
 def load(name: str) -> tuple[Any, sparse.csr_array]:
     parts = [read_arff(data_folder() / name / file) for file in FILES[name]]
-    data = parts[0] if len(parts) == 1 else stack(parts)
+    data = parts[0] if len(parts) == 1 else concat(parts)
     return data.X, sparse.csr_array(data.Y)
 
 
-def tuned_cut(model: Any, X: Any, Y: sparse.csr_array) -> float:
-    """The one cut with the best micro-F1 on a fifth of the rows, learned on the rest."""
+def tuned_threshold(model: Any, X: Any, Y: sparse.csr_array) -> float:
+    """The one threshold with the best micro-F1 on a fifth of the rows, learned on the rest."""
     len_train = X.shape[0] * 4 // 5
     scores = model.fit(X[:len_train], Y[:len_train]).decision_function(X[len_train:])
     truth = Y[len_train:].toarray() > 0
@@ -63,10 +63,10 @@ def tuned_cut(model: Any, X: Any, Y: sparse.csr_array) -> float:
     return float(scores.ravel()[order[f1.argmax()]]) - 1e-12
 
 
-def measure(scores: np.ndarray, cut: float, Y: sparse.csr_array, p: np.ndarray) -> dict[str, float]:
+def measure(scores: np.ndarray, threshold: float, Y: sparse.csr_array, p: np.ndarray) -> dict[str, float]:
     return {
         "hamming": hamming_loss(Y, (scores > 0).astype(np.int8)),
-        "micro-F1": f1_score(Y, (scores > cut).astype(np.int8), average="micro"),
+        "micro-F1": f1_score(Y, (scores > threshold).astype(np.int8), average="micro"),
         "nDCG@5": ndcg_at_k(Y, scores, k=5),
         "P@1": precision_at_k(Y, scores, k=1),
         "PSP@1": psp_at_k(Y, scores, propensities=p, k=1),
@@ -93,14 +93,14 @@ def one_split(name: str, X: Any, Y: sparse.csr_array, seed: int) -> dict[str, di
         "PLST auto": PLST(alpha=ALPHA),
     }
     for label, model in models.items():
-        cut = tuned_cut(model, A, B)
-        out[label] = measure(model.fit(A, B).decision_function(C), cut, D, p)
+        threshold = tuned_threshold(model, A, B)
+        out[label] = measure(model.fit(A, B).decision_function(C), threshold, D, p)
     auto = models["PLST auto"]
     full = PLST(None, alpha=ALPHA).fit(A, B)
     grid = auto.dimension_path_["n_components"]
     steps, place = np.unique(np.minimum(grid, full.encoder_.n_components_), return_inverse=True)
     codes, encoder = full.predict_codes(C), full.encoder_
-    every = score_prefixes(codes, encoder.components_, encoder.offset_ - 0.5, D, steps)[place]
+    every = score_nested(codes, encoder.components_, encoder.offset_ - 0.5, D, steps)[place]
     out["PLST auto"] |= {"M": auto.dimension_path_["chosen"], "every M": every}
     return out
 
@@ -121,8 +121,8 @@ def report(name: str, runs: list[dict[str, dict[str, Any]]]) -> None:
             digits = 1 if metric == "M" else 5 if metric == "hamming" else 4
             cells.append(f"{metric} {values.mean():.{digits}f} ± {error:.{digits}f}")
             if metric == "hamming" and (name, label) in PAPER:
-                mean, spread = PAPER[name, label]
-                ratio = abs(values.mean() - mean) / np.hypot(error, spread)
+                mean, std = PAPER[name, label]
+                ratio = abs(values.mean() - mean) / np.hypot(error, std)
                 cells[-1] += f" (paper {mean:.5f}, {ratio:.1f} combined SE)"
         print(f"  {label:<13} " + " | ".join(cells), flush=True)
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.quality_published import cut, split
+from benchmarks.quality_published import split, threshold
 from hyperlabel import AutoMultiLabel
 from hyperlabel.datasets import load_debtags
-from hyperlabel.meta.judging import OF_WORDS, TRUSTED
+from hyperlabel.meta.candidate_selection import OF_WORDS, TRUSTED
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k, ranking_loss
 from hyperlabel.solvers.clock import working_cpu_seconds
 
@@ -36,19 +36,19 @@ RULES: dict[str, tuple[str, ...]] = {"best": (), "landmarks and trees": TRUSTED,
 class Kept(AutoMultiLabel):
     """Keeps what was tried, and landmarks with trees in equal parts, to choose again under another rule."""
 
-    def _finish(self, task: Any, tried: Any, judged: Any, judge: Any) -> None:
-        alone = [j for j in judged if len(j.members) == 1]
-        pair = [i for i in judge.leaders(tried, alone) if tried[i].name in TRUSTED]
-        both = judge._judge([("blend of", tuple(pair), False)], [tried[i] for i in pair], 0.0)
-        self.found = task, tried, judged + both, judge
-        super()._finish(task, tried, judged, judge)
+    def _finish(self, task: Any, candidate_runs: Any, candidate_scores: Any, selector: Any) -> None:
+        alone = [j for j in candidate_scores if len(j.members) == 1]
+        pair = [i for i in selector.leaders(candidate_runs, alone) if candidate_runs[i].name in TRUSTED]
+        both = selector._judge([("blend of", tuple(pair), False)], [candidate_runs[i] for i in pair], 0.0)
+        self.found = task, candidate_runs, candidate_scores + both, selector
+        super()._finish(task, candidate_runs, candidate_scores, selector)
 
     def under(self, trusted: tuple[str, ...], among: tuple[str, ...] = ()) -> Kept:
         """Choose again, trusting these methods in equal parts, among all or some by name."""
-        task, tried, judged, judge = self.found
-        judge.trusted = trusted
-        some = [j for j in judged if not among or j.name in among]
-        super()._finish(task, tried, judge.ordered(tried, some), judge)
+        task, candidate_runs, candidate_scores, selector = self.found
+        selector.trusted = trusted
+        some = [j for j in candidate_scores if not among or j.name in among]
+        super()._finish(task, candidate_runs, selector.ordered(candidate_runs, some), selector)
         return self
 
 
@@ -69,11 +69,11 @@ def measured(X: Any, Y: Any, C: Any, T: Any, options: Any) -> dict[str, list[flo
     asked = {"time_budget": options.budget, "methods": options.methods}
     model, found = Kept("ndcg_at_5", **asked).fit(X, Y), {}
     scores = model.under((), ("ridge",)).decision_function(C)
-    as_they_are = model.members_[0].decision_function(model._prepared(C))
+    as_they_are = model.estimators_[0].decision_function(model._prepared(C))
     found |= {"ridge as it is": ranked(T, as_they_are), "ridge as read": ranked(T, scores)}
     for rule in ("best", "landmarks and trees"):
         scores = model.under(RULES[rule]).decision_function(C)
-        micro = cut("micro", model.oof_scores_, Y, scores)[1]
+        micro = threshold("micro", model.oof_scores_, Y, scores)[1]
         found[f"nDCG@5, {rule}"] = [*ranked(T, scores), f1_score(T, micro, average="micro")]
     model = Kept("f1_macro", **asked).fit(X, Y)
     for rule, trusted in RULES.items():

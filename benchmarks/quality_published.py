@@ -1,15 +1,15 @@
 """Published splits: one call of AutoMultiLabel beside published records and tuned peers.
 
-Nothing is chosen on test rows. A call asked for nDCG@5 gives P@1/3/5, ranking loss and, with one cut for all
-labels from its out-of-fold scores, micro-F1; a second, asked for macro-F1, that; each has half of the budget
-(``--one`` takes all from the first, with the whole of it). Peers are tuned on three folds of the same
-training rows, for ranking and for each F1 by itself, with our cuts; settings are tried in the order of
-`PEERS` and cut off when the budget is spent: "2 of 4" says how many came through; a peer whose first fold
-takes a quarter of it is given up. omikuji and napkinXC take part where they are installed. With ``--cpu``
-budgets are seconds of processor time, for machines that others use too: with one thread that is what an idle
-core would take. Tables are Markdown, as the docs show them; the last row is our distance to the best peer of
-each column with the standard error of 400 resamples of the test rows. ``--keep FOLDER`` keeps what each peer
-came to, and later runs with the same budget take it from there.
+Nothing is chosen on test rows. A call asked for nDCG@5 gives P@1/3/5, ranking loss and, with one threshold
+for all labels from its out-of-fold scores, micro-F1; a second, asked for macro-F1, that; each has half of
+the budget (``--one`` takes all from the first, with the whole of it). Peers are tuned on three folds of the
+same training rows, for ranking and for each F1 by itself, with our thresholds; settings are tried in the
+order of `PEERS` and cut off when the budget is spent: "2 of 4" says how many came through; a peer whose
+first fold takes a quarter of it is given up. omikuji and napkinXC take part where they are installed. With
+``--cpu`` budgets are seconds of processor time, for machines that others use too: with one thread that is
+what an idle core would take. Tables are Markdown, as the docs show them; the last row is our distance to the
+best peer of each column with the standard error of 400 resamples of the test rows. ``--keep FOLDER`` keeps
+what each peer came to, and later runs with the same budget take it from there.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_published [name …] [--cpu]
 """
@@ -41,10 +41,10 @@ from sklearn.svm import LinearSVC
 from benchmarks._data import real
 from benchmarks.peer_runner import Napkin, NapkinPLT
 from hyperlabel import AutoMultiLabel, BinaryRelevance
-from hyperlabel.decision import global_cut, per_label_cuts
+from hyperlabel.decision import global_threshold, per_label_thresholds
 from hyperlabel.linear import ChainEnsemble
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k, ranking_loss
-from hyperlabel.metrics.ranking import _rows
+from hyperlabel.metrics.ranking import _rank_rows
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.solvers.clock import working_cpu_seconds
 
@@ -63,7 +63,7 @@ PUBLISHED = {
 }
 TUNED_C = (0.1, 1.0, 0.01, 10.0)
 UP = np.array([True, True, True, False, True, True])  # P@1/3/5, ranking loss, micro-F1, macro-F1
-CUTS: dict[str, Callable[..., Any]] = {"micro": global_cut, "macro": per_label_cuts}
+THRESHOLDS: dict[str, Callable[..., Any]] = {"micro": global_threshold, "macro": per_label_thresholds}
 
 
 def split(name: str) -> list[Any]:
@@ -95,12 +95,12 @@ class Line:
     def values(self, T: Any) -> list[float]:
         """P@1/3/5, ranking loss, micro-F1 and macro-F1."""
         ranked = [100 * precision_at_k(T, self.scores, k=k) for k in (1, 3, 5)]
-        sets = [f1_score(T, getattr(self, average), average=average) for average in CUTS]
+        sets = [f1_score(T, getattr(self, average), average=average) for average in THRESHOLDS]
         return [*ranked, ranking_loss(T, self.scores), *sets]
 
     def resampled(self, T: Any, times: np.ndarray) -> np.ndarray:
         """P@1, ranking loss, micro-F1 and macro-F1, 4×resamples, from how often each row came."""
-        (loss, _, _), _ = _rows(T, self.scores, None)
+        (loss, _, _), _ = _rank_rows(T, self.scores, None)
         pairs = times * ~np.isnan(loss)
         first = T[np.arange(len(loss)), self.scores.argmax(axis=1)]
         values = [100 * (times @ first) / len(loss), pairs @ np.nan_to_num(loss) / pairs.sum(axis=1)]
@@ -112,10 +112,10 @@ class Line:
         return np.array(values)
 
 
-def cut(average: str, oof: np.ndarray, Y: Any, scores: np.ndarray) -> tuple[float, Any]:
-    """Return F1 out of fold, as cuts reach it there, and the label sets of the test rows."""
-    found = CUTS[average](oof, Y, scoring=f"f1_{average}")
-    return found.value, sparse.csr_array(scores > found.cuts).astype(int)
+def threshold(average: str, oof: np.ndarray, Y: Any, scores: np.ndarray) -> tuple[float, Any]:
+    """Return F1 out of fold, as thresholds reach it there, and the label sets of the test rows."""
+    found = THRESHOLDS[average](oof, Y, scoring=f"f1_{average}")
+    return found.value, sparse.csr_array(scores > found.thresholds).astype(int)
 
 
 def ours(X: Any, Y: Any, C: Any, *, time_budget: float, one: bool, **options: Any) -> Line:
@@ -126,7 +126,7 @@ def ours(X: Any, Y: Any, C: Any, *, time_budget: float, one: bool, **options: An
     spent = time.process_time() - start
     scores, oof = model.decision_function(C), model.oof_scores_
     known = ~np.isnan(oof).any(axis=1)
-    micro, macro = (cut(average, oof[known], Y[known], scores)[1] for average in CUTS)
+    micro, macro = (threshold(average, oof[known], Y[known], scores)[1] for average in THRESHOLDS)
     chosen = [made.leaderboard_[0]["method"] for made in (model, other) if made is not None]
     if other is not None:
         macro = sparse.csr_array(other.predict(C))
@@ -267,7 +267,7 @@ def theirs(title: str, X: Any, Y: Any, C: Any, *, time_budget: float, cpu: bool)
                     limit(time_budget - (clock() - start), cpu)
             scores = scores_of(make(setting), X, Y, C)
             found = {"scores": (ndcg_at_k(Y, oof, k=min(5, Y.shape[1])), scores)}
-            found |= {average: cut(average, oof, Y, scores) for average in CUTS}
+            found |= {average: threshold(average, oof, Y, scores) for average in THRESHOLDS}
             for name, pair in found.items():
                 best[name] = max(best.get(name, pair), pair, key=lambda pair: pair[0])
             done += 1

@@ -27,14 +27,14 @@ from sklearn.svm import LinearSVC
 
 from benchmarks._data import real
 from hyperlabel import BinaryRelevance, rank_svm_path
-from hyperlabel.decision import LabelSetSize, best_k, global_cut, per_label_cuts
+from hyperlabel.decision import LabelSetSize, best_k, global_threshold, per_label_thresholds
 from hyperlabel.metrics import ranking_loss
-from hyperlabel.solvers.scaling import FeatureScaling
+from hyperlabel.solvers.rank.scaling import FeatureScaling
 
 CS = (8.0, 64.0)
 RANK_CS = (32.0, 512.0)
 WEIGHTS, NUS = (0.3, 3.0), (1.0, 4.0)
-RULES = ("set size §3.4", "set size, out-of-fold", "per-label cut", "global cut", "top k")
+RULES = ("set size §3.4", "set size, out-of-fold", "per-label threshold", "global threshold", "top k")
 MEASURES = {"macro": "f1_macro", "micro": "f1_micro"}
 
 
@@ -93,12 +93,12 @@ def fit_rule(rule, scoring, X, scores, Y):
     """A function from (rows, scores) to label sets."""
     if rule.startswith("set size"):
         return LabelSetSize(scaling="none").fit(X, scores, Y).decide
-    if rule == "per-label cut":
-        cuts = per_label_cuts(scores, Y, scoring=scoring).cuts
-        return lambda X, scores: scores > cuts
-    if rule == "global cut":
-        cuts = global_cut(scores, Y, scoring=scoring).cuts
-        return lambda X, scores: scores > cuts
+    if rule == "per-label threshold":
+        thresholds = per_label_thresholds(scores, Y, scoring=scoring).thresholds
+        return lambda X, scores: scores > thresholds
+    if rule == "global threshold":
+        thresholds = global_threshold(scores, Y, scoring=scoring).thresholds
+        return lambda X, scores: scores > thresholds
     k = best_k(scores, Y, scoring=scoring)[0]
     return lambda X, scores: top(scores, k)
 

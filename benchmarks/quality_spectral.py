@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 from benchmarks._data import real
-from hyperlabel import BinaryRelevance, FreeSearchCV, HypergraphSpectral, ProjectionClassifier
+from hyperlabel import BinaryRelevance, ClosedFormSearchCV, HypergraphSpectral, ProjectionClassifier
 from hyperlabel.metrics import roc_auc_score
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
@@ -90,7 +90,7 @@ def table(name: str, n_splits: int, n_train: int = 900) -> None:
                 for rows, alphas in ((X, ALPHAS), (standard, STANDARD_ALPHAS)):
                     model = ProjectionClassifier(HypergraphSpectral(expansion=expansion, form=form))
                     grid = {"alpha": list(alphas)}
-                    search = FreeSearchCV(model, grid, cv=3, scoring="roc_auc_macro")
+                    search = ClosedFormSearchCV(model, grid, cv=3, scoring="roc_auc_macro")
                     search.fit(rows[train], Y[train])
                     found.append((search.best_score_, search.best_params_["alpha"], rows))
                 _, alpha, rows = max(found, key=lambda entry: entry[0])

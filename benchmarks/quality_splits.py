@@ -2,9 +2,10 @@
 
 Training rows are split again, 70 to 30, several times, at most 6000 of them; no test row of the published
 splits is looked at. Rows are prepared as AutoMultiLabel does: dense columns to unit variance, rows of mostly
-zeros as tf-idf (unit length where entries are negative). Micro-F1 has one cut for all labels, macro-F1 one
-for each, tuned on the trees' own out-of-fold scores. Seconds are CPU time of the fit, compiled code warm. The
-default takes means for sets with most entries zero, marked with a star; gains are of means over columns.
+zeros as tf-idf (unit length where entries are negative). Micro-F1 has one threshold for all labels, macro-F1
+one for each, tuned on the trees' own out-of-fold scores. Seconds are CPU time of the fit, compiled code
+warm. The default takes means for sets with most entries zero, marked with a star; gains are of means over
+columns.
 
 Run: OMP_NUM_THREADS=1 HYPERLABEL_DATA=… python -m benchmarks.quality_splits [name …] [--splits 3]
 """
@@ -22,7 +23,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from benchmarks.quality_nested import ranked, training_rows
-from benchmarks.quality_published import CUTS, cut
+from benchmarks.quality_published import THRESHOLDS, threshold
 from hyperlabel import LabelForest
 from hyperlabel.metrics import f1_score
 from hyperlabel.solvers.arrays import mostly_zero
@@ -57,7 +58,7 @@ def measured(X: Any, Y: Any, C: Any, T: Any, splits: str) -> list[float]:
     model = LabelForest(TREES, splits=splits, cv=3, random_state=0).fit(X, Y)
     spent = time.process_time() - start
     scores = model.decision_function(C)
-    sets = {average: cut(average, model.oof_scores_, Y, scores)[1] for average in CUTS}
+    sets = {average: threshold(average, model.oof_scores_, Y, scores)[1] for average in THRESHOLDS}
     return [*ranked(T, scores), *(f1_score(T, P, average=average) for average, P in sets.items()), spent]
 
 

@@ -2,8 +2,9 @@
 
 Run: python -m benchmarks.quality_text
 The rows and tags of `load_debtags`, with their texts (apt must know Debian bookworm, see
-tools/build_debtags.py). A quarter of the rows is held out, sources whole. Every model gets one cut a label,
-tuned for macro-F1 on three folds of its training rows: features and classifiers are compared, not cuts.
+tools/build_debtags.py). A quarter of the rows is held out, sources whole. Every model gets one threshold a
+label, tuned for macro-F1 on three folds of its training rows: features and classifiers are compared, not
+thresholds.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from hyperlabel import BinaryRelevance
-from hyperlabel.cli._methods import features_step
-from hyperlabel.cli._model import Columns
-from hyperlabel.cli._promises import learned_rows
+from hyperlabel.apps.cli._guarantees import learned_rows
 from hyperlabel.datasets import Dataset
-from hyperlabel.decision import per_label_cuts
+from hyperlabel.decision import per_label_thresholds
 from hyperlabel.metrics import evaluate
 from hyperlabel.model_selection import IterativeStratifiedKFold, iterative_train_test_split
+from hyperlabel.tabular.model_file import ModelColumns
+from hyperlabel.tabular.pipeline import features_step
 from tools.build_debtags import MIN_PACKAGES, choose, fetch_lists
 
 
@@ -45,7 +46,7 @@ def main() -> None:
     )
     folds = list(IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(train[:, None], Y[train]))
     known, new = ([texts[i] for i in part] for part in (train, test))
-    columns = Columns("table", names, text=["text"])
+    columns = ModelColumns("table", names, text=["text"])
     table = Dataset(np.zeros((len(known), 0)), Y[train], None, names, text=known)
 
     def ours(words: int | None, ngrams: int) -> tuple[Any, Any]:
@@ -69,8 +70,8 @@ def main() -> None:
         start = time.process_time()
         out_of_fold, scores = (shared_ridge if is_ours else one_each)(X, Y[train], Z, folds)
         seconds = time.process_time() - start
-        cuts = per_label_cuts(out_of_fold, Y[train], scoring="f1_macro").cuts
-        found = evaluate(Y[test], scores > cuts, scores)
+        thresholds = per_label_thresholds(out_of_fold, Y[train], scoring="f1_macro").thresholds
+        found = evaluate(Y[test], scores > thresholds, scores)
         values = [found[name] for name in ("f1_micro", "f1_macro", "precision_at_1", "ndcg_at_5")]
         shown = "  ".join(f"{value:8.4f}" for value in values)
         print(f"{title:46} {X.shape[1]:8d}  {shown}  {seconds:5.1f}", flush=True)

@@ -20,7 +20,7 @@ import numpy as np
 import sklearn
 
 FILE = Path(__file__).with_suffix(".json")
-NAMES = ("bench_foundation", "bench_free_cv", "bench_text", "bench_rank", "case_documents")
+NAMES = ("bench_foundation", "bench_closed_form_cv", "bench_text", "bench_rank", "case_documents")
 NOTE = (
     "Processor seconds of one thread, both sides in turn, on a machine with other work: only their ratios "
     "mean something. Written by python -m benchmarks.readme_rows, read by tools/readme.py; do not edit."

@@ -2,7 +2,7 @@
 
 Half of the rows fit the model; on the others the first entries of each order are replaced by the truth.
 Orders: by expected gain in F1 (ours), by margin (probabilities nearest to ½), by distance of the score from
-its cut, at random. Shown are micro-F1 means over the seeds and ours minus each margin, 95 % interval.
+its threshold, at random. Shown are micro-F1 means over the seeds and ours minus each margin, 95 % interval.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from scipy import stats
 from benchmarks._data import real
 from hyperlabel import BinaryRelevance, ThresholdTuner
 from hyperlabel.datasets import load_debtags
-from hyperlabel.decision.promise import divide_units
 from hyperlabel.decision.review import review_gains, review_order
+from hyperlabel.decision.risk_control import group_shuffle_split
 
 SETS = ("yeast", "debtags", "yahoo-arts", "medical", "mediamill-real4k", "corel5k")
 SHARES = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -38,12 +38,12 @@ def main(seeds: int) -> None:
             half = stats.t.ppf(0.975, seeds - 1) * ahead.std(axis=0, ddof=1) / np.sqrt(seeds)
             pairs = zip(ahead.mean(axis=0), half, strict=True)
             lead = ", ".join(f"{mean:+.4f} ± {width:.4f}" for mean, width in pairs if s)
-            print(f"  {share:6.1%}  gain, margin, cut distance, random: {line}  {lead}", flush=True)
+            print(f"  {share:6.1%}  gain, margin, threshold distance, random: {line}  {lead}", flush=True)
 
 
 def _run(X, data, seed: int) -> np.ndarray:
     groups = None if data.groups is None else np.asarray(data.groups)
-    new, known = divide_units(data.n_rows, groups, 0.5, one_each=False, seed=seed)
+    new, known = group_shuffle_split(data.n_rows, groups, 0.5, one_each=False, seed=seed)
     model = ThresholdTuner(BinaryRelevance(), scoring="f1_micro")
     model.fit(X[known], data.Y[known], groups=None if groups is None else groups[known])
     p, sets = model.predict_proba(X[new]), model.predict(X[new]).toarray() > 0
@@ -58,7 +58,7 @@ def _run(X, data, seed: int) -> np.ndarray:
     curves = []
     for share in (0.0, *SHARES):
         budget = int(share * p.size)
-        ours = review_order(review_gains(p, sets, None, budget, model.curves_.positives), limit=budget)
+        ours = review_order(review_gains(p, sets, None, budget, model.calibrators_.positives), limit=budget)
         curves.append([_f1(sets, truth, order[:budget]) for order in (ours, *orders)])
     return np.array(curves).T
 

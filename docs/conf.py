@@ -55,14 +55,29 @@ templates_path = ["_templates"]
 def _scikit_learn_names() -> Path:
     """Write the names of the installed scikit-learn as an inventory, so that links need no network."""
     lines = []
-    rooms = ["base", "ensemble", "feature_extraction.text", "kernel_approximation", "linear_model", "metrics"]
-    rooms += ["model_selection", "multiclass", "multioutput", "neighbors", "pipeline", "preprocessing", "svm"]
-    for room in rooms:
-        module = importlib.import_module(f"sklearn.{room}")
+    packages = [
+        "base",
+        "ensemble",
+        "feature_extraction.text",
+        "kernel_approximation",
+        "linear_model",
+        "metrics",
+    ]
+    packages += [
+        "model_selection",
+        "multiclass",
+        "multioutput",
+        "neighbors",
+        "pipeline",
+        "preprocessing",
+        "svm",
+    ]
+    for package in packages:
+        module = importlib.import_module(f"sklearn.{package}")
         for name in getattr(module, "__all__", ()):
             kind = "class" if inspect.isclass(vars(module).get(name)) else "function"
-            page = f"modules/generated/sklearn.{room}.{name}.html"
-            lines.append(f"sklearn.{room}.{name} py:{kind} 1 {page} -\n")
+            page = f"modules/generated/sklearn.{package}.{name}.html"
+            lines.append(f"sklearn.{package}.{name} py:{kind} 1 {page} -\n")
     head = b"# Sphinx inventory version 2\n# Project: scikit-learn\n# Version: stable\n"
     head += b"# The remainder of this file is compressed using zlib.\n"
     path = Path(__file__).parent / "_build" / "scikit-learn.inv"

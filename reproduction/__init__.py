@@ -7,7 +7,7 @@ they show the same runs (a table and five figures of one sweep are computed once
 
 from pathlib import Path
 
-from hyperlabel.experiments.environment import CODE_FOLDERS
+from hyperlabel.apps.comparison.environment import CODE_FOLDERS
 from reproduction import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
 from reproduction.item import Item, Plan, Runs
 from reproduction.result import Curve, Number, Result

@@ -15,9 +15,9 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import Pipeline
 
 import hyperlabel as hl
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
 from hyperlabel.decision import LabelSetSize
-from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.metrics import evaluate, roc_auc_score
 from hyperlabel.model_selection import IterativeStratifiedKFold
@@ -101,7 +101,7 @@ def smoothed_methods(unlabelled: np.ndarray, seed: int) -> dict[str, tuple[Any, 
     }
 
 
-def _semi(data: Dataset, split: int, labelled: float, folds: int) -> Outcome:
+def _semi(data: Dataset, split: int, labelled: float, folds: int) -> JobResult:
     """AUC of two methods with few labelled rows: alone, with unlabelled rows smoothed in, self-trained."""
     train, test = random_split(data.n_rows, round(0.7 * data.n_rows), 31, split)
     order = np.random.default_rng([32, split]).permutation(train)
@@ -124,10 +124,10 @@ def _semi(data: Dataset, split: int, labelled: float, folds: int) -> Outcome:
         self_trained = clone(model).fit(np.vstack([X_labelled, X_unlabelled]), pseudo_labels)
         fitted = {"labelled rows": model, "unlabelled rows": smoothed, "self-training": self_trained}
         values += [
-            Value(f"{name}, {kind}", "roc_auc", _pipeline_auc(one, X[test], Y[test]), labelled)
+            Measurement(f"{name}, {kind}", "roc_auc", _pipeline_auc(one, X[test], Y[test]), labelled)
             for kind, one in fitted.items()
         ]
-    return Outcome(values, details={"chosen": chosen, "grids": grids})
+    return JobResult(values, details={"chosen": chosen, "grids": grids})
 
 
 def _collect_semi(plan: Plan, runs: Runs) -> Result:
@@ -165,7 +165,7 @@ def log_evidence(X: np.ndarray, U: np.ndarray, alphas: Any) -> list[float]:
     return evidence
 
 
-def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) -> Outcome:
+def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) -> JobResult:
     """Expansion, edge weights and λ of lsHG by evidence, by cross-validation, and λ alone by the latter."""
     train, test = random_split(data.n_rows, round(0.7 * data.n_rows), 33, split)
     X, Y = _standardize(data.X, train), data.Y.toarray()
@@ -188,10 +188,10 @@ def _evidence(data: Dataset, split: int, alphas: tuple[float, ...], folds: int) 
     values = []
     for name, choice in choices.items():
         fitted = clone(model).set_params(**choice).fit(X[train], Y[train])
-        values.append(Value(name, "roc_auc", _pipeline_auc(fitted, X[test], Y[test])))
+        values.append(Measurement(name, "roc_auc", _pipeline_auc(fitted, X[test], Y[test])))
     chosen = {name: {"λ": choice["hg__alpha"]} for name, choice in choices.items()}
     grids = {name: {"λ": list(alphas)} for name in choices}
-    return Outcome(values, details={"picked": choices, "chosen": chosen, "grids": grids})
+    return JobResult(values, details={"picked": choices, "chosen": chosen, "grids": grids})
 
 
 def _collect_evidence(plan: Plan, runs: Runs) -> Result:
@@ -213,7 +213,7 @@ def _collect_evidence(plan: Plan, runs: Runs) -> Result:
     return Result(numbers=numbers, notes=[f"Chosen: {' | '.join(choice_texts)}."])
 
 
-def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> Outcome:
+def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> JobResult:
     """F1 of RankSVM when h is learned on the training scores (§3.4) and when on held-out ones."""
     train, test = random_split(data.n_rows, min(round(0.7 * data.n_rows), 2000), 34, split)
     X, Y = data.X[train], data.Y.toarray()[train]
@@ -234,8 +234,8 @@ def _set_size(data: Dataset, split: int, Cs: tuple[float, ...], folds: int) -> O
     values = []
     for name, predicted in predictions.items():
         measures = evaluate(data.Y[test], np.asarray(predicted, dtype=int))
-        values += [Value(name, metric, float(measures[metric])) for metric in ("f1_macro", "f1_micro")]
-    return Outcome(values, details={"chosen": {"RankSVM": best}, "grids": {"RankSVM": {"C": list(Cs)}}})
+        values += [Measurement(name, metric, float(measures[metric])) for metric in ("f1_macro", "f1_micro")]
+    return JobResult(values, details={"chosen": {"RankSVM": best}, "grids": {"RankSVM": {"C": list(Cs)}}})
 
 
 def _collect_set_sizes(plan: Plan, runs: Runs) -> Result:
@@ -254,13 +254,13 @@ def _collect_set_sizes(plan: Plan, runs: Runs) -> Result:
     return Result(numbers=numbers, notes=[note])
 
 
-def _plan_semi(plan: Plan) -> list[Cell]:
+def _plan_semi(plan: Plan) -> list[Job]:
     settings = [{"labelled": share, "folds": plan.pick(3, 2)} for share in LABELLED_SHARES]
     what = "beyond semi, Rank-HLapSVM"
     return make_cells(plan, SEMI_DATA, what, _semi, plan.pick(3, 1), settings, keep_frequent_labels)
 
 
-def _plan_evidence(plan: Plan) -> list[Cell]:
+def _plan_evidence(plan: Plan) -> list[Job]:
     settings = {"alphas": (10.0, 100.0, 1000.0, 10000.0), "folds": plan.pick(3, 2)}
     n_splits = plan.pick(3, 1)
     return make_cells(
@@ -268,7 +268,7 @@ def _plan_evidence(plan: Plan) -> list[Cell]:
     )
 
 
-def _plan_set_sizes(plan: Plan) -> list[Cell]:
+def _plan_set_sizes(plan: Plan) -> list[Job]:
     settings = {"Cs": plan.pick((1.0, 8.0, 64.0, 512.0), (8.0, 64.0)), "folds": plan.pick(3, 2)}
     n_splits = plan.pick(3, 1)
     return make_cells(

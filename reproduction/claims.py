@@ -27,14 +27,14 @@ class Claim:
     text: str
     find_pairs: PairFinder
     holds: Test
-    needs_spread: bool = False
+    needs_std: bool = False
 
     def judge(self, result: Result | None) -> Verdict:
         """Judge the pairs of numbers over equally many splits, so that a stopped run misleads nobody."""
         pairs = [
             (what, a, b)
             for what, a, b in (() if result is None else self.find_pairs(result))
-            if a.n == b.n and (a.n > 1 or not self.needs_spread)
+            if a.n == b.n and (a.n > 1 or not self.needs_std)
         ]
         digits = result.digits if result else 0
         against = [
@@ -153,7 +153,7 @@ CLAIMS = [
             _columns("F1 micro", "constant F1 micro"), _above)
       for i, name in ((1, "ImageCLEF"), (2, "MediaMill"))),
     Claim("neco12-table3", "PLST at M* loses at most two standard errors against BR",
-          _columns("PLST(M*)", "BR"), lambda a, b: a.ours - b.ours <= a.spread + b.spread, True),
+          _columns("PLST(M*)", "BR"), lambda a, b: a.ours - b.ours <= a.std + b.std, True),
     Claim("neco12-table3", "PLST at M* is better than CS at M*", _columns("CS(M*)", "PLST(M*)"), _above),
     Claim("neco12-stopping", "CoSaMP stopped after 20 iterations is nearer to the printed loss (ours)",
           _columns("20 iterations", "stops at no progress"),

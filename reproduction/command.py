@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from hyperlabel.cli import RESUMES, plain_errors
-from hyperlabel.cli._input import PAGE, check_target, output_option
-from hyperlabel.cli._words import plural, print_json, print_table, some
-from hyperlabel.cli.compare import write_page
+from hyperlabel.apps.cli import RESUMES, plain_errors
+from hyperlabel.apps.cli._input import PAGE, check_target, output_option
+from hyperlabel.apps.cli._output import print_json, print_table
+from hyperlabel.apps.cli.compare import write_page
+from hyperlabel.tabular.wording import plural, some_names
 from reproduction import Item, Plan, Result, data, items
 from reproduction.html_report import reproduction_report
 from reproduction.markdown_pages import write_markdown
@@ -97,7 +98,7 @@ def _reason_for_nothing(selected: list[Item], results: list[Result], plan: Plan,
     if failures:
         return f"Nothing could be computed, every cell failed: {failures[0]}"
     if options.collect_only:
-        names = some([item.id for item in selected])
+        names = some_names([item.id for item in selected])
         return f"{options.store_path} holds no result of {names}: run it without --collect-only."
     return "Nothing was computed: the quick form leaves these data sets out. Run it without --quick."
 
@@ -159,7 +160,7 @@ def _print_result(result: Result) -> None:
         rows = []
         for number in result.numbers:
             paper = math.nan if number.paper is None else number.paper
-            texts = [show(value, result.digits) for value in (paper, number.ours, number.spread)]
+            texts = [show(value, result.digits) for value in (paper, number.ours, number.std)]
             difference = show(number.difference, result.digits, "+")
             rows.append([number.row, number.column, *texts, difference])
         print_table(["", "", "paper", "ours", "± spread", "difference"], rows, title=title, left=2)

@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hyperlabel as hl
+from hyperlabel.apps.comparison.protocol import Method, describe_value, fit_and_score
+from hyperlabel.apps.comparison.runner import Job, JobResult
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.protocol import Method, describe, fit_and_score
-from hyperlabel.experiments.runner import Cell, Outcome
 from reproduction.item import Item, Plan, Runs, make_cells, random_split
 from reproduction.result import Result
 
@@ -40,7 +40,7 @@ class Contest:
     columns: Mapping[str, str]
     splits: int = 3
 
-    def _work(self, data: Dataset, split: int, method: str, grid: Any, folds: int, **_: Any) -> Outcome:
+    def _work(self, data: Dataset, split: int, method: str, grid: Any, folds: int, **_: Any) -> JobResult:
         train, test = random_split(data.n_rows, round(SHARE * data.n_rows), 20, split)
         entrant = Method(method, self.make_entrants()[method][0], grid)
         outcome = fit_and_score(data, entrant, train, test, self.scoring, folds, split)
@@ -48,15 +48,17 @@ class Contest:
         best = {name: _as_number(value) for name, value in outcome.details.get("chosen", {}).items()}
         number_grid = {name: [_as_number(value) for value in values] for name, values in grid.items()}
         details = {"chosen": {method: best}, "grids": {method: number_grid}}
-        return Outcome(table_values, outcome.cost, details)
+        return JobResult(table_values, outcome.cost, details)
 
-    def cells(self, plan: Plan) -> list[Cell]:
+    def cells(self, plan: Plan) -> list[Job]:
         """Return one cell for each data set, method and partition."""
         protocol = {"share": SHARE, "scoring": self.scoring, "folds": plan.pick(3, 2)}
         settings = []
         for method, (estimator, full_grid) in self.make_entrants().items():
             grid = {name: values[:: plan.pick(1, 2)] for name, values in full_grid.items()}
-            settings.append({"method": method, "estimator": describe(estimator), "grid": grid, **protocol})
+            settings.append(
+                {"method": method, "estimator": describe_value(estimator), "grid": grid, **protocol}
+            )
         return make_cells(plan, self.data, self.id, self._work, plan.pick(self.splits, 1), settings)
 
     def collect(self, plan: Plan, runs: Runs) -> Result:

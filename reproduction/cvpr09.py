@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from hyperlabel import BinaryRelevance, HypergraphRankSVM, RankSVM
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.metrics import evaluate, f1_score
 from hyperlabel.model_selection import IterativeStratifiedKFold
 from hyperlabel.ranking import rank_svm_path
@@ -55,12 +55,12 @@ def _draw_sample(data: Dataset, split: int) -> tuple[Dataset, np.ndarray, np.nda
     return sample, train, test
 
 
-def _f1_values(series: str, Y: np.ndarray, predicted: Any) -> list[Value]:
+def _f1_values(series: str, Y: np.ndarray, predicted: Any) -> list[Measurement]:
     measures = evaluate(Y, predicted)
-    return [Value(series, name, float(measures[name])) for name in ("f1_macro", "f1_micro")]
+    return [Measurement(series, name, float(measures[name])) for name in ("f1_macro", "f1_micro")]
 
 
-def _constant_value(Y_train: np.ndarray, Y_test: np.ndarray) -> Value:
+def _constant_value(Y_train: np.ndarray, Y_test: np.ndarray) -> Measurement:
     """Micro F1 of always answering the commonest labels, as many as score best on the training rows."""
     by_frequency = np.argsort(-Y_train.sum(axis=0), kind="stable")
 
@@ -70,7 +70,7 @@ def _constant_value(Y_train: np.ndarray, Y_test: np.ndarray) -> Value:
         return float(evaluate(Y, predicted)["f1_micro"])
 
     best_size = max(range(1, len(by_frequency) + 1), key=lambda n_labels: score_constant(Y_train, n_labels))
-    return Value("constant", "f1_micro", score_constant(Y_test, best_size))
+    return Measurement("constant", "f1_micro", score_constant(Y_test, best_size))
 
 
 def _add_path_scores(
@@ -129,7 +129,7 @@ def _search_rankers(
     return best_points, grid
 
 
-def _rankers(data: Dataset, split: int, grid: Grid, folds: int, search: dict[str, Any]) -> Outcome:
+def _rankers(data: Dataset, split: int, grid: Grid, folds: int, search: dict[str, Any]) -> JobResult:
     """Binary SVM, Rank-SVM and Rank-HLapSVM on one sample, tuned inside by macro F1."""
     sample, train, test = _draw_sample(data, split)
     X, Y, X_train = sample.X, sample.Y.toarray(), sample.X[train]
@@ -153,10 +153,10 @@ def _rankers(data: Dataset, split: int, grid: Grid, folds: int, search: dict[str
     for method, model in models.items():
         values += _f1_values(method, Y[test], model.fit(X_train, Y[train]).predict(X[test]))
     gaps = {method: float(models[method].dual_gap_) for method in METHODS[1:]}
-    return Outcome(values, details={"chosen": chosen, "grids": grids, "gaps": gaps, "labels": Y.shape[1]})
+    return JobResult(values, details={"chosen": chosen, "grids": grids, "gaps": gaps, "labels": Y.shape[1]})
 
 
-def _ranker_cells(name: str, plan: Plan) -> list[Cell]:
+def _ranker_cells(name: str, plan: Plan) -> list[Job]:
     grid = plan.pick(
         {"C": (8.0, 64.0, 512.0, 4096.0, 32768.0), "weight": (0.1, 1.0, 8.0), "nu": (2.0, 8.0)},
         {"C": (64.0, 512.0), "weight": (0.1,), "nu": (2.0,)},
@@ -202,7 +202,7 @@ def _micro_note(constant_scores: list[float], printed: dict[str, list[float]]) -
     ]
 
 
-def _solvers(data: Dataset, split: int, C: float, most: int) -> Outcome:
+def _solvers(data: Dataset, split: int, C: float, most: int) -> JobResult:
     """CPU seconds of Frank–Wolfe and of dual coordinate descent to the same duality gap."""
     sample, train, _ = _draw_sample(data, split)
     X, Y = sample.X[train], sample.Y[train].toarray()
@@ -217,7 +217,7 @@ def _solvers(data: Dataset, split: int, C: float, most: int) -> Outcome:
             model.fit(X, Y)
         seconds[name] = time.process_time() - start
         gaps[name] = float(model.dual_gap_)
-    return Outcome([], details={"seconds": seconds, "gaps": gaps, "C": C})
+    return JobResult([], details={"seconds": seconds, "gaps": gaps, "C": C})
 
 
 def _collect_table3(plan: Plan, runs: Runs) -> Result:
@@ -251,7 +251,7 @@ def linear_rate(distances: np.ndarray) -> tuple[float, float]:
     return float(np.exp(slope)), float(1.0 - unexplained)
 
 
-def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> Outcome:
+def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> JobResult:
     """Distance of the dual objective from its optimum after every epoch of coordinate descent."""
     sample, train, _ = _draw_sample(data, split)
     X, Y = sample.X[train[:n]], sample.Y[train[:n]].toarray()
@@ -264,8 +264,10 @@ def _trace(data: Dataset, split: int, n: int, epochs: int, C: float) -> Outcome:
     optimum = dual[-1]
     distances = optimum - dual[dual < optimum - 1e-9 * abs(optimum)]
     rate, r_squared = linear_rate(distances)
-    values = [Value("DCD", "distance", float(distance), float(t)) for t, distance in enumerate(distances)]
-    return Outcome([*values, Value("μ", "rate", rate), Value("R²", "rate", r_squared)])
+    values = [
+        Measurement("DCD", "distance", float(distance), float(t)) for t, distance in enumerate(distances)
+    ]
+    return JobResult([*values, Measurement("μ", "rate", rate), Measurement("R²", "rate", r_squared)])
 
 
 def _collect_theorem1(plan: Plan, runs: Runs) -> Result:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hyperlabel.datasets import Dataset, fetch_openml, load_npz, read_arff, stack
+from hyperlabel.datasets import Dataset, concat, fetch_openml, load_npz, read_arff
 from hyperlabel.geometry.hypercube import distinct_vertices
 
 # name → the files whose rows together are the data set, in order
@@ -116,4 +116,4 @@ def load(folder: Path, name: str) -> Dataset:
             warnings.filterwarnings("ignore", message=".*left out text or id columns.*")
             reader = load_npz if file.endswith(".npz") else read_arff
             file_rows.append(reader(folder / file, name=name))
-    return file_rows[0] if len(file_rows) == 1 else stack(file_rows, name=name)
+    return file_rows[0] if len(file_rows) == 1 else concat(file_rows, name=name)

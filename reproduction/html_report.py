@@ -3,22 +3,22 @@
 import math
 from typing import Any
 
-from hyperlabel.report import PathDisplay
-from hyperlabel.report.data_sections import repeat_section
-from hyperlabel.report.page import (
+from hyperlabel.apps.report import PathDisplay
+from hyperlabel.apps.report.data_sections import repeat_section
+from hyperlabel.apps.report.page import (
     Answer,
     Figures,
     Page,
+    PageTable,
     Section,
-    Table,
     Text,
-    code,
-    draw,
-    duration,
-    number,
-    render,
+    command_html,
+    draw_figure,
+    format_duration,
+    number_entry,
+    render_page,
 )
-from hyperlabel.report.summary import without_folders
+from hyperlabel.apps.report.summary import without_folders
 from reproduction.claims import NEAR, printed_distances
 from reproduction.result import Curve, Number, Result
 
@@ -39,7 +39,7 @@ def reproduction_report(results: list[Result], record: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> from hyperlabel.experiments import Store, run
+    >>> from hyperlabel.apps.comparison import Store, run
     >>> from reproduction import Plan, Runs, items
     >>> from reproduction.html_report import reproduction_report
     >>> without_data = items()[0].collect(Plan(None, quick=True), Runs([], []))
@@ -58,13 +58,13 @@ def reproduction_report(results: list[Result], record: dict[str, Any]) -> str:
         _reproduction_answers(results, record),
         [*sections, repeat_section(record)],
     )
-    return render(page)
+    return render_page(page)
 
 
 def _reproduction_answers(results: list[Result], record: dict[str, Any]) -> list[Answer]:
     missing = [f"{result.id}: {reason}" for result in results for reason in result.missing]
     failures = [f"{result.id}: {failure}" for result in results for failure in result.failures]
-    seconds = duration(sum(result.seconds for result in results))
+    seconds = format_duration(sum(result.seconds for result in results))
     items = "1 item" if len(results) == 1 else f"{len(results)} items"
     cost = f"{seconds} of computing in this run for {items}; "
     command = without_folders(record["command"]) or "…"
@@ -73,7 +73,7 @@ def _reproduction_answers(results: list[Result], record: dict[str, Any]) -> list
         Answer("What could not be reproduced?", "; ".join(missing) or "Nothing was left out."),
         Answer("What did it cost?", cost + "cells that an earlier run had finished are not counted."),
         Answer("What failed?", "; ".join(failures) or "Nothing failed."),
-        Answer("How do I repeat it?", code("Run ", command, ".")),
+        Answer("How do I repeat it?", command_html("Run ", command, ".")),
     ]
 
 
@@ -106,7 +106,7 @@ def _result_section(result: Result) -> Section:
                 ax.set_yscale("log")
             return display
 
-        charts.append(draw(plot, curve.title, key=f"{result.id}-{i}"))
+        charts.append(draw_figure(plot, curve.title, key=f"{result.id}-{i}"))
     if charts:
         section.blocks.append(Figures(charts))
     missing = [f"Not reproduced: {reason}" for reason in result.missing]
@@ -115,7 +115,7 @@ def _result_section(result: Result) -> Section:
     return section
 
 
-def _numbers_table(result: Result) -> Table:
+def _numbers_table(result: Result) -> PageTable:
     """Our figures beside the printed ones; the difference where there is any."""
     rows: list[dict[str, Any]] = [{"what": row} for row in result.rows()]
     for column in result.columns():
@@ -127,15 +127,15 @@ def _numbers_table(result: Result) -> Table:
         for row_entries, n in zip(rows, numbers, strict=True):
             entries = _number_entries(n, 0 if are_counts else result.digits)
             row_entries |= {f"{column} {name}".strip(): entries[name] for name in subcolumns}
-    return Table(result.title, rows)
+    return PageTable(result.title, rows)
 
 
 def _number_entries(n: Number | None, digits: int) -> dict[str, Any]:
-    values = (None,) * 4 if n is None else (n.paper, n.ours, n.spread, n.difference)
+    values = (None,) * 4 if n is None else (n.paper, n.ours, n.std, n.difference)
     paper, ours, std, difference = (math.nan if value is None else value for value in values)
     difference_text = f"{difference:+.{digits}f}" if math.isfinite(difference) else None
     return {
-        "paper": number(paper, digits),
-        "ours": number(ours, digits, spread=f"± {std:.{digits}f}" if math.isfinite(std) else ""),
-        "difference": number(difference, text=difference_text),
+        "paper": number_entry(paper, digits),
+        "ours": number_entry(ours, digits, std=f"± {std:.{digits}f}" if math.isfinite(std) else ""),
+        "difference": number_entry(difference, text=difference_text),
     }

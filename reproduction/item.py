@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel.apps.comparison.protocol import hash_arrays
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
+from hyperlabel.apps.comparison.store import canonical_json
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.protocol import fingerprint
-from hyperlabel.experiments.runner import Cell, Outcome, Value
-from hyperlabel.experiments.store import canonical
 from hyperlabel.geometry.hypercube import distinct_vertices
 from reproduction import data
 from reproduction.result import Cpu, Curve, Number, Result
@@ -59,7 +59,7 @@ class Item:
     id: str
     title: str
     data: tuple[str, ...]
-    cells: Callable[[Plan], list[Cell]]
+    cells: Callable[[Plan], list[Job]]
     collect: Callable[[Plan, Runs], Result]
 
     def result(self, plan: Plan, runs: Runs) -> Result:
@@ -159,7 +159,7 @@ class Runs:
         seconds = [cell["details"]["seconds"][key] for cell in timed_cells]
         return Scores(seconds, tuple(cell["id"] for cell in timed_cells))
 
-    def cpu(self, planned: Sequence[Cell], counted: set[str]) -> Cpu:
+    def cpu(self, planned: Sequence[Job], counted: set[str]) -> Cpu:
         """Return the CPU time of the planned cells that are not in `counted` yet, and add them to it."""
         measured_seconds: dict[str, float] = {}
         seconds_of_work: dict[str, list[float]] = {}
@@ -213,7 +213,7 @@ def _edges_note(edge_choices: Mapping[tuple[str, str, str], list[float | None]])
 
 def _spec_without_split(spec: Mapping[str, Any]) -> str:
     """Return what cells that differ only in their split have in common."""
-    return canonical({key: value for key, value in spec.items() if key != "split"})
+    return canonical_json({key: value for key, value in spec.items() if key != "split"})
 
 
 def rows_by_split(columns: Sequence[Sequence[float]]) -> list[list[float]] | None:
@@ -226,11 +226,11 @@ def make_cells(
     plan: Plan,
     names: Iterable[str],
     what: str,
-    work: Callable[..., Outcome],
+    work: Callable[..., JobResult],
     splits: int | Callable[[str], int],
     settings: Any = MappingProxyType({}),
     prepare: Callable[[Dataset], Dataset] = lambda data: data,
-) -> list[Cell]:
+) -> list[Job]:
     """Return the cells of ``work(data, split, **settings)`` for the data sets in the folder.
 
     The specification of a cell names the data by content and holds every setting that the work takes.
@@ -242,10 +242,10 @@ def make_cells(
     for setting in settings if isinstance(settings, list) else [settings]:
         for name, dataset in datasets.items():
             keywords = setting(name) if callable(setting) else setting
-            spec = {"data": name, "content": fingerprint(dataset.X, dataset.Y), "what": what, **keywords}
+            spec = {"data": name, "content": hash_arrays(dataset.X, dataset.Y), "what": what, **keywords}
             for split in range(splits(name) if callable(splits) else splits):
                 job = partial(work, dataset, split, **keywords)
-                work_cells.append(Cell({**spec, "split": split}, job))
+                work_cells.append(Job({**spec, "split": split}, job))
     return work_cells
 
 
@@ -260,13 +260,15 @@ def make_curve(
 STATISTICS = ("rows", "features", "labels", "cardinality", "density", "distinct", "hypercube", "largest")
 
 
-def statistics(data: Dataset, split: int) -> Outcome:
+def statistics(data: Dataset, split: int) -> JobResult:
     """Compute the statistics that the papers print of their data; there is nothing to split."""
     set_sizes, n_sets = np.diff(data.Y.indptr), len(distinct_vertices(data.Y).counts)
     n, d, k = data.n_rows, data.n_features, data.n_labels
     cardinality = set_sizes.mean()
     values = (n, d, k, cardinality, cardinality / k, n_sets, n_sets / 2**k, set_sizes.max())
-    return Outcome([Value(name, "statistic", float(v)) for name, v in zip(STATISTICS, values, strict=True)])
+    return JobResult(
+        [Measurement(name, "statistic", float(v)) for name, v in zip(STATISTICS, values, strict=True)]
+    )
 
 
 def statistics_item(id: str, columns: Sequence[str]) -> Item:

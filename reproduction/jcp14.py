@@ -15,8 +15,8 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 
 import hyperlabel as hl
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.metrics import evaluate
 from reproduction.item import (
     PRINTED,
@@ -53,7 +53,7 @@ def _projections(
         "LPP": (lambda: hl.LPP(n_components), ridge),
         "CCA": (lambda: hl.HypergraphSpectral(k, expansion="cca"), ridge),
         "MLSI": (lambda: hl.MLSI(n_components), ridge),
-        "MLSI (projection)": (lambda: hl.MLSI(n_components, reading="projection"), ridge),
+        "MLSI (projection)": (lambda: hl.MLSI(n_components, variant="projection"), ridge),
         "MDDM": (lambda: hl.MDDM(k, variant="feature"), {"mu": tuple(1 / (1 + alpha) for alpha in alphas)}),
         "OPLS": (lambda: hl.OPLS(k), ridge),
         "HOPLS": (lambda: hl.HOPLS(k, scale="literal"), {**ridge, "tradeoff": tradeoffs}),
@@ -61,7 +61,7 @@ def _projections(
     }
 
 
-def _project(data: Dataset, split: int, method: str, share: float, quick: bool) -> Outcome:
+def _project(data: Dataset, split: int, method: str, share: float, quick: bool) -> JobResult:
     """Tune the projection inside the training rows, then ML-kNN on it."""
     train, test = random_split(data.n_rows, round(share * data.n_rows), 14, split)
     X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
@@ -79,10 +79,10 @@ def _project(data: Dataset, split: int, method: str, share: float, quick: bool) 
         details = {"chosen": {method: search.best}, "grids": {method: search.grid}}
     measures = evaluate(Y[test], model.fit(X[train], Y[train]).predict(X[test]))
     names = [f"{measure}_{average}" for measure in ("f1", "precision", "recall") for average in AVERAGES]
-    return Outcome([Value(method, name, float(measures[name])) for name in names], details=details)
+    return JobResult([Measurement(method, name, float(measures[name])) for name in names], details=details)
 
 
-def _project_cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan: Plan) -> list[Cell]:
+def _project_cells(names: tuple[str, ...], methods: Any, shares: Any, splits: int, plan: Plan) -> list[Job]:
     settings = [
         {"method": method, "share": share, "quick": plan.quick} for method in methods for share in shares
     ]

@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 from hyperlabel import BinaryRelevance, HypergraphSpectral, RankSVM, projection_path
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.metrics import get_scorer, roc_auc_score
 from hyperlabel.model_selection import IterativeStratifiedKFold
 from reproduction.item import (
@@ -116,7 +116,7 @@ def _svm_auc(model: Any, X_train: Any, Y_train: np.ndarray, X_test: Any, Y_test:
 
 def _spectral(
     data: Dataset, split: int, n_train: int, lambdas: tuple[float, ...], zero: bool, folds: int
-) -> Outcome:
+) -> JobResult:
     """AUC of every expansion and form: at λ = 0, along the path, and with λ chosen inside."""
     train, test = random_split(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
@@ -137,7 +137,7 @@ def _spectral(
         test_scores |= score_path(train, test, [0.0])
     if lambdas:
         test_scores |= score_path(train, test, list(lambdas))
-    values = [Value(name, "roc_auc", score, alpha) for (name, alpha), score in test_scores.items()]
+    values = [Measurement(name, "roc_auc", score, alpha) for (name, alpha), score in test_scores.items()]
     best_lambdas: dict[str, float] = {}
     if folds and lambdas:
         cv = IterativeStratifiedKFold(folds, shuffle=True, random_state=split)
@@ -146,11 +146,13 @@ def _spectral(
             for fit_rows, score_rows in cv.split(data.X[train], Y[train])
         ]
         best_lambdas = _best_settings(fold_scores)
-        values += [Value(name, "nested", test_scores[name, best]) for name, best in best_lambdas.items()]
+        values += [
+            Measurement(name, "nested", test_scores[name, best]) for name, best in best_lambdas.items()
+        ]
     values.sort(key=lambda v: (v.series, v.metric, v.x or 0.0))
     chosen = {name: {"λ": best} for name, best in best_lambdas.items()}
     grids = {name: {"λ": list(lambdas)} for name in best_lambdas}
-    return Outcome(values, details={"chosen": chosen, "grids": grids})
+    return JobResult(values, details={"chosen": chosen, "grids": grids})
 
 
 def _best_settings(fold_scores: list[SettingScores]) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def rank_auc(model: Any, X: Any, Y: Any) -> float:
     return float(roc_auc_score(Y, model.rank_scores(X)))
 
 
-def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], folds: int) -> Outcome:
+def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], folds: int) -> JobResult:
     """Rank-SVM and a linear SVM per label (§5.2) on the features, C chosen inside by mean AUC."""
     train, test = random_split(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
@@ -189,15 +191,15 @@ def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], fo
         widen = [parameter] if len(grid) > 1 else []
         search = search_grid(model, model_grid, data.X[train], Y[train], score, folds, split, widen=widen)
         model.set_params(**search.best).fit(data.X[train], Y[train])
-        values.append(Value(name, "nested", float(score(model, data.X[test], Y[test]))))
+        values.append(Measurement(name, "nested", float(score(model, data.X[test], Y[test]))))
         chosen[name], grids[name] = search.best, search.grid
     duality_gap = float(models["RankSVM"][0].dual_gap_)
-    return Outcome(values, details={"chosen": chosen, "grids": grids, "gap": duality_gap})
+    return JobResult(values, details={"chosen": chosen, "grids": grids, "gap": duality_gap})
 
 
 def _weighted_terms(
     data: Dataset, split: int, n_train: int, lambdas: Any, weightings: tuple[str, ...], folds: int
-) -> Outcome:
+) -> JobResult:
     """HG^λ and lsHG^λ of the clique with λ and the weighting of terms chosen together, inside."""
     train, test = random_split(data.n_rows, n_train, 8, split)
     Y = data.Y.toarray()
@@ -223,20 +225,20 @@ def _weighted_terms(
     best_weightings = {weighting for weighting, _ in best.values()}
     test_scores = {weighting: score_path(weighting, train, test) for weighting in best_weightings}
     values = [
-        Value(f"{name}^λ, terms chosen", "nested", test_scores[setting[0]][name, setting])
+        Measurement(f"{name}^λ, terms chosen", "nested", test_scores[setting[0]][name, setting])
         for name, setting in best.items()
     ]
     chosen = {f"{name}^λ, terms chosen": {"λ": alpha} for name, (_, alpha) in best.items()}
     grids = {name: {"λ": list(lambdas)} for name in chosen}
     terms = {name: weighting for name, (weighting, _) in best.items()}
-    return Outcome(values, details={"chosen": chosen, "grids": grids, "terms": terms})
+    return JobResult(values, details={"chosen": chosen, "grids": grids, "terms": terms})
 
 
 def _count_splits(plan: Plan) -> Callable[[str], int]:
     return lambda name: plan.pick(10, 1 if name.startswith("yahoo") else 2)
 
 
-def _spectral_cells(names: Iterable[str], plan: Plan) -> list[Cell]:
+def _spectral_cells(names: Iterable[str], plan: Plan) -> list[Job]:
     """The cells of Table 2 and of Figures 3 and 4, which show the same runs."""
 
     def settings(name: str) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def _spectral_cells(names: Iterable[str], plan: Plan) -> list[Cell]:
     return make_cells(plan, names, "kdd08 spectral", _spectral, _count_splits(plan), settings, prepare)
 
 
-def _table2_cells(plan: Plan) -> list[Cell]:
+def _table2_cells(plan: Plan) -> list[Job]:
     folds, n_splits = plan.pick(3, 2), _count_splits(plan)
 
     def rival_settings(name: str) -> dict[str, Any]:
@@ -286,7 +288,7 @@ def _collect_table2(plan: Plan, runs: Runs) -> Result:
     return Result(numbers=numbers, notes=notes)
 
 
-def _size_cells(name: str, plan: Plan) -> list[Cell]:
+def _size_cells(name: str, plan: Plan) -> list[Job]:
     settings = [{"n_train": n, "lambdas": (), "zero": True, "folds": 0} for n in _training_sizes(plan)]
     return make_cells(plan, [name], "kdd08 spectral", _spectral, plan.pick(10, 2), settings, prepare)
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from hyperlabel import HypergraphSpectral, projection_path
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.geometry import LabelHypergraph
 from reproduction.item import Item, Plan, Runs, make_cells, make_curve, random_split
 from reproduction.kdd08 import COLUMNS, DATA, EXPANSIONS, FORMS, lambda_grid, prepare
@@ -37,7 +37,7 @@ def _solve_textbook(X: Any, Y: Any, alpha: float, expansion: str) -> None:
     linalg.eigh(target @ target.T, pencil, subset_by_index=[d - k, d - 1])
 
 
-def _timing(data: Dataset, split: int, axis: str, x: int) -> Outcome:
+def _timing(data: Dataset, split: int, axis: str, x: int) -> JobResult:
     """CPU seconds (which other work hardly changes) of one fit: the textbook eigenproblem, and our forms."""
     n = {"n": x, "d": 2000, "wide": data.n_rows}[axis]
     rows, _ = random_split(data.n_rows, n, 5, split)
@@ -61,11 +61,11 @@ def _timing(data: Dataset, split: int, axis: str, x: int) -> Outcome:
         for solver in ("lsqr", "krylov"):
             model = make_model(form="least_squares", solver=solver, tol=1e-4)
             measure_cpu(f"{expansion} {solver}", model.fit, X, Y)
-            iterations.append(Value(f"{expansion} {solver}", "products", float(model.n_iter_)))
-    return Outcome(iterations, details={"seconds": seconds})
+            iterations.append(Measurement(f"{expansion} {solver}", "products", float(model.n_iter_)))
+    return JobResult(iterations, details={"seconds": seconds})
 
 
-def _timing_cells(axis: str, plan: Plan) -> list[Cell]:
+def _timing_cells(axis: str, plan: Plan) -> list[Job]:
     settings = [{"axis": axis, "x": x} for x in _timing_points(axis, plan)]
     return make_cells(plan, [ARTS], "kdd08 timing, CPU", _timing, plan.pick(3, 1), settings)
 
@@ -103,7 +103,7 @@ def distance_bound(W: np.ndarray, Z: np.ndarray, alpha: float) -> float:
     return float(1.0 - smallest_eigenvalue)
 
 
-def _distance(data: Dataset, split: int, n_train: int, lambdas: tuple[float, ...]) -> Outcome:
+def _distance(data: Dataset, split: int, n_train: int, lambdas: tuple[float, ...]) -> JobResult:
     """Distance of the two forms on test rows, and the bound from training rows."""
     train, test = random_split(data.n_rows, n_train, 8, split)
     path = projection_path(data.X[train], data.Y[train], alphas=lambdas)
@@ -115,11 +115,14 @@ def _distance(data: Dataset, split: int, n_train: int, lambdas: tuple[float, ...
             Z_exact, Z_ls = exact.transform(data.X[test]), least_squares.transform(data.X[test])
             K_exact, K_ls = Z_exact @ Z_exact.T, Z_ls @ Z_ls.T
             distance = float(np.linalg.norm(K_exact - K_ls) / np.linalg.norm(K_exact))
-            values += [Value(expansion, "true", distance, alpha), Value(expansion, "bound", bound, alpha)]
-    return Outcome(values)
+            values += [
+                Measurement(expansion, "true", distance, alpha),
+                Measurement(expansion, "bound", bound, alpha),
+            ]
+    return JobResult(values)
 
 
-def _distance_cells(plan: Plan) -> list[Cell]:
+def _distance_cells(plan: Plan) -> list[Job]:
     def settings(name: str) -> dict[str, Any]:
         return {"n_train": DATA[name], "lambdas": lambda_grid(name, quick=True)}
 

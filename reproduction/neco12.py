@@ -23,12 +23,12 @@ import numpy as np
 
 import hyperlabel as hl
 from hyperlabel import labelspace
+from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.runner import Cell, Outcome, Value
 from hyperlabel.metrics import evaluate
-from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.cosamp import solve_sparse_codes
-from hyperlabel.solvers.ridge import solve_ridge
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.labels.cosamp import solve_sparse_codes
+from hyperlabel.solvers.ridge.routes import solve_ridge
 from reproduction.item import (
     PRINTED,
     Item,
@@ -94,18 +94,18 @@ def _model_makers() -> dict[str, Callable[[int, int], Any]]:
     }
 
 
-def _measure(series: str, m: float | None, Y: Any, scores: np.ndarray) -> list[Value]:
+def _measure(series: str, m: float | None, Y: Any, scores: np.ndarray) -> list[Measurement]:
     measures = evaluate(Y, (scores > 0).astype(np.int8), scores)
-    return [Value(series, name, float(measures[name]), m) for name in MEASURES]
+    return [Measurement(series, name, float(measures[name]), m) for name in MEASURES]
 
 
-def _sweep(data: Dataset, split: int, methods: tuple[str, ...], dimensions: tuple[int, ...]) -> Outcome:
+def _sweep(data: Dataset, split: int, methods: tuple[str, ...], dimensions: tuple[int, ...]) -> JobResult:
     """Fit every method at every M on one partition; also measure the ideal learner and the encoding error."""
     train, test = _split_rows(data, split)
     X_train, Y_train, X_test, Y_test = data.X[train], data.Y[train], data.X[test], data.Y[test]
     seconds: dict[str, float] = {}
     model_makers = _model_makers()
-    values: list[Value] = []
+    values: list[Measurement] = []
 
     def timed(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
         start = time.perf_counter()
@@ -126,15 +126,15 @@ def _sweep(data: Dataset, split: int, methods: tuple[str, ...], dimensions: tupl
                 values += [v for v in soft_values if v.metric in ("ranking_loss", "roc_auc_macro")]
                 scores = np.where(scores > 0, 1.0, -1.0)
             values += _measure(name, float(m), Y_test, scores)
-            values.append(Value(name, "ideal_hamming", _ideal_loss(model, Y_test), float(m)))
+            values.append(Measurement(name, "ideal_hamming", _ideal_loss(model, Y_test), float(m)))
             if not name.startswith("CS"):
                 errors = model.error_decomposition(X_test, Y_test)
-                values.append(Value(name, "encoding_error", float(errors.encoding_error), float(m)))
+                values.append(Measurement(name, "encoding_error", float(errors.encoding_error), float(m)))
     is_seen = np.asarray(Y_train.sum(axis=0)).ravel() > 0
     n_unseen = Y_test.sum() - Y_test[:, np.flatnonzero(is_seen)].sum()
     unseen_share = float(n_unseen / np.prod(Y_test.shape))
-    values.append(Value("labels not in training", "share of entries", unseen_share))
-    return Outcome(values, details={"seconds": seconds})
+    values.append(Measurement("labels not in training", "share of entries", unseen_share))
+    return JobResult(values, details={"seconds": seconds})
 
 
 def _ideal_loss(model: Any, Y: Any) -> float:
@@ -153,7 +153,7 @@ def count_splits(plan: Plan, name: str) -> int:
     return {"emotions": 5, "yeast": 3}.get(name, 1) if plan.quick else 20
 
 
-def _sweep_cells(names: tuple[str, ...], methods: tuple[str, ...], plan: Plan) -> list[Cell]:
+def _sweep_cells(names: tuple[str, ...], methods: tuple[str, ...], plan: Plan) -> list[Job]:
     def settings(method: str, name: str) -> dict[str, Any]:
         return {"methods": (method,), "dimensions": _plan_dimensions(plan, name)}
 
@@ -169,7 +169,7 @@ def _splits_note(plan: Plan) -> str:
 
 def standard_errors(runs: Runs, entries: Iterable[tuple[str, str, Scores, float | None]]) -> list[Number]:
     """Return the computed table entries with standard errors, which the paper prints, for deviations."""
-    return [replace(n, spread=n.spread / math.sqrt(max(n.n, 1))) for n in runs.numbers(entries)]
+    return [replace(n, std=n.std / math.sqrt(max(n.n, 1))) for n in runs.numbers(entries)]
 
 
 def _collect_table3(plan: Plan, runs: Runs) -> Result:
@@ -202,7 +202,7 @@ def _own_best_m(plan: Plan, runs: Runs, name: str) -> float | None:
     br = standard_errors(runs, [("", "", runs.scores(name, "BR", "hamming_loss"), None)])
     for m in _plan_dimensions(plan, name):
         plst = standard_errors(runs, [("", "", runs.scores(name, "PLST", "hamming_loss", m), None)])
-        if br and plst and plst[0].ours - br[0].ours <= plst[0].spread + br[0].spread:
+        if br and plst and plst[0].ours - br[0].ours <= plst[0].std + br[0].std:
             return float(m)
     return None
 
@@ -273,7 +273,7 @@ def _unseen_note(runs: Runs, names: tuple[str, ...]) -> list[str]:
     return [f"Left by PLST at M = K: {'; '.join(data_texts)}. Such a label has no direction."]
 
 
-def _tree_sweep(data: Dataset, split: int, dimensions: tuple[int, ...]) -> Outcome:
+def _tree_sweep(data: Dataset, split: int, dimensions: tuple[int, ...]) -> JobResult:
     """Figure 3: a model tree per code in place of the ridge."""
     train, test = _split_rows(data, split)
     if data.name not in ("emotions", "yeast"):
@@ -292,7 +292,7 @@ def _tree_sweep(data: Dataset, split: int, dimensions: tuple[int, ...]) -> Outco
         encoder = labelspace.HadamardEncoder(m, random_state=split).fit(Y_train)
         points = encoder.inverse_transform(_predict_by_trees(X_train, encoder.transform(Y_train), X_test))
         values += _measure("CS", float(m), Y_test, 2 * points - 1)
-    return Outcome(values)
+    return JobResult(values)
 
 
 def _predict_by_trees(X_train: Any, codes: Any, X_test: Any) -> np.ndarray:
@@ -303,18 +303,18 @@ def _predict_by_trees(X_train: Any, codes: Any, X_test: Any) -> np.ndarray:
     except ImportError as missing:
         raise ImportError("Figure 3 needs model trees: pip install cubist pandas.") from missing
     names = [f"x{i}" for i in range(X_train.shape[1])]
-    train_frame, test_frame = (DataFrame(dense(X), columns=names) for X in (X_train, X_test))
+    train_frame, test_frame = (DataFrame(as_dense(X), columns=names) for X in (X_train, X_test))
     predicted_codes = [
         # In a constant code there is nothing to learn.
         Cubist(random_state=0).fit(train_frame, code).predict(test_frame)
         if np.ptp(code)
         else np.full(len(test_frame), code[0])
-        for code in dense(codes).T
+        for code in as_dense(codes).T
     ]
     return np.stack(predicted_codes, axis=1)
 
 
-def _tree_cells(plan: Plan) -> list[Cell]:
+def _tree_cells(plan: Plan) -> list[Job]:
     def n_splits(name: str) -> int:
         counts = plan.pick({"emotions": 20, "yeast": 5}, {"emotions": 2, "yeast": 1})
         return counts.get(name, plan.pick(1, 0))
@@ -339,13 +339,13 @@ _STOPPING_RULES: dict[str, dict[str, Any]] = {
 _SENSING_MATRICES: dict[str, Any] = {f"{kind} matrix": kind for kind in ("bernoulli", "gaussian")}
 
 
-def _stopping(data: Dataset, split: int) -> Outcome:
+def _stopping(data: Dataset, split: int) -> JobResult:
     """Hamming loss of CS at M* by CoSaMP's stopping rule, and with the other random matrices of §3.1."""
     train, test = _split_rows(data, split)
     true_sets = data.Y[test].toarray() > 0
     # Codes are linear in the labels, and so are their ridge solutions: one solve for the labels serves all.
     model = solve_ridge(data.X[train], data.Y[train], alphas=(0.01,)).solve(0.01)
-    label_scores = dense(data.X[test] @ model.coef) + model.intercept
+    label_scores = as_dense(data.X[test] @ model.coef) + model.intercept
     values = []
     for name, kind in {**dict.fromkeys(_STOPPING_RULES, "hadamard"), **_SENSING_MATRICES}.items():
         encoder = labelspace.HadamardEncoder(BEST_M[data.name], sensing=kind, random_state=split)
@@ -353,8 +353,10 @@ def _stopping(data: Dataset, split: int) -> Outcome:
         codes = label_scores @ encoder.components_.T
         options = _STOPPING_RULES.get(name, {})
         recovered = solve_sparse_codes(encoder.components_, codes, encoder.sparsity_, **options)
-        values.append(Value(name, "hamming_loss", float(np.mean((recovered.toarray() > 0.5) != true_sets))))
-    return Outcome(values)
+        values.append(
+            Measurement(name, "hamming_loss", float(np.mean((recovered.toarray() > 0.5) != true_sets)))
+        )
+    return JobResult(values)
 
 
 def _collect_stopping(plan: Plan, runs: Runs) -> Result:
@@ -365,14 +367,14 @@ def _collect_stopping(plan: Plan, runs: Runs) -> Result:
     return Result(numbers=numbers, digits=5)
 
 
-def _ranking_sweep(data: Dataset, split: int) -> Outcome:
+def _ranking_sweep(data: Dataset, split: int) -> JobResult:
     """Figure 5: calibrated label ranking beside PLST, PBR and CS."""
     train, test = _split_rows(data, split)
     model = hl.CalibratedLabelRanking(alpha=0.01).fit(data.X[train], data.Y[train])
-    return Outcome(_measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
+    return JobResult(_measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
 
 
-def _ranking_cells(plan: Plan) -> list[Cell]:
+def _ranking_cells(plan: Plan) -> list[Job]:
     n_splits = partial(count_splits, plan)
     return [
         *_sweep_cells(_CLR_DATA, _MAIN_METHODS, plan),
@@ -388,7 +390,7 @@ def _figure_item(
     methods: tuple[str, ...],
     extra_series: tuple[str, ...] = (),
     constant_methods: tuple[str, ...] = ("BR",),
-    plan_cells: Callable[[Plan], list[Cell]] | None = None,
+    plan_cells: Callable[[Plan], list[Job]] | None = None,
 ) -> Item:
     metrics = (metrics,) if isinstance(metrics, str) else metrics
     collect = partial(_collect_curves, metrics, names, (*methods, *extra_series), constant_methods)

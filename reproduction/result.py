@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 class Number:
     """One entry of a table: our mean over `n` splits, the paper's number, and the cells behind ours.
 
-    `spread` is the standard deviation over the splits, or the standard error where the paper prints it.
+    `std` is the standard deviation over the splits, or the standard error where the paper prints it.
     """
 
     row: str
     column: str
     ours: float
-    spread: float = math.nan
+    std: float = math.nan
     n: int = 0
     paper: float | None = None
     cells: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class Result:
 
     def _entry_text(self, row: str, column: str, is_printed: bool) -> str:
         number = self.at(row, column) or Number(row, column, math.nan)
-        ours = [show(number.ours, self.digits), show(number.spread, self.digits)]
+        ours = [show(number.ours, self.digits), show(number.std, self.digits)]
         if not is_printed:
             return " | ".join(ours)
         paper = show(math.nan if number.paper is None else number.paper, self.digits)

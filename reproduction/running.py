@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hyperlabel.cli._progress import cell_progress
-from hyperlabel.cli._words import plural
-from hyperlabel.experiments import Cell, Store, run
+from hyperlabel.apps.cli._progress import cell_progress
+from hyperlabel.apps.comparison import Job, Store, run
+from hyperlabel.tabular.wording import plural
 from reproduction.item import Item, Plan, Runs, missing_data_notes
 from reproduction.result import Result
 
@@ -55,7 +55,7 @@ def run_items(items: Sequence[Item], plan: Plan, options: RunOptions) -> tuple[l
     return results, record
 
 
-def _run_cells(title: str, cells: list[Cell], store: Store, suite: str, options: RunOptions) -> None:
+def _run_cells(title: str, cells: list[Job], store: Store, suite: str, options: RunOptions) -> None:
     """Compute the cells that the store lacks; with `collect_only` none, whatever the other options say."""
     computes = not options.collect_only
     finished_ids = store.finished([cell.id for cell in cells])

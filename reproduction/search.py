@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-from hyperlabel.experiments.protocol import mean_score
+from hyperlabel.apps.comparison.protocol import mean_score
 from hyperlabel.model_selection import IterativeStratifiedKFold
 
 # A grid grows by this many values at most.

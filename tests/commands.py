@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from click.testing import CliRunner
 
-from hyperlabel.cli import main
+from hyperlabel.apps.cli import main
 
 
 def run(*arguments, stdin=None):

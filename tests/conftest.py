@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from hyperlabel.datasets import Dataset, load_npz, read_arff, stack
+from hyperlabel.datasets import Dataset, concat, load_npz, read_arff
 
 # A slow machine is no fault of the code: nothing here is judged by the clock. In CI a commit is judged by the
 # same examples every time; by hand (`make test`) they are drawn anew.
@@ -66,7 +66,7 @@ def _load(folder: Path, name: str, part: str | None) -> Dataset:
         raise ValueError(f"{name!r} is not a real data set; there are {', '.join(REAL_NAMES)}.")
     sub, full, train, test = _ARFF[name]
     if part is None and full is None:
-        return stack([_load(folder, name, "train"), _load(folder, name, "test")], name=name)
+        return concat([_load(folder, name, "train"), _load(folder, name, "test")], name=name)
     file = {None: full, "train": train, "test": test}[part]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*left out text or id columns 'protein'.*")

@@ -22,8 +22,8 @@ from hyperlabel import (
     AutoMultiLabel,
     BinaryRelevance,
     CalibratedLabelRanking,
+    ClosedFormSearchCV,
     CompressedSensing,
-    FreeSearchCV,
     HypergraphRankSVM,
     HypergraphSpectral,
     KernelDependencyEstimation,
@@ -31,9 +31,9 @@ from hyperlabel import (
     LabelPowerset,
     LabelSpaceClassifier,
     LabelTopicModel,
-    Landmarks,
     MLkNN,
     MultiLabelCalibrator,
+    NystroemRBF,
     PartialBinaryRelevance,
     ProjectionClassifier,
     RankSVM,
@@ -56,7 +56,7 @@ DEALT_BY_ROW = "its folds are dealt in the order of the rows"
 CHOSEN_ON_FOLDS = "it chooses on folds of the rows"
 TREE = "equal splits are broken by row order"
 RANDOM_START = "latent Dirichlet allocation starts at random"
-TUNED_CUTS = "scores pass through unchanged; the cuts are tuned"
+TUNED_THRESHOLDS = "scores pass through unchanged; the thresholds are tuned"
 CALIBRATED = "predict cuts the scores at 0; probabilities are calibrated"
 
 
@@ -105,16 +105,16 @@ CLASSIFIERS: list[Any] = [
     CalibratedLabelRanking(),
     ProjectionClassifier(HypergraphSpectral(alpha=1e-3)),
     but(
-        FreeSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3),
+        ClosedFormSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3),
         row_order=CHOSEN_ON_FOLDS,
         half_probability=CALIBRATED,
     ),
     but(
-        FreeSearchCV(ProjectionClassifier(HypergraphSpectral()), {"alpha": [1.0, 10.0]}, cv=3),
+        ClosedFormSearchCV(ProjectionClassifier(HypergraphSpectral()), {"alpha": [1.0, 10.0]}, cv=3),
         row_order=CHOSEN_ON_FOLDS,
         half_probability=CALIBRATED,
     ),
-    but(AutoMultiLabel(methods=("ridge",), cv=3), row_order=CHOSEN_ON_FOLDS, sign_of_score=TUNED_CUTS),
+    but(AutoMultiLabel(methods=("ridge",), cv=3), row_order=CHOSEN_ON_FOLDS, sign_of_score=TUNED_THRESHOLDS),
     LabelPowerset(),
     but(LabelPowerset(DecisionTreeClassifier(random_state=0)), row_order=TREE),
     # L-BFGS stops at a gradient of 1e-7 per row.
@@ -124,12 +124,12 @@ CLASSIFIERS: list[Any] = [
     MLkNN(),
     but(LabelForest(20, random_state=0), row_order=TREE),
     but(LabelForest(20, splits="means", random_state=0), row_order=TREE),
-    but(ThresholdTuner(), sign_of_score=TUNED_CUTS),
+    but(ThresholdTuner(), sign_of_score=TUNED_THRESHOLDS),
     but(
         ThresholdTuner(
             BinaryRelevance(LogisticRegression()), strategy="precision_at_least", precision=0.5, cv=2
         ),
-        sign_of_score=TUNED_CUTS,
+        sign_of_score=TUNED_THRESHOLDS,
         row_order=DEALT_BY_ROW,
     ),
     but(MultiLabelCalibrator(), row_order=DEALT_BY_ROW, label_order=DEALT_BY_LABEL),
@@ -151,11 +151,11 @@ TRANSFORMERS: list[Any] = [
     MDDM(),
     MDDM(variant="feature"),
     MLSI(),
-    MLSI(reading="projection"),
+    MLSI(variant="projection"),
 ]
 
 # Transformers that take y and ignore it: scikit-learn's checks only.
-UNSUPERVISED: list[Any] = [LPP(), Landmarks(random_state=0)]
+UNSUPERVISED: list[Any] = [LPP(), NystroemRBF(random_state=0)]
 
 # Public estimators that no battery can run, with the reason.
 NOT_FIT_ON_ROWS_AND_LABELS: dict[str, str] = {

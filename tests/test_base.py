@@ -1,4 +1,6 @@
-"""The classifier contract: the scores of any classifier, in one place for every room that asks for them."""
+"""The classifier contract: the scores of any classifier, in one place for every package that asks for
+them.
+"""
 
 import numpy as np
 import pytest
@@ -11,11 +13,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from hyperlabel._base import label_probabilities, score_rows
 from hyperlabel._validation import check_targets
-from hyperlabel.cli._model import Columns, ModelFile
+from hyperlabel.apps.comparison.protocol import Method, fit_and_score
+from hyperlabel.apps.report import ReliabilityDisplay
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.protocol import Method, fit_and_score
 from hyperlabel.metrics import get_scorer, ranking_loss
-from hyperlabel.report import ReliabilityDisplay
+from hyperlabel.tabular.model_file import ModelColumns, ModelFile
 
 X = np.arange(12.0)[:, None]
 # a label on every second row, one never on, one always on, one on in the second half
@@ -51,7 +53,7 @@ def test_every_room_reads_the_scores_of_a_forest_alike():
     method = Method("forest", RandomForestClassifier(n_estimators=5, random_state=0))
     outcome = fit_and_score(Dataset(X, Y), method, rows, rows, "f1_micro", 3, 0)
     assert {v.metric: v.value for v in outcome.values}["ranking_loss"] == loss
-    assert_array_equal(ModelFile(forest, Columns("table", list("abcd")), "").scores(X), expected)
+    assert_array_equal(ModelFile(forest, ModelColumns("table", list("abcd")), "").scores(X), expected)
 
 
 def test_the_reliability_of_a_forest_knows_labels_never_seen():

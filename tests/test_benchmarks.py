@@ -43,7 +43,7 @@ def test_pages_quote_benchmarks_by_the_one_way_to_run_them():
         assert not re.search(r"`(benchmarks/)?(bench|quality|scale)_\w+\.py`", text), path
         quoted |= set(re.findall(r"python -m benchmarks\.(\w+)", text))
     assert quoted - {"NAME"} <= {path.stem for path in SCRIPTS}
-    assert {"bench_free_cv", "bench_foundation"} <= quoted
+    assert {"bench_closed_form_cv", "bench_foundation"} <= quoted
 
 
 def test_a_ratio_is_a_median_with_its_range():

@@ -24,11 +24,11 @@ from hyperlabel import (
     RankSVM,
     ThresholdTuner,
 )
-from hyperlabel.solvers.label_svd import principal_directions
-from hyperlabel.solvers.rank_dcd import solve_rank_dcd
-from hyperlabel.solvers.rank_problem import RankProblem
-from hyperlabel.solvers.ridge import solve_ridge
-from hyperlabel.solvers.ridge_krylov import KrylovPath
+from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
+from hyperlabel.solvers.rank.problem import RankProblem
+from hyperlabel.solvers.ridge.krylov_path import KrylovPath
+from hyperlabel.solvers.ridge.routes import solve_ridge
+from hyperlabel.solvers.spectral.label_svd import principal_directions
 
 
 def rows(n=60, d=5, k=4, seed=0):
@@ -141,10 +141,10 @@ def ridge_residual(X, F, alpha, W):
 @example(884, "krylov", 0.1, 0.0)
 @example(601, "krylov", 10.0, 1.0)
 @example(52, "krylov", 10.0, 0.0)
-def test_the_certificate_of_ridge_is_its_residual(seed, route, alpha, spread):
+def test_the_certificate_of_ridge_is_its_residual(seed, route, alpha, std):
     rng = np.random.default_rng(seed)
     n, d = (int(size) for size in rng.integers(5, 40, size=2))
-    X = rng.normal(size=(n, d)) * np.logspace(0, -spread, d)
+    X = rng.normal(size=(n, d)) * np.logspace(0, -std, d)
     F = (rng.random((n, 3)) < 0.4).astype(float)
     F[0], F[1] = 0, 1
     path = solve_ridge(X, sparse.csr_array(F), alphas=(alpha,), solver=route, tol=1e-6)
@@ -166,10 +166,10 @@ def test_the_certificate_of_ridge_is_its_residual(seed, route, alpha, spread):
 )
 @settings(max_examples=40, deadline=None)
 @pytest.mark.filterwarnings("ignore:The Krylov solver stopped")
-def test_the_certificate_of_a_krylov_space_bounds_its_residual(seed, k, power, spread, tol, dtype):
+def test_the_certificate_of_a_krylov_space_bounds_its_residual(seed, k, power, std, tol, dtype):
     rng = np.random.default_rng(seed)
     n, d, alpha = *(int(size) for size in rng.integers(3, 60, size=2)), 10.0**power
-    X = (rng.normal(size=(n, d)) * np.logspace(0, -spread, d)).astype(dtype)
+    X = (rng.normal(size=(n, d)) * np.logspace(0, -std, d)).astype(dtype)
     F = (rng.random((n, k)) < 0.4).astype(float)
     F[0], F[1] = 0, 1
     path = KrylovPath(X, sparse.csr_array(F), alpha=alpha, tol=tol, dtype=dtype)

@@ -14,7 +14,7 @@ from tests.estimators import CLASSIFIERS, NOT_FIT_ON_ROWS_AND_LABELS, TRANSFORME
 import hyperlabel
 
 HAS_DASK = importlib.util.find_spec("dask") is not None
-MODULES = [name for name in hyperlabel._MODULES if HAS_DASK or name != "distributed"]
+MODULES = [name for name in (*hyperlabel._MODULES, *hyperlabel._APPS) if HAS_DASK or name != "distributed"]
 NAMES = [
     *((hyperlabel, name) for name in hyperlabel._HOME),
     *(

@@ -1,4 +1,4 @@
-"""The same matrix in any storage gives the same bits: in the gate, and in every estimator of the table."""
+"""The same matrix in any storage gives the same bits: in validation, and in every estimator of the table."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def read_only(A):
 
 
 def every_second(A):
-    spread = np.full((2 * A.shape[0], 2 * A.shape[1]), 7.0)
-    spread[::2, ::2] = A
-    return spread[::2, ::2]
+    std = np.full((2 * A.shape[0], 2 * A.shape[1]), 7.0)
+    std[::2, ::2] = A
+    return std[::2, ::2]
 
 
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dia", "dok")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import hyperlabel
-from hyperlabel import AutoMultiLabel, BinaryRelevance, FreeSearchCV, explain
+from hyperlabel import AutoMultiLabel, BinaryRelevance, ClosedFormSearchCV, explain
 from hyperlabel.metrics import evaluate
 
 
@@ -28,7 +28,7 @@ def test_the_leaderboard_shows_itself_and_survives_a_model_file(tmp_path):
 
 def test_search_results_are_scikit_learns_dict_and_a_table():
     X, Y = rows()
-    search = FreeSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3).fit(X, Y)
+    search = ClosedFormSearchCV(BinaryRelevance(), {"alpha": [1.0, 10.0]}, cv=3).fit(X, Y)
     assert isinstance(search.cv_results_, dict)
     shown = search.cv_results_._repr_html_()
     assert shown.count("<tr>") == 3

@@ -101,6 +101,6 @@ def test_every_mutant_is_one_change_of_what_runs():
 
 
 def test_the_nearest_tests_come_first():
-    near = mutate.near_tests(ROOT, "hyperlabel/decision/cuts.py")
-    assert near[0].name == "test_cuts.py"
+    near = mutate.near_tests(ROOT, "hyperlabel/decision/thresholds.py")
+    assert near[0].name == "test_thresholds.py"
     assert {path.name for path in (ROOT / "tests" / "decision").glob("test_*.py")} <= {p.name for p in near}

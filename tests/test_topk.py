@@ -36,10 +36,12 @@ def marked():
     return X, (Y * keep).astype(int), propensities(Y * keep)
 
 
-@pytest.mark.parametrize("cut", [0.0, "auto"])
-def test_by_propensity_the_shared_ridge_is_the_ridge_on_labels_divided_by_it(marked, cut):
+@pytest.mark.parametrize("threshold", [0.0, "auto"])
+def test_by_propensity_the_shared_ridge_is_the_ridge_on_labels_divided_by_it(marked, threshold):
     X, Y, p = marked
-    indices, scores = BinaryRelevance(alpha=5.0, cut=cut).fit(X, Y).predict_topk(X, 4, propensity=p)
+    indices, scores = (
+        BinaryRelevance(alpha=5.0, threshold=threshold).fit(X, Y).predict_topk(X, 4, propensity=p)
+    )
     expected = Ridge(alpha=5.0).fit(X, Y / p).predict(X)
     assert_array_equal(indices, np.argsort(-expected, axis=1)[:, :4])
     assert_allclose(scores, np.take_along_axis(expected, indices, axis=1), atol=1e-8)

@@ -13,6 +13,7 @@ TITLES = {
     "ranking": "Ranking",
     "projection": "Projections",
     "neighbors": "Neighbours",
+    "forest": "Forests",
     "meta": "Around estimators",
     "decision": "Decisions",
     "geometry": "Geometry",
@@ -29,9 +30,9 @@ def table(module: str, names: list[str]) -> str:
 
 def main() -> None:
     parts = ["# API\n", "Everything here is imported from `hyperlabel` itself unless a module is named.\n"]
-    for room, names in hyperlabel._ROOMS.items():
-        parts += [f"## {TITLES.get(room, room)}\n", table("hyperlabel", list(names))]
-    for name in hyperlabel._MODULES:
+    for package, names in hyperlabel._PACKAGES.items():
+        parts += [f"## {TITLES.get(package, package)}\n", table("hyperlabel", list(names))]
+    for name in (*hyperlabel._MODULES, *hyperlabel._APPS):
         module = importlib.import_module(f"hyperlabel.{name}")
         names = [entry for entry in module.__all__ if entry not in hyperlabel._HOME]  # listed above
         if names:

@@ -1,11 +1,12 @@
 """Mutation testing: change one operator, number or condition of the source at a time; some test must fail.
 
-`python tools/mutate.py run --count 300` draws mutants of the numerical rooms. The tests run once in a copy of
-the repository, while a tracer notes which of them come to the lines drawn; each mutant then meets only those,
-the quickest first, in a forked process and for a minute of processor time. Compiled code shows the tracer no
-lines: there the tests that enter its file count, the nearest files first. Outcomes are appended to a file of
-JSON lines, so that a stopped run goes on; `again` gives what survived another try, with tests written since
-first. `show` lists what survived; `verify` runs the tests that caught something on the source as it is.
+`python tools/mutate.py run --count 300` draws mutants of the numerical packages. The tests run once in a
+copy of the repository, while a tracer notes which of them come to the lines drawn; each mutant then meets
+only those, the quickest first, in a forked process and for a minute of processor time. Compiled code shows
+the tracer no lines: there the tests that enter its file count, the nearest files first. Outcomes are
+appended to a file of JSON lines, so that a stopped run goes on; `again` gives what survived another try,
+with tests written since first. `show` lists what survived; `verify` runs the tests that caught something on
+the source as it is.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ from py_compile import PycInvalidationMode
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", "projection", "linear")
+PACKAGES = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", "projection", "linear")
 SECONDS = 60.0  # of processor time after which no further test of a mutant is started
 HANG = 60  # more: when a mutant counts as caught because a test does not end
 MEMORY = 6 << 30
 # The plugins of pytest are imported before the forks.
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
-BATTERY = "tests/test_multilabel_battery.py"
-# Tests of the edges of the house and of the repository itself: they come to everything and look at little.
+COMMON_TESTS = "tests/test_common.py"
+# Tests of the edges of the architecture and of the repository itself: they come to everything and look at
+# little.
 SLOW = (
     "attack",
     "cli",
@@ -132,10 +134,10 @@ def mutant(source: str, number: int) -> tuple[str, str, str, int]:
 
 
 def draw(root: Path, count: int, seed: int) -> list[tuple[str, int]]:
-    """Draw mutants evenly over all places of the numerical rooms."""
+    """Draw mutants evenly over all places of the numerical packages."""
     found = []
-    for room in ROOMS:
-        for path in sorted((root / "src" / "hyperlabel" / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((root / "src" / "hyperlabel" / package).rglob("*.py")):
             number = sum(1 for _ in sites(ast.parse(path.read_text(encoding="utf-8"))))
             found += [(str(path.relative_to(root / "src")), i) for i in range(number)]
     return random.Random(seed).sample(found, count)
@@ -147,9 +149,9 @@ def draw(root: Path, count: int, seed: int) -> list[tuple[str, int]]:
 def near_tests(root: Path, file: str) -> list[Path]:
     """Return test files, the nearest first: by how many of the file's own names they use, for their length.
 
-    What a private file defines is often reached through its room only, so the whole room stays in.
+    What a private file defines is often reached through its package only, so the whole room stays in.
     """
-    room, stem = file.split("/")[1], Path(file).stem.strip("_")
+    package, stem = file.split("/")[1], Path(file).stem.strip("_")
     tree = ast.parse((root / "src" / file).read_text(encoding="utf-8"))
     kinds = (ast.FunctionDef, ast.ClassDef)
     names = {stem} | {node.name for node in ast.walk(tree) if isinstance(node, kinds) and len(node.name) > 4}
@@ -159,11 +161,13 @@ def near_tests(root: Path, file: str) -> list[Path]:
         text = path.read_text(encoding="utf-8")
         return stem not in path.stem, -len(set(words.findall(text))) / len(text) ** 0.5
 
-    own = sorted((root / "tests" / room).glob("test_*.py"), key=nearness)
-    others = [path for path in (root / "tests").glob("*/test_*.py") if path.parent.name not in (room, *SLOW)]
+    own = sorted((root / "tests" / package).glob("test_*.py"), key=nearness)
+    others = [
+        path for path in (root / "tests").glob("*/test_*.py") if path.parent.name not in (package, *SLOW)
+    ]
     others += [root / "tests" / name for name in NUMERICAL]
     told = sorted((path for path in others if words.search(path.read_text(encoding="utf-8"))), key=nearness)
-    return own + told + [root / BATTERY]
+    return own + told + [root / COMMON_TESTS]
 
 
 class Tracer:
@@ -340,8 +344,8 @@ def load_what_others_wrote() -> None:
         "hyperlabel",
     ):
         importlib.import_module(name)
-    for room in ROOMS:
-        importlib.import_module(f"hyperlabel.{room}")
+    for package in PACKAGES:
+        importlib.import_module(f"hyperlabel.{package}")
     for name in [name for name in sys.modules if name.partition(".")[0] == "hyperlabel"]:
         del sys.modules[name]
 

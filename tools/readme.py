@@ -37,7 +37,8 @@ PAPERS = [
 MEASURED = [
     ("bench_foundation", "`BinaryRelevance(alpha=1)` against scikit-learn's `RidgeClassifier`, sparse "
      "delicious, scores equal to {difference:.0e}", ""),
-    ("bench_free_cv", "the same *with* 5-fold out-of-fold scores against one `Ridge` fit, {n} × {d} rows, "
+    ("bench_closed_form_cv",
+     "the same *with* 5-fold out-of-fold scores against one `Ridge` fit, {n} × {d} rows, "
      "{k} labels", " {n}"),
     ("bench_text", "the same on Debian texts, {n} × {d} words, {k} tags, against omikuji's Parabel "
      "(P@1 {P@1:.3f}, theirs {their P@1:.3f})", " PYTHON-WITH-OMIKUJI"),
@@ -74,15 +75,15 @@ def papers() -> str:
     """Return how many claims hold, and the papers' table, theirs beside ours."""
     summary = (ROOT / "docs" / "reproduction" / "summary.md").read_text(encoding="utf-8")
     lines = [re.search(r"^Of \d+ claims judged.*$", summary, flags=re.M)[0], ""]
-    lines += ["| paper | number | printed | ours | spread |", "|---|---|---:|---:|---:|"]
+    lines += ["| paper | number | printed | ours | std |", "|---|---|---:|---:|---:|"]
     for paper, what, *where in PAPERS:
-        printed, ours, spread, page = number_of(*where)
-        lines.append(f"| [{paper}]({page}) | {what} | {printed} | {ours} | {spread} |")
+        printed, ours, std, page = number_of(*where)
+        lines.append(f"| [{paper}]({page}) | {what} | {printed} | {ours} | {std} |")
     return "\n".join(lines)
 
 
 def first_call() -> str:
-    """Return what the default reaches beside λ = 1 and a cut at 0, rows as they are."""
+    """Return what the default reaches beside λ = 1 and a threshold at 0, rows as they are."""
     page = (ROOT / "docs" / "defaults.md").read_text(encoding="utf-8")
     found = {
         name: [tuple(map(float, re.findall(r"0\.\d+", cell)[:2])) for cell in cells.split("|")[:3]]
@@ -90,7 +91,7 @@ def first_call() -> str:
     }
     rows = [(name, found[name]) for name in SHOWN]
     rows.append((f"mean of {len(found)} sets", np.mean(list(found.values()), axis=0)))
-    lines = ["| λ = 1, cut at 0 → `BinaryRelevance()` | micro-F1 | macro-F1 | nDCG@5 |"]
+    lines = ["| λ = 1, threshold at 0 → `BinaryRelevance()` | micro-F1 | macro-F1 | nDCG@5 |"]
     lines.append("|---|---:|---:|---:|")
     for name, pairs in rows:
         lines.append(f"| {name} | " + " | ".join(f"{old:.3f} → {new:.3f}" for old, new in pairs) + " |")

@@ -45,7 +45,7 @@ compressed = PLST("auto", alpha=chosen.alpha_, scoring="label_ranking_average_pr
 path = compressed.dimension_path_
 
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-low, high = path["mean"] - path["spread"], path["mean"] + path["spread"]
+low, high = path["mean"] - path["std"], path["mean"] + path["std"]
 ax.fill_between(path["n_components"], low, high, color="0.85", label="spread over the folds")
 ax.plot(path["n_components"], path["mean"])
 ax.axvline(path["chosen"], color="C3", label=f"chosen: {path['chosen']} of {Y.shape[1]}")

@@ -16,10 +16,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from hyperlabel import HypergraphSpectral, LabelHypergraph, MLkNN
+from hyperlabel.apps.report import CooccurrenceDisplay, EmbeddingDisplay
 from hyperlabel.datasets import load_debtags
 from hyperlabel.metrics import evaluate
 from hyperlabel.model_selection import iterative_train_test_split
-from hyperlabel.report import CooccurrenceDisplay, EmbeddingDisplay
 
 data = load_debtags()
 often = np.sort(np.argsort(-np.asarray(data.Y.sum(axis=0)).ravel())[:20])

@@ -9,8 +9,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Where each public name lives; one line per room of the house (docs/architecture.md).
-_ROOMS: dict[str, tuple[str, ...]] = {
+# Where each public name lives; one line per room of the architecture (docs/architecture.md).
+_PACKAGES: dict[str, tuple[str, ...]] = {
     "geometry": ("LabelHypergraph",),
     "moments": ("Moments",),
     "linear": ("BinaryRelevance",),
@@ -35,8 +35,16 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "MLSI",
         "LPP",
     ),
-    "neighbors": ("MLkNN", "LabelForest", "Landmarks"),
-    "meta": ("ThresholdTuner", "MultiLabelCalibrator", "AutoMultiLabel", "FreeSearchCV", "update", "explain"),
+    "neighbors": ("MLkNN", "NystroemRBF"),
+    "forest": ("LabelForest",),
+    "meta": (
+        "ThresholdTuner",
+        "MultiLabelCalibrator",
+        "AutoMultiLabel",
+        "ClosedFormSearchCV",
+        "update",
+        "explain",
+    ),
     "persistence": ("save", "load", "export_onnx"),
 }
 _MODULES = (
@@ -50,10 +58,11 @@ _MODULES = (
     "outofcore",
     "distributed",
     "persistence",
-    "experiments",
-    "report",
+    "tabular",
 )
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+# Applications stand in the reference but are loaded by their full names: nothing here imports them.
+_APPS = ("apps.comparison", "apps.report")
+_HOME = {name: package_name for package_name, names in _PACKAGES.items() for name in names}
 
 __all__ = ["__version__", *_MODULES, *_HOME]
 

@@ -1,6 +1,6 @@
 """``python -m hyperlabel``: the command line."""
 
-from hyperlabel.cli import main
+from hyperlabel.apps.cli import main
 
 if __name__ == "__main__":
     main()

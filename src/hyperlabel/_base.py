@@ -1,4 +1,4 @@
-"""The classifier contract: what every multi-label classifier of the library promises.
+"""The classifier contract: what every multi-label classifier of the library guarantees.
 
 A classifier implements ``fit`` and ``_scores(X)`` (validated rows in, n×k scores out);
 everything a user calls afterwards is here, so that it behaves the same everywhere:
@@ -43,7 +43,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     # -- for subclasses -------------------------------------------------------------------------
 
     def _check_fit(self, X: Any, y: Any, *, min_samples: int = 1) -> tuple[Any, sparse.csr_array]:
-        """Let (X, y) in through the gate and remember how y looked."""
+        """Let (X, y) in through validation and remember how y looked."""
         X, Y, layout = check_fit(self, X, y, min_samples=min_samples)
         self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
         return X, Y
@@ -111,7 +111,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             Indicator with the dtype of the training y; sparse if that was sparse.
         """
         X = self._check_predict(X)
-        return decode(self._layout, (block for _, block in self._score_blocks(X)))
+        return decode_scores(self._layout, (block for _, block in self._score_blocks(X)))
 
     def predict_labels(self, X: Any) -> list[list[str]]:
         """Names of the labels of each row: the entries of `label_names_` that `predict` says yes to.
@@ -199,9 +199,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return p
 
     def _marked_blocks(self, X: Any) -> Iterator[np.ndarray]:
-        """Estimates of the chance that a label is marked: targets of 0 and 1 where they were ±1."""
-        if hasattr(self, "cut_"):
-            yield from ((block + self.cut_ + 1.0) / 2.0 for _, block in self._score_blocks(X))
+        """Estimates of the probability that a label is marked: targets of 0 and 1 where they were ±1."""
+        if hasattr(self, "threshold_"):
+            yield from ((block + self.threshold_ + 1.0) / 2.0 for _, block in self._score_blocks(X))
         elif hasattr(self, "predict_proba"):
             for batch in score_batches(_num_samples(X), self._layout.n_columns):
                 yield self.predict_proba(_safe_indexing(X, batch))
@@ -232,7 +232,7 @@ class KnownScores(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the label sets of the scores, whatever X is."""
-        return decode(self.layout, iter([self.scores]))
+        return decode_scores(self.layout, iter([self.scores]))
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -346,7 +346,7 @@ def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarra
     return scores
 
 
-def decode(layout: TargetLayout, blocks: Iterator[np.ndarray]) -> Any:
+def decode_scores(layout: TargetLayout, blocks: Iterator[np.ndarray]) -> Any:
     """Turn blocks of scores into predictions in the form the training y had."""
     if layout.kind == "multilabel" and layout.is_sparse:
         found = [sparse.csr_array(block > 0) for block in blocks]

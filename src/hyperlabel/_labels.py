@@ -162,21 +162,23 @@ def _frame_values(y: Any) -> Any:
     if kinds and all(getattr(kind, "fill_value", None) == 0 for kind in kinds):
         return sparse.csr_array(y.sparse.to_coo())
     if hasattr(y, "column_names"):
-        return _joined([column.to_numpy() for column in y.columns], len(y))
+        return _join_columns([column.to_numpy() for column in y.columns], len(y))
     values = np.asarray(y)
     if values.dtype != object or values.ndim != 2:
         return values
-    return _joined([values[:, j] for j in range(values.shape[1])], len(values))
+    return _join_columns([values[:, j] for j in range(values.shape[1])], len(values))
 
 
-def _joined(columns: list[np.ndarray], n_rows: int) -> np.ndarray:
+def _join_columns(columns: list[np.ndarray], n_rows: int) -> np.ndarray:
     """Put columns side by side; of those that hold None or NA, numbers with NaN in their place."""
     if not columns:
         return np.zeros((n_rows, 0))
-    return np.column_stack([_numbers(column) if column.dtype == object else column for column in columns])
+    return np.column_stack(
+        [_read_numbers(column) if column.dtype == object else column for column in columns]
+    )
 
 
-def _numbers(column: np.ndarray) -> np.ndarray:
+def _read_numbers(column: np.ndarray) -> np.ndarray:
     """Return whole numbers or truth values as they are, floats where some are missing, words untouched."""
     missing = np.array([is_missing(value) or value is not value for value in column], dtype=bool)
     known = column[~missing]

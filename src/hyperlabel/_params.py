@@ -1,6 +1,6 @@
 """Constructor parameters, checked where a fit starts, in our own sentences.
 
-An estimator lists rules for its parameters, and the gate (`_validation`) applies them::
+An estimator lists rules for its parameters, and validation (`_validation`) applies them::
 
     class OPLS(LabelProjection):
         _rules = {"n_components": whole(1, none=True), "alpha": number(0), "solver": one_of("auto", "gram")}

@@ -12,11 +12,11 @@ class Table(list[Any]):
     """A list of rows (dicts, or objects with ``as_row()``) that shows itself as a table."""
 
     def __repr__(self) -> str:
-        head, body = _cells(self)
+        head, body = _table_cells(self)
         if not head:
             return "[]"
         sizes = [max(len(row[j]) for row in (head, *body)) for j in range(len(head))]
-        right = [all(_is_number(row.get(name, "")) for row in _rows(self)) for name in head]
+        right = [all(_is_number(row.get(name, "")) for row in _table_rows(self)) for name in head]
         lines = [
             "  ".join(
                 cell.rjust(size) if is_right else cell.ljust(size)
@@ -27,7 +27,7 @@ class Table(list[Any]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return _html(*_cells(self))
+        return _render_html(*_table_cells(self))
 
 
 class Results(dict[str, Any]):
@@ -36,17 +36,17 @@ class Results(dict[str, Any]):
     def _repr_html_(self) -> str:
         names = list(self)
         rows = zip(*self.values(), strict=True)
-        return _html(*_cells([dict(zip(names, row, strict=True)) for row in rows]))
+        return _render_html(*_table_cells([dict(zip(names, row, strict=True)) for row in rows]))
 
 
-def _rows(items: Iterable[Any]) -> list[Mapping[str, Any]]:
+def _table_rows(items: Iterable[Any]) -> list[Mapping[str, Any]]:
     return [item if isinstance(item, Mapping) else item.as_row() for item in items]
 
 
-def _cells(items: Iterable[Any]) -> tuple[list[str], list[list[str]]]:
-    rows = _rows(items)
+def _table_cells(items: Iterable[Any]) -> tuple[list[str], list[list[str]]]:
+    rows = _table_rows(items)
     head = list(dict.fromkeys(name for row in rows for name in row))
-    body = [[_shown(row.get(name, "")) for name in head] for row in rows[:_MOST_ROWS]]
+    body = [[_show_value(row.get(name, "")) for name in head] for row in rows[:_MOST_ROWS]]
     if len(rows) > _MOST_ROWS:
         body.append([f"… {len(rows) - _MOST_ROWS} more"] + [""] * (len(head) - 1))
     return head, body
@@ -56,19 +56,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):  # NumPy's too
         return f"{value:.3f}" if math.isfinite(value) and 1e-3 <= abs(value) < 1e4 else f"{value:.3g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_shown(part)}" for name, part in value.items())
+        return ", ".join(f"{name}={_show_value(part)}" for name, part in value.items())
     if isinstance(value, (list, tuple)):
-        return "; ".join(map(_shown, value))
+        return "; ".join(map(_show_value, value))
     return str(value)
 
 
-def _html(head: list[str], body: list[list[str]]) -> str:
+def _render_html(head: list[str], body: list[list[str]]) -> str:
     def line(cells: list[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 

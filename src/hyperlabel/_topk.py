@@ -6,7 +6,7 @@ import numpy as np
 def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return indices and scores of the k largest entries of each row, best first.
 
-    Ties go to the lowest column index, at the cut as well as inside the list.
+    Ties go to the lowest column index, at the threshold as well as inside the list.
     """
     n, n_columns = scores.shape
     if not 1 <= k <= n_columns:

@@ -206,7 +206,7 @@ def indicator_of_names(y: Any, Y: sparse.csr_array, layout: TargetLayout) -> Any
     return y
 
 
-def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
+def split_missing(y: Any) -> tuple[Any, sparse.csc_array | None]:
     """Split a 2-D y with NaN for unknown entries into y with zeros there and a mask of them.
 
     The mask is None when nothing is unknown; y then comes back as it was.
@@ -224,7 +224,7 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
         mask.eliminate_zeros()
         filled.data = np.where(missing, 0.0, filled.data)
         return filled, mask.tocsc()
-    if dimensions(y) != 2 or (isinstance(y, NamedColumns) and sparse.issparse(y.values)):
+    if count_dimensions(y) != 2 or (isinstance(y, NamedColumns) and sparse.issparse(y.values)):
         return y, None
     values = np.asarray(y)
     if values.dtype == object:
@@ -238,7 +238,7 @@ def split_unknown(y: Any) -> tuple[Any, sparse.csc_array | None]:
     return filled, sparse.csc_array(missing, dtype=np.int8)
 
 
-def dimensions(y: Any) -> int:
+def count_dimensions(y: Any) -> int:
     """Return the number of dimensions of y; label sets have two, other ragged lists count as one."""
     y = plain_targets(y)
     known = getattr(y, "ndim", None)
@@ -331,7 +331,7 @@ def layout_of_names(y: Any, classes: Any) -> TargetLayout:
         if wrong is not None:
             raise ValueError(f"classes must name the labels of label sets as text, not {wrong!r}.")
         return _indicator_layout(len(names), np.dtype(np.int64), names=names, is_sparse=True)
-    if dimensions(y) < 2 or (np.shape(y)[1] == 1 and len(names) > 1):
+    if count_dimensions(y) < 2 or (np.shape(y)[1] == 1 and len(names) > 1):
         return layout_of_classes(names, np.asarray(y).dtype)
     _, layout = check_targets(y)
     if len(names) != layout.n_columns:

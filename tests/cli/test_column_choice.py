@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.commands import done, run
 
-from hyperlabel.cli._column_sample import sample_rows
-from hyperlabel.cli._identifiers import has_identifier_name, is_identifier
-from hyperlabel.cli._model import read_columns
+from hyperlabel.tabular.column_sample import sample_rows
+from hyperlabel.tabular.identifiers import has_identifier_name, is_identifier
+from hyperlabel.tabular.model_file import read_columns
 
 SENTENCES = {
     "ja": "画像 変換 音楽 再生 文書 編集 通信 暗号 地図 計算 写真 整理 動画 字幕 辞書 検索",

@@ -63,7 +63,7 @@ def test_categorical_columns_are_used(tmp_path):
 def test_categories_survive_npz_and_update(tmp_path):
     table = write(tmp_path / "p.csv", ["package", "section", "size", "tags"], packages())
     done("data", "convert", table, tmp_path / "p.npz", "--labels", "tags")
-    assert list(load_npz(tmp_path / "p.npz").words) == ["section"]
+    assert list(load_npz(tmp_path / "p.npz").text_columns) == ["section"]
     done("fit", tmp_path / "p.npz", "-o", tmp_path / "a.hyper")
     done("fit", table, "--labels", "tags", "-o", tmp_path / "b.hyper")
     answers = [predicted(tmp_path / m, tmp_path / "p.npz") for m in ("a.hyper", "b.hyper")]
@@ -201,20 +201,20 @@ def test_blanks_beside_zeros_are_refused_until_said(tmp_path):
     assert refused.exit_code == 2
     assert "'far' is empty" in refused.stderr
     assert "--blank" in refused.stderr
-    found = done("fit", table, "--labels", "up,far", "--blank", "unknown", "-o", tmp_path / "m.hyper")
-    assert "label entries unknown: no cut is tuned" in found.stderr
-    assert read_table(table, labels=["up", "far"], blank="unknown").unknown.nnz > 10
+    found = done("fit", table, "--labels", "up,far", "--blank", "missing", "-o", tmp_path / "m.hyper")
+    assert "label entries unknown: no threshold is tuned" in found.stderr
+    assert read_table(table, labels=["up", "far"], blank="missing").missing.nnz > 10
     values = json.loads(done("evaluate", tmp_path / "m.hyper", table, "--json").stdout)
     assert values["f1_micro"] > 0.85
     done("fit", table, "--labels", "up,far", "--blank", "no", "-o", tmp_path / "n.hyper")
     wrong = run(
-        "fit", table, "--labels", "up,far", "--blank", "unknown", "--method", "mlknn", "-o", tmp_path / "o"
+        "fit", table, "--labels", "up,far", "--blank", "missing", "--method", "mlknn", "-o", tmp_path / "o"
     )
     assert "mlknn needs every label known" in wrong.stderr
-    done("data", "convert", table, tmp_path / "b.npz", "--labels", "up,far", "--blank", "unknown")
+    done("data", "convert", table, tmp_path / "b.npz", "--labels", "up,far", "--blank", "missing")
     assert (
-        load_npz(tmp_path / "b.npz").unknown.nnz
-        == read_table(table, labels=["up", "far"], blank="unknown").unknown.nnz
+        load_npz(tmp_path / "b.npz").missing.nnz
+        == read_table(table, labels=["up", "far"], blank="missing").missing.nnz
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hyperlabel.cli import main
+from hyperlabel.apps.cli import main
 from hyperlabel.datasets import make_multilabel
 
 
@@ -79,14 +79,14 @@ def test_unknown_methods_and_scores_are_named(data_file, tmp_path):
 
 
 def test_the_catalogue_is_listed_and_every_method_runs():
-    from hyperlabel.experiments.contenders import build
-    from hyperlabel.experiments.protocol import fit_and_score
+    from hyperlabel.apps.comparison.methods import build_methods
+    from hyperlabel.apps.comparison.protocol import fit_and_score
     from hyperlabel.meta.catalogue import CATALOGUE
 
     listed = invoke("compare", "--list-methods", "--json")
     assert [e["name"] for e in json.loads(listed.output)] == [method.name for method in CATALOGUE]
     data = make_multilabel(120, 10, 5, random_state=0)
     rows = np.arange(120)
-    for method in build([method.name for method in CATALOGUE], data, tune=False):
+    for method in build_methods([method.name for method in CATALOGUE], data, tune=False):
         outcome = fit_and_score(data, method, rows[:80], rows[80:], "f1_macro", 2, 0)
         assert {v.metric for v in outcome.values} >= {"f1_macro", "ranking_loss"}, method.name

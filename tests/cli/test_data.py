@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hyperlabel.cli import main
-from hyperlabel.datasets import load_npz, make_multilabel, read_data, stack
+from hyperlabel.apps.cli import main
+from hyperlabel.datasets import concat, load_npz, make_multilabel, read_data
 
 ARFF = (
     "@relation 'r: -C -2'\n@attribute a numeric\n@attribute id string\n"
@@ -74,7 +74,7 @@ def test_convert_to_shards(table, tmp_path):
     assert done.exit_code == 0
     parts = [load_npz(path) for path in sorted((tmp_path / "shards").iterdir())]
     assert [len(part) for part in parts] == [25, 25, 10]
-    assert stack(parts).label_names == ["a", "b"]
+    assert concat(parts).label_names == ["a", "b"]
 
 
 @pytest.mark.parametrize("by", ["labels", "groups", "time"])
@@ -127,7 +127,7 @@ def test_split_is_repeatable(tmp_path):
 def bad_files(tmp_path):
     good = gzip.compress(ARFF.encode() * 30)
     files = {
-        "cut.arff.gz": good[: len(good) // 2],
+        "threshold.arff.gz": good[: len(good) // 2],
         "garbage.arff": bytes(range(256)) * 8,
         "empty.arff": b"",
         "counts.arff": ARFF.replace("1.5,y,0,1", "1.5,y,0", 1).encode(),

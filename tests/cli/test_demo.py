@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 
 from hyperlabel import BinaryRelevance, ThresholdTuner, datasets
-from hyperlabel.cli import demo as demo_module
-from hyperlabel.cli import main
-from hyperlabel.cli._chosen import Chosen
+from hyperlabel.apps.cli import demo as demo_module
+from hyperlabel.apps.cli import main
+from hyperlabel.apps.cli._first_fold_search import Chosen
 from hyperlabel.datasets import load_debtags
-from hyperlabel.decision import per_label_cuts
+from hyperlabel.decision import per_label_thresholds
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
 
 
@@ -30,16 +30,16 @@ def test_demo_prints_a_table_and_a_report(monkeypatch, tmp_path):
     assert "How sure are we?" in table.stdout
 
 
-def test_every_method_of_the_demo_chooses_its_setting_and_its_cuts():
+def test_every_method_of_the_demo_chooses_its_setting_and_its_thresholds():
     data = load_debtags()[:300]
-    rows = demo_module._methods(data)
+    rows = demo_module._demo_methods(data)
     assert len(rows) >= 6
     for _, model, grid in rows:
         assert all(len(values) > 1 for values in grid.values())
         assert set(grid) <= set(model.get_params())
-        assert isinstance(demo_module._tuned(model, grid), ThresholdTuner)
+        assert isinstance(demo_module._tune_inside(model, grid), ThresholdTuner)
     svc = {name: (model, grid) for name, model, grid in rows}["LinearSVC per label (scikit-learn)"]
-    tuned = demo_module._tuned(*svc).fit(data.X, data.Y[:, :6].toarray())
+    tuned = demo_module._tune_inside(*svc).fit(data.X, data.Y[:, :6].toarray())
     assert len(set(tuned.thresholds_)) > 1
     assert tuned.estimator_.best_params_["estimator__C"] in svc[1]["estimator__C"]
 
@@ -55,7 +55,7 @@ def test_the_setting_is_chosen_on_rows_held_out_and_scores_are_out_of_fold():
         return BinaryRelevance(alpha=alpha).fit(X[train], y[train]).decision_function(X[test])
 
     held_out = sparse.csr_array(y[folds[0][1]])
-    reached = [per_label_cuts(scores(a, *folds[0]), held_out, scoring="f1_micro").value for a in alphas]
+    reached = [per_label_thresholds(scores(a, *folds[0]), held_out, scoring="f1_micro").value for a in alphas]
     assert alpha == alphas[int(np.argmax(reached))]
     for train, test in folds:
         np.testing.assert_allclose(chosen.oof_scores_[test], scores(alpha, train, test))

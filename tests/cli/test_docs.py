@@ -9,7 +9,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from hyperlabel.cli import main
+from hyperlabel.apps.cli import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 TEXTS = {

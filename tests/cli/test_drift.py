@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.commands import done, run
 
-from hyperlabel.cli._fit_rows import find_fit_rows, hash_rows, pack_hashes
-from hyperlabel.cli._model import Columns, open_model
-from hyperlabel.cli._shift import PERMUTATIONS, Section, compare_rows, number_sections
+from hyperlabel.apps.cli._fit_rows import find_fit_rows, hash_rows, pack_hashes
+from hyperlabel.tabular.model_file import ModelColumns, open_model
+from hyperlabel.tabular.two_sample_test import PERMUTATIONS, ColumnGroup, number_sections, two_sample_test
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
 
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
         ("bare.csv", [], None),
         ("bare.csv", ["--labels", "tags"], None),
         ("bare.csv", ["--model", "{f}/m.hyper"], None),
-        ("wide.csv", [], "size (spread)"),
+        ("wide.csv", [], "size (deviation)"),
         ("gone.csv", ["--labels", "tags"], ("apple", "pear", "banana", "plum", "fig")),
         ("gone.csv", ["--model", "{f}/m.hyper"], "fruit"),  # its score falls
         ("more.csv", ["--labels", "tags"], "fruit"),
@@ -73,7 +73,7 @@ def test_the_verdict_and_what_moved_most(folder, new, options, moved):
 
 def test_the_verdict_in_words(folder):
     said = done("data", "drift", folder / "old.csv", folder / "gone.csv", "--labels", "tags").stdout
-    assert "Drift: the files differ by more than chance" in said
+    assert "Drift: the files differ significantly" in said
     assert "labels were not compared" in said
     assert "words never seen before" in said
     assert "No drift found (p = " in done("data", "drift", folder / "old.csv", folder / "same.csv").stdout
@@ -88,15 +88,15 @@ def test_false_alarms_are_as_rare_as_the_level_says():
         X[:, 1] = X[:, 0]  # columns that hang together
         flags = (rng.random((80, 30)) < 0.2).astype(float)
         parts = [*number_sections(X, [f"x{j}" for j in range(6)]),
-                 Section("labels", [f"l{j}" for j in range(30)], flags)]  # fmt: skip
-        alarms += compare_rows(parts, 50, seed=trial).alarm
+                 ColumnGroup("labels", [f"l{j}" for j in range(30)], flags)]  # fmt: skip
+        alarms += two_sample_test(parts, 50, seed=trial).alarm
     assert alarms <= 12  # 6 expected; more than 12 has a chance below 1 %
 
 
 def test_a_column_that_goes_missing_is_seen():
     X = np.random.default_rng(0).normal(size=(200, 1))
     X[120:, 0] = np.nan
-    shift = compare_rows(number_sections(X, ["size"]), 100)
+    shift = two_sample_test(number_sections(X, ["size"]), 100)
     assert shift.alarm
     assert shift.moved[0]["name"] == "size (missing)"
 
@@ -171,13 +171,13 @@ def test_rows_of_the_fit_are_found_by_content_in_every_kind_of_row():
     mixed = np.empty((40, 7), dtype=object)
     mixed[:, 0], mixed[:, 1:] = [f"text {i}" for i in range(40)], X
     cases = [
-        (Columns("table", [], text=["body"]), [f"text {i}" for i in range(40)]),
-        (Columns("table", [], n_features=6, text=["body"]), mixed),
-        (Columns("arff", [], n_features=6), X),
-        (Columns("arff", [], n_features=6), sparse.csr_array(X)),
+        (ModelColumns("table", [], text=["body"]), [f"text {i}" for i in range(40)]),
+        (ModelColumns("table", [], n_features=6, text=["body"]), mixed),
+        (ModelColumns("arff", [], n_features=6), X),
+        (ModelColumns("arff", [], n_features=6), sparse.csr_array(X)),
     ]
     for columns, rows in cases:
-        noted = Columns(**(vars(columns) | {"row_hashes": pack_hashes(hash_rows(columns, rows[:30]))}))
+        noted = ModelColumns(**(vars(columns) | {"row_hashes": pack_hashes(hash_rows(columns, rows[:30]))}))
         some = find_fit_rows(noted, rows[20:])
         assert some.in_fit.tolist() == [True] * 10 + [False] * 10
         assert not some.has_whole_fit
@@ -192,9 +192,9 @@ def test_rows_of_the_fit_are_found_by_content_in_every_kind_of_row():
 
 def test_rows_that_recur_by_nature_are_not_taken_for_rows_of_the_fit():
     """Few categories: new rows equal old ones though nobody copied them."""
-    rng, columns = np.random.default_rng(0), Columns("arff", [], n_features=2)
+    rng, columns = np.random.default_rng(0), ModelColumns("arff", [], n_features=2)
     X = rng.integers(0, 4, (300, 2)).astype(float)
-    noted = Columns(**(vars(columns) | {"row_hashes": pack_hashes(hash_rows(columns, X[:150]))}))
+    noted = ModelColumns(**(vars(columns) | {"row_hashes": pack_hashes(hash_rows(columns, X[:150]))}))
     assert find_fit_rows(noted, X[150:]).n_in_fit == 0
     assert find_fit_rows(noted, X[:150]).n_in_fit == 150
 
@@ -255,8 +255,8 @@ def exact_p_value(values, groups, is_new):
 
     def largest_z(new):
         n, m = len(values), new.sum()
-        spread = values.std(axis=0) * np.sqrt(m * (n - m) / (n - 1))
-        z = (values[new].sum(axis=0) - m * values.mean(axis=0)) / spread
+        std = values.std(axis=0) * np.sqrt(m * (n - m) / (n - 1))
+        z = (values[new].sum(axis=0) - m * values.mean(axis=0)) / std
         return np.abs(z).max(), (z**2).mean()
 
     names = sorted(set(groups))
@@ -286,8 +286,8 @@ def test_groups_are_permuted_whole_and_shared_ones_within_themselves():
     for trial in range(6):
         values = rng.normal(size=(15, 2)) + 1.2 * (trial % 3) * is_new[:, None]
         order = np.argsort(is_new, kind="stable")
-        found = compare_rows(
-            [Section("numbers", ["a", "b"], values[order])],
+        found = two_sample_test(
+            [ColumnGroup("numbers", ["a", "b"], values[order])],
             int((~is_new).sum()),
             groups=groups[order],
             seed=trial,
@@ -303,18 +303,20 @@ def test_groups_are_permuted_whole_and_shared_ones_within_themselves():
 
 def test_a_p_value_counts_what_was_seen_and_is_never_zero():
     values = np.r_[np.zeros(60), np.ones(60)][:, None] + np.linspace(0, 0.1, 120)[:, None]
-    assert compare_rows([Section("numbers", ["size"], values)], 60).p_value == 1 / (PERMUTATIONS + 1)
+    assert two_sample_test([ColumnGroup("numbers", ["size"], values)], 60).p_value == 1 / (PERMUTATIONS + 1)
     one_row = np.eye(40)[:, :1]  # |z| is the same whichever file has the row
-    assert compare_rows([Section("numbers", ["size"], one_row)], 20).p_value == 1.0
+    assert two_sample_test([ColumnGroup("numbers", ["size"], one_row)], 20).p_value == 1.0
 
 
 def test_a_column_whose_statistic_is_always_the_same_hides_no_shift_and_makes_none():
     """Ties count as at least as extreme: a tied column says nothing, it is not the most extreme of all."""
     rng = np.random.default_rng(0)
-    tied = Section("numbers", ["tied"], np.eye(200)[:, :1])
-    shifted = Section("words", ["moved"], (rng.random((200, 1)) < np.repeat([0.2, 0.7], 100)[:, None]) * 1.0)
-    same = Section("words", ["same"], (rng.random((200, 1)) < 0.4) * 1.0)
-    assert compare_rows([tied, shifted], 100).p_value <= 0.01
-    assert compare_rows([tied, same], 100).p_value == pytest.approx(
-        compare_rows([same], 100).p_value, abs=0.02
+    tied = ColumnGroup("numbers", ["tied"], np.eye(200)[:, :1])
+    shifted = ColumnGroup(
+        "words", ["moved"], (rng.random((200, 1)) < np.repeat([0.2, 0.7], 100)[:, None]) * 1.0
+    )
+    same = ColumnGroup("words", ["same"], (rng.random((200, 1)) < 0.4) * 1.0)
+    assert two_sample_test([tied, shifted], 100).p_value <= 0.01
+    assert two_sample_test([tied, same], 100).p_value == pytest.approx(
+        two_sample_test([same], 100).p_value, abs=0.02
     )

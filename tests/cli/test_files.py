@@ -179,11 +179,11 @@ def test_the_model_reads_new_files_with_the_mark_of_its_training_file(tmp_path):
     path = write(tmp_path / "d.csv", ["note", "kind"], rows)
     done("fit", path, "--labels", "kind", "-o", tmp_path / "d.hyper")
     # alone, this file would be cut at commas into two labels
-    cut = write(
+    threshold = write(
         tmp_path / "c.csv", ["note", "kind"], [["x", "hot, sweet"], ["x", "sweet, hot"], ["x", "hot"]]
     )
     assert "3 labels the model does not know" in " ".join(
-        run("update", tmp_path / "d.hyper", cut).output.split()
+        run("update", tmp_path / "d.hyper", threshold).output.split()
     )
 
 

@@ -64,7 +64,7 @@ def test_columns_are_found_and_remembered(folder, tmp_path):
     assert done.exit_code == 0, done.output
 
 
-def test_cuts_are_tuned_on_folds_that_keep_groups_together(tmp_path):
+def test_thresholds_are_tuned_on_folds_that_keep_groups_together(tmp_path):
     rng = np.random.default_rng(0)
     points, tags = rng.normal(size=(30, 20)), rng.choice(["a", "b", "a;b", ""], size=30)
     columns = [f"x{j}" for j in range(20)]
@@ -318,9 +318,10 @@ def test_fitting_a_model_does_not_load_the_experiments(tmp_path, options):
     (tmp_path / "t.csv").write_text("text,tags\n" + "".join(f"{text},{tags}\n" for text, tags in rows))
     call = ["fit", str(tmp_path / "t.csv"), "--labels", "tags", *options, "-o", str(tmp_path / "m.hyper")]
     script = (
-        "import sys; from click.testing import CliRunner; from hyperlabel.cli import main; "
+        "import sys; from click.testing import CliRunner; from hyperlabel.apps.cli import main; "
         f"fitted = CliRunner().invoke(main, {call!r}); "
-        "print(fitted.exit_code, [name for name in sys.modules if name.startswith('hyperlabel.experiments')])"
+        "print(fitted.exit_code, [name for name in sys.modules if "
+        "name.startswith('hyperlabel.apps.comparison')])"
     )
     finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert finished.stdout.strip() == "0 []"

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from tests.json_schema import faults
 
 from hyperlabel import datasets
-from hyperlabel.cli import _COMMANDS, main
-from hyperlabel.cli import demo as demo_module
+from hyperlabel.apps.cli import _COMMANDS, main
+from hyperlabel.apps.cli import demo as demo_module
 from hyperlabel.datasets import load_debtags
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.commands import done
 
-from hyperlabel.cli._near_duplicates import keep_together
-from hyperlabel.cli.fit import read_training
-from hyperlabel.report import judging
+from hyperlabel.apps.cli._near_duplicates import keep_together
+from hyperlabel.apps.report import page_scores
+from hyperlabel.tabular.training_table import read_training
 
 TAGS = [f"tag{k}" for k in range(6)]
 VOCABULARY = 3000
@@ -135,8 +135,8 @@ def test_the_page_of_a_model_judges_in_the_folds_of_the_fit(tmp_path, monkeypatc
     path = copies(tmp_path / "c.csv", 60, 3, 0.1)
     fitted(path)
     given = []
-    out_of_fold = judging._out_of_fold
-    monkeypatch.setattr(judging, "_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
+    out_of_fold = page_scores._out_of_fold
+    monkeypatch.setattr(page_scores, "_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
     done("report", path.with_suffix(".hyper"), path, "-o", tmp_path / "page.html")
     assert len(np.unique(given[0])) == 60
     fitted(path, "--group", "")
@@ -151,8 +151,8 @@ def test_the_page_of_a_model_keeps_the_groups_that_were_named(tmp_path, monkeypa
     path.write_text("\n".join([f"{header},who", *numbered]) + "\n", encoding="utf-8")
     fitted(path, "--group", "who")
     given = []
-    out_of_fold = judging._out_of_fold
-    monkeypatch.setattr(judging, "_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
+    out_of_fold = page_scores._out_of_fold
+    monkeypatch.setattr(page_scores, "_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
     done("report", path.with_suffix(".hyper"), path, "-o", tmp_path / "page.html")
     assert list(given[0]) == [f"g{i % 20}" for i in range(90)]
 
@@ -179,7 +179,7 @@ def test_copies_that_are_nearly_the_whole_file_cannot_make_folds(tmp_path):
 
 def test_suspects_are_judged_without_their_copies(tmp_path):
     path = copies(tmp_path / "c.csv", 60, 3, 0.1)
-    said = done("data", "suspects", path, "--labels", "tags", "-o", tmp_path / "s.csv").stderr
+    said = done("data", "label-errors", path, "--labels", "tags", "-o", tmp_path / "s.csv").stderr
     assert "180 of 180 rows have a near twin: twins stay in one fold" in said
 
 

@@ -27,7 +27,7 @@ def write_nested(path):
 
 def test_objects_are_refused_as_labels_with_the_names_inside(tmp_path):
     data = write_nested(tmp_path / "n.jsonl")
-    for command in (["fit", data], ["data", "info", data], ["data", "suspects", data], ["compare", data]):
+    for command in (["fit", data], ["data", "info", data], ["data", "label-errors", data], ["compare", data]):
         wrong = run(*command, "--labels", "annotations")
         assert wrong.exit_code == 2
         assert "name what is inside them: annotations.label, annotations.by." in wrong.stderr

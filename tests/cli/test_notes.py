@@ -9,8 +9,8 @@ import pytest
 from tests.commands import done, run
 from tests.persistence.test_bad_files import forge
 
-from hyperlabel.cli._model import KEY, open_model
-from hyperlabel.cli.serve import ServedModel
+from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.tabular.model_file import KEY, open_model
 
 VALUES = [
     None,

@@ -31,7 +31,7 @@ def model(tmp_path_factory):
 def test_one_text_is_answered_as_the_whole_model_answers_it(model, text):
     from click.testing import CliRunner
 
-    from hyperlabel.cli import main
+    from hyperlabel.apps.cli import main
 
     said = CliRunner().invoke(main, ["predict", str(model), "--text", text, "--top", "3", "--json"]).output
     whole = load(model)
@@ -47,7 +47,7 @@ def test_one_text_is_answered_as_the_whole_model_answers_it(model, text):
 
 def test_one_text_needs_no_scikit_learn(model):
     script = (
-        "import sys; from click.testing import CliRunner; from hyperlabel.cli import main; "
+        "import sys; from click.testing import CliRunner; from hyperlabel.apps.cli import main; "
         f"r = CliRunner().invoke(main, ['predict', {str(model)!r}, '--text', 'red apple']); "
         "print(r.exit_code, [m for m in ('sklearn', 'scipy', 'numba', 'pandas') if m in sys.modules])"
     )

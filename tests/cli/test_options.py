@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 from hyperlabel import datasets
-from hyperlabel.cli import _COMMANDS, main
-from hyperlabel.cli import demo as demo_module
+from hyperlabel.apps.cli import _COMMANDS, main
+from hyperlabel.apps.cli import demo as demo_module
 
 TAGS = "--labels tags"
 RUN = "--methods ridge --folds 2 --repeats 1 --no-curves --no-tune --store {o}/s.sqlite -o {o}/c.html --json"
@@ -65,7 +65,7 @@ STORE = "report {p}/s.sqlite -o {o}/p.html"
 SERVE = "serve {p}/text.hyper"
 DRIFT = f"data drift {{p}}/old.csv {{p}}/new.csv {TAGS}"
 PLAIN_DRIFT = f"{DRIFT} --text body --features minutes"
-SUSPECTS = f"data suspects {{p}}/old.csv {TAGS} --folds 2"
+SUSPECTS = f"data label-errors {{p}}/old.csv {TAGS} --folds 2"
 SPLIT = f"data split {{p}}/old.csv {TAGS} --out {{o}}"
 CONVERT = f"data convert {{p}}/old.csv {{o}}/x {TAGS}"
 TO_NPZ = "data convert FILE {o}/x.npz"
@@ -200,7 +200,7 @@ CASES: dict[str, dict[str, str]] = {
         "--seed": f"{PLAIN_DRIFT} --json => {PLAIN_DRIFT} --json --seed 5",
         "--json": f"{DRIFT} => {DRIFT} --json",
     },
-    "data suspects": reading("data suspects FILE --folds 2", "--time")
+    "data label-errors": reading("data label-errors FILE --folds 2", "--time")
     | {
         "--entries": f"{SUSPECTS} => {SUSPECTS} --entries 1",
         "--folds": f"{SUSPECTS} => {SUSPECTS} --folds 3",
@@ -394,12 +394,12 @@ def no_server(monkeypatch):
     """Print what would be served, and how."""
     import uvicorn
 
-    import hyperlabel.serve
+    import hyperlabel.apps.serve
 
     def app(projects, *, page, token, limits):
         click.echo(f"{[one.learns for one in projects]} {len(page) > 0} {token} {limits}")
 
-    monkeypatch.setattr(hyperlabel.serve, "make_app", app)
+    monkeypatch.setattr(hyperlabel.apps.serve, "make_app", app)
     monkeypatch.setattr(uvicorn, "run", lambda app, host, port, **_: click.echo(f"{host}:{port}"))
 
 

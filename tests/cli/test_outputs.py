@@ -40,7 +40,7 @@ REFUSED = {
     "compare {p}/t.csv --labels tags -o {o}/c.md": ".html or .htm",
     "demo -o {o}/d.md": ".html or .htm",
     "data report {p}/t.csv --labels tags -o {o}/d.docx": ".html or .htm",
-    "data suspects {p}/t.csv --labels tags -o {o}/s.xls": ".csv, .tsv",
+    "data label-errors {p}/t.csv --labels tags -o {o}/s.xls": ".csv, .tsv",
     "data convert {p}/t.csv {o}/t.xlsx": ".csv",
     "data convert {p}/t.csv {o}/t.parquet --to csv": "not parquet as its name says",
 }
@@ -65,7 +65,7 @@ def test_json_is_an_array_and_jsonl_are_lines(place, tmp_path):
     rows = json.loads((tmp_path / "w.json").read_text())
     assert list(rows[0]) == ["id", "body", "year", "tags", "blue", "red"]
     assert {row["red"] for row in rows} == {0, 1}
-    done("data", "suspects", place / "t.csv", "--labels", "tags", "-o", tmp_path / "s.json")
+    done("data", "label-errors", place / "t.csv", "--labels", "tags", "-o", tmp_path / "s.json")
     assert json.loads((tmp_path / "s.json").read_text())[0]["looks"] in ("wrong", "missing")
 
 

@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 from tests.commands import done
 
-from hyperlabel.cli._methods import METHODS, listed
-from hyperlabel.cli._words import plural, table_lines
+from hyperlabel.apps.cli._methods import METHODS, list_methods
+from hyperlabel.apps.cli._output import table_lines
+from hyperlabel.apps.report.summary import recommended_method
 from hyperlabel.datasets import iter_data, read_arff, read_table
-from hyperlabel.report.summary import recommended
+from hyperlabel.tabular.wording import plural
 
 ROOT = Path(__file__).parents[2]
 TAGS = {"printing": "printer toner paper", "network": "wifi router cable", "billing": "invoice refund charge"}
@@ -69,7 +70,9 @@ def test_d18_probabilities_say_how_often_a_label_holds(place):
 
 
 def comparison(means, apart):
-    """Return two data sets' means as a comparison would hold them; all differences are told apart or none."""
+    """Return two data sets' means as a comparison would hold them; all differences are significant or
+    none.
+    """
     datasets, methods = list(means), list(next(iter(means.values())))
 
     def ranking(data):
@@ -84,7 +87,7 @@ def comparison(means, apart):
         best=lambda data: ranking(data)[0],
         mean=lambda data, method: means[data][method],
         versus_best=lambda data: [
-            SimpleNamespace(method=m, told_apart=apart, equivalent=0.0) for m in ranking(data)[1:]
+            SimpleNamespace(method=m, is_significant=apart, equivalent=0.0) for m in ranking(data)[1:]
         ],
         across=SimpleNamespace(methods=methods, friedman=friedman, few=True, groups=[]),
     )
@@ -98,15 +101,15 @@ def test_d20_what_is_recommended_over_several_sets_is_best_on_one_of_them(apart)
     }
     c = comparison(means, apart)
     assert c.across.methods[int(np.argmin(c.across.friedman.ranks))] == "ridge"  # best on 0 of them
-    best = recommended(c)
+    best = recommended_method(c)
     assert best in ("svm", "forest")
 
 
 def test_d20_the_sentence_names_the_sets_where_another_method_is_better():
-    from hyperlabel.report.summary import _which
+    from hyperlabel.apps.report.summary import _answer_which
 
     means = {"a": {"svm": 0.505, "forest": 0.400}, "b": {"svm": 0.200, "forest": 0.345}}
-    said = _which(comparison(means, True), "svm")
+    said = _answer_which(comparison(means, True), "svm")
     assert "as good as the best on 1 of 2 data sets, the best itself on 1" in said
     assert "choose on b trees that part labels (0.345 against 0.200)" in said
 
@@ -126,7 +129,7 @@ WRONG = [
     ["compare", "{train}", "--labels", "tags", "--methods", "magic"],
     ["data", "drift", "nothing.csv", "{train}"],
     ["data", "info", "nothing.csv"],
-    ["data", "suspects", "nothing.csv"],
+    ["data", "label-errors", "nothing.csv"],
     ["report", "nothing.sqlite"],
     ["report", "nowhere.hyper", "nothing.csv"],
     ["serve", "nowhere.hyper"],
@@ -139,7 +142,7 @@ def test_d21_wrong_paths_columns_and_methods_are_refused_before_anything_heavy_i
     script = f"""
 import sys
 from click.testing import CliRunner
-from hyperlabel.cli import main
+from hyperlabel.apps.cli import main
 for call in {calls!r}:
     done = CliRunner().invoke(main, call)
     heavy = [name for name in ("sklearn", "numba", "pandas", "rich") if name in sys.modules]
@@ -152,7 +155,7 @@ for call in {calls!r}:
 
 
 def test_d21_the_methods_refused_are_those_the_catalogue_has_not():
-    assert list(METHODS) == list(listed())
+    assert list(METHODS) == list(list_methods())
 
 
 def on_terminal(arguments, width=60):
@@ -201,7 +204,7 @@ COUNTED = re.compile(
 def test_d26_one_row_is_a_row_everywhere():
     assert [plural(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
     assert plural(0, "entry") == "0 entries"
-    for file in (ROOT / "src/hyperlabel/cli").glob("*.py"):
+    for file in (ROOT / "src/hyperlabel/apps/cli").glob("*.py"):
         assert COUNTED.findall(file.read_text(encoding="utf-8")) == [], file.name
 
 

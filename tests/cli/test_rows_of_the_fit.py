@@ -119,7 +119,7 @@ def test_rows_with_unknown_labels_are_judged_with_a_sentence(tmp_path):
         lines.append(f"{a:.4f},{b:.4f},{int(a > 0)},{'' if rng.random() < 0.4 else int(b > 0)}")
     table = tmp_path / "b.csv"
     table.write_text("\n".join(lines) + "\n")
-    done("fit", table, "--labels", "up,far", "--blank", "unknown", "-o", tmp_path / "m.hyper")
+    done("fit", table, "--labels", "up,far", "--blank", "missing", "-o", tmp_path / "m.hyper")
     told = done("evaluate", tmp_path / "m.hyper", table).stdout
     assert "60 rows of" in told
     assert "were in the fit: on them the model looks better than on new rows" in told

@@ -218,12 +218,12 @@ def test_tables_fit_the_terminal(folder, tmp_path, columns, monkeypatch):
 
 
 def test_a_stop_says_what_is_kept(folder, monkeypatch):
-    from hyperlabel.cli import _model
+    from hyperlabel.tabular import model_file
 
     def stop(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_model, "read_columns", stop)
+    monkeypatch.setattr(model_file, "read_columns", stop)
     done = run("predict", folder / "m.hyper", "--text", "x")
     assert done.exit_code == 130
     assert done.stderr == "Stopped. No file was changed: run the same command to start again.\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.optional import optional
 
-from hyperlabel.datasets import DataError, read_arff, read_mulan_xml, stack
+from hyperlabel.datasets import DataError, concat, read_arff, read_mulan_xml
 from hyperlabel.datasets import _arff_rows as module
 from hyperlabel.datasets._arff import iter_arff
 
@@ -142,8 +142,8 @@ def test_stream_equals_whole(tmp_path, monkeypatch, text):
     whole, parts = read_arff(path, LABELS), list(iter_arff(path, LABELS, chunk_rows=7))
     assert len(parts) > 5
     assert {len(part) for part in parts[:-1]} == {7}
-    np.testing.assert_array_equal(dense(stack(parts)), dense(whole))
-    assert (stack(parts).Y != whole.Y).nnz == 0
+    np.testing.assert_array_equal(dense(concat(parts)), dense(whole))
+    assert (concat(parts).Y != whole.Y).nnz == 0
 
 
 @pytest.mark.parametrize("text", [DENSE.replace("?", "7"), SPARSE])
@@ -263,7 +263,7 @@ def test_truncated_gzip(tmp_path, keep):
     raw = gzip.compress((HEADER + rows).encode())
     path = tmp_path / "d.arff.gz"
     path.write_bytes(raw[: int(len(raw) * keep)])
-    with pytest.raises(DataError, match="damaged or cut short"):
+    with pytest.raises(DataError, match="damaged or truncated"):
         read_arff(path, LABELS)
 
 
@@ -272,7 +272,7 @@ def test_damaged_gzip(tmp_path):
     raw[40:60] = b"\xff" * 20
     path = tmp_path / "d.arff.gz"
     path.write_bytes(raw)
-    with pytest.raises(DataError, match="damaged or cut short"):
+    with pytest.raises(DataError, match="damaged or truncated"):
         read_arff(path, LABELS)
 
 
@@ -290,10 +290,10 @@ def test_random_damage_never_escapes(tmp_path_factory, data):
     raw = bytearray(data.draw(st.sampled_from([DENSE, SPARSE])).encode())
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(raw) - 1))
-        action = data.draw(st.sampled_from(["set", "cut", "insert"]))
+        action = data.draw(st.sampled_from(["set", "threshold", "insert"]))
         if action == "set":
             raw[at] = data.draw(st.integers(0, 255))
-        elif action == "cut":
+        elif action == "threshold":
             del raw[at : at + data.draw(st.integers(1, 20))]
         else:
             raw[at:at] = data.draw(st.binary(max_size=8))

@@ -13,13 +13,13 @@ from tests.optional import optional
 from hyperlabel.datasets import (
     DataError,
     Dataset,
+    concat,
     iter_data,
     load_npz,
     make_multilabel,
     read_svmlight,
     read_xmc,
     save_shards,
-    stack,
 )
 
 pd = optional("pandas")
@@ -91,13 +91,13 @@ def test_rows_and_stack(data):
     part = data[[5, 1]]
     assert part.groups.tolist() == [1, 0]
     assert part.text == ["row 5 ü\n", "row 1 ü\n"]
-    same(stack([data[:10], data[10:]]), data)
+    same(concat([data[:10], data[10:]]), data)
     assert len(data[3]) == 1
     assert len(data[data.time > 20]) == 9
-    with pytest.raises(ValueError, match="nothing to stack"):
-        stack([])
+    with pytest.raises(ValueError, match="nothing to concatenate"):
+        concat([])
     with pytest.raises(ValueError, match="differ in their feature or label names"):
-        stack([data, make_multilabel(3, 12, 7, random_state=0)])
+        concat([data, make_multilabel(3, 12, 7, random_state=0)])
 
 
 def test_npz_round_trip(data, tmp_path):
@@ -133,7 +133,7 @@ def test_text_round_trip(data, tmp_path, ending, is_dense):
 def test_shards(data, tmp_path):
     paths = save_shards((data[i : i + 8] for i in range(0, 30, 8)), tmp_path / "shards")
     assert len(paths) == 4
-    same(stack(iter_data(tmp_path / "shards")), data)
+    same(concat(iter_data(tmp_path / "shards")), data)
     with pytest.raises(FileNotFoundError, match="no npz files"):
         list(iter_data(tmp_path))
 
@@ -145,7 +145,7 @@ def test_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
     def fail(value):
         raise OSError("disk full")
 
-    monkeypatch.setattr("hyperlabel.datasets._save._short", fail)
+    monkeypatch.setattr("hyperlabel.datasets._save._short_number", fail)
     with pytest.raises(OSError, match="disk full"):
         data.save(path)
     assert path.read_bytes() == before

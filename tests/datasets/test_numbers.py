@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperlabel.datasets._numbers import NUMBER, read_plain
+from hyperlabel.datasets._numbers import NUMBER, read_plain_numbers
 
 _WORDS = st.one_of(
     st.integers(-(10**18), 10**18).map(str),
@@ -23,7 +23,7 @@ _WORDS = st.one_of(
 @settings(max_examples=25, deadline=None)
 def test_equal_to_float(words, comma):
     block = comma.join(words).encode() + b"\n"
-    found, ends = read_plain(block, b",")
+    found, ends = read_plain_numbers(block, b",")
     expected = [float(word) for word in words]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
@@ -37,5 +37,5 @@ def test_not_a_number(bad):
 
 
 def test_a_block_without_numbers_holds_none():
-    values, ends = read_plain(b"{}\n{}\n", b"{}")
+    values, ends = read_plain_numbers(b"{}\n{}\n", b"{}")
     assert values.size == ends.size == 0

@@ -79,7 +79,10 @@ def test_objects_that_nobody_names_are_left_out_with_their_dotted_names(tmp_path
         ),
         ({"label_column": "labels.label", "text": "text"}, "'text' holds objects.*text.title, text.body"),
         ({"label_column": "labels.label", "features": ["meta"]}, "'meta' holds objects.*meta.size"),
-        ({"label_column": "labels.label", "words": ["meta.place"]}, "'meta.place' holds objects.*place.town"),
+        (
+            {"label_column": "labels.label", "text_columns": ["meta.place"]},
+            "'meta.place' holds objects.*place.town",
+        ),
         ({"label_column": "labels.label", "group": "meta"}, "'meta' holds objects"),
         ({"label_column": "labels.lable"}, "no column 'labels.lable'; there are text.title"),
     ],

@@ -187,7 +187,11 @@ def test_both_ways_are_taken(folder, monkeypatch):
     from hyperlabel.datasets import _arff_rows, _row_blocks
 
     taken = []
-    for module, name in ((_row_blocks, "_careful"), (_arff_rows, "_dense_row"), (_arff_rows, "_sparse_row")):
+    for module, name in (
+        (_row_blocks, "_parse_lines"),
+        (_arff_rows, "_dense_row"),
+        (_arff_rows, "_sparse_row"),
+    ):
         monkeypatch.setattr(module, name, lambda *_, name=name: taken.append(name))
     for read, text in (
         (read_svmlight, "0,2 1:0.5 3:-1e-3\n 2:4\n"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from hyperlabel.datasets import DataError, read_svmlight, read_xmc, stack
+from hyperlabel.datasets import DataError, concat, read_svmlight, read_xmc
 from hyperlabel.datasets import _row_blocks as module
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc
 
@@ -100,8 +100,8 @@ def test_stream_and_careful_parser(tmp_path, monkeypatch, text, read, stream):
     monkeypatch.setattr("hyperlabel.datasets._lines.BLOCK_BYTES", 100)
     parts = list(stream(path, chunk_rows=50))
     assert [len(part) for part in parts] == [50, 50, 50, 50, 4]
-    monkeypatch.setattr(module, "_plain", lambda *_: None)
-    for other in (stack(parts), read(path)):
+    monkeypatch.setattr(module, "_parse_plain_block", lambda *_: None)
+    for other in (concat(parts), read(path)):
         assert (other.X != whole.X).nnz == 0
         assert (other.Y != whole.Y).nnz == 0
 

@@ -16,12 +16,12 @@ from tests.optional import optional
 
 from hyperlabel.datasets import (
     DataError,
+    concat,
     data_format,
     iter_data,
     make_multilabel,
     read_data,
     read_table,
-    stack,
 )
 
 pd = optional("pandas")
@@ -126,7 +126,7 @@ def test_stream_equals_whole(tmp_path):
     with pytest.warns(UserWarning, match="left out"):
         parts = list(iter_data(path, label_column="tags", text="body", chunk_rows=9))
     assert [len(part) for part in parts] == [9] * 8 + [8]
-    same(stack(parts), whole)
+    same(concat(parts), whole)
 
 
 BAD = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.optional import optional
 
-from hyperlabel.datasets import DataError, iter_data, read_table, stack
+from hyperlabel.datasets import DataError, concat, iter_data, read_table
 
 pa = optional("pyarrow")
 pyarrow = optional("pyarrow.parquet")
@@ -59,9 +59,9 @@ def test_a_late_json_column_is_kept_in_a_stream(tmp_path):
     options = {"label_column": "tags", "group": "who"}
     whole, parts = read_table(path, **options), list(iter_data(path, chunk_rows=2, **options))
     assert [part.feature_names for part in parts] == [["a", "y", "late"]] * 3
-    np.testing.assert_array_equal(stack(parts).X, whole.X)
-    assert stack(parts).label_sets() == whole.label_sets() == [[]] * 5 + [["red"]]
-    assert stack(parts).groups.tolist() == whole.groups.tolist() == ["None"] * 5 + ["3"]
+    np.testing.assert_array_equal(concat(parts).X, whole.X)
+    assert concat(parts).label_sets() == whole.label_sets() == [[]] * 5 + [["red"]]
+    assert concat(parts).groups.tolist() == whole.groups.tolist() == ["None"] * 5 + ["3"]
 
 
 def test_a_label_column_that_json_names_late_is_missing_before(tmp_path):
@@ -77,7 +77,7 @@ def test_a_group_has_one_spelling(tmp_path, kind):
     whole = read_table(path, labels=["y"], group="g")
     assert set(whole.groups.tolist()) == {"1", "2.5", "2"}
     parts = list(iter_data(path, labels=["y"], group="g", chunk_rows=7000))
-    assert stack(parts).groups.tolist() == whole.groups.tolist()
+    assert concat(parts).groups.tolist() == whole.groups.tolist()
 
 
 TIMES = {
@@ -100,7 +100,7 @@ def test_times_have_one_kind_for_the_whole_column(tmp_path, case, kind):
     assert whole.time.dtype.kind == KINDS[case]
     parts = list(iter_data(path, labels=["y"], time="t", chunk_rows=1))
     assert {part.time.dtype.kind for part in parts} == {KINDS[case]}
-    np.testing.assert_array_equal(stack(parts).time, whole.time)
+    np.testing.assert_array_equal(concat(parts).time, whole.time)
 
 
 def test_times_change_kind_after_the_first_rows_read(tmp_path):
@@ -118,7 +118,7 @@ def test_a_column_that_starts_empty_reads_as_in_one_chunk(tmp_path, kind):
         whole = read_table(path, labels=["y"])
     with pytest.warns(UserWarning, match="left out text or id columns 'word'"):
         parts = list(iter_data(path, labels=["y"], chunk_rows=1))
-    assert stack(parts).feature_names == whole.feature_names == ["x"]
+    assert concat(parts).feature_names == whole.feature_names == ["x"]
 
 
 def test_only_as_much_is_read_twice_as_needed(tmp_path, monkeypatch):

@@ -9,9 +9,9 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVR
 
 from hyperlabel.decision import LabelSetSize, set_size_targets
-from hyperlabel.solvers import svr as svr_module
-from hyperlabel.solvers.scaling import FeatureScaling
-from hyperlabel.solvers.svr import solve_svr
+from hyperlabel.solvers.rank import svr as svr_module
+from hyperlabel.solvers.rank.scaling import FeatureScaling
+from hyperlabel.solvers.rank.svr import solve_svr
 
 
 def make(seed=0, n=120, d=6, k=5):

@@ -27,9 +27,9 @@ pd = pytest.importorskip("pandas")
 client_module = pytest.importorskip("distributed")
 
 from hyperlabel import distributed  # noqa: E402
-from hyperlabel.distributed._fit import _Blocks, _total  # noqa: E402
+from hyperlabel.distributed._fit import _Blocks, _sum_blocks  # noqa: E402
 from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block  # noqa: E402
-from hyperlabel.solvers.moments import RowSums  # noqa: E402
+from hyperlabel.solvers.moments.row_moments import RowMoments  # noqa: E402
 
 N, D, K = 300, 6, 4
 
@@ -151,11 +151,11 @@ def test_adding_up_leaves_the_inputs_of_a_task_as_they_were(data):
     open_fit(model, X, Y)
     blocks = [slice(0, 100), slice(100, 180), slice(180, N)]
     scans = [scan_block(model, X[rows], Y[rows]) for rows in blocks]
-    model._use_scan(_total(add_scans, scans))
+    model._use_scan(_sum_blocks(add_scans, scans))
     sums = [sum_block(model, X[rows], Y[rows]) for rows in blocks]
-    for add, parts, to_arrays in ((add_scans, scans, dict), (RowSums.add, sums, RowSums.to_arrays)):
+    for add, parts, to_arrays in ((add_scans, scans, dict), (RowMoments.add, sums, RowMoments.to_arrays)):
         before = [{name: np.copy(value) for name, value in to_arrays(part).items()} for part in parts]
-        first, again = (to_arrays(_total(add, [None, *parts])) for _ in range(2))
+        first, again = (to_arrays(_sum_blocks(add, [None, *parts])) for _ in range(2))
         for name in first:
             np.testing.assert_array_equal(first[name], again[name])
         for part, old in zip(parts, before, strict=True):
@@ -174,10 +174,10 @@ def test_sums_kept_on_the_workers_give_the_same_total_twice(data):
     blocks = _Blocks(da.from_array(X, chunks=(77, D)), da.from_array(Y, chunks=(77, K)), None, None)
     blocks._how = {"scheduler": "synchronous"}
     model = blocks.open(BinaryRelevance(), None, None)
-    first = blocks.total(sum_and_keep, model, RowSums.add).to_arrays()
-    again = blocks.total(sum_and_keep, model, RowSums.add).to_arrays()
+    first = blocks.total(sum_and_keep, model, RowMoments.add).to_arrays()
+    again = blocks.total(sum_and_keep, model, RowMoments.add).to_arrays()
     assert int(first["n"]) == int(again["n"]) == N
-    np.testing.assert_array_equal(first["xx"], again["xx"])
+    np.testing.assert_array_equal(first["gram"], again["gram"])
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

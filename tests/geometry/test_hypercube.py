@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 
 from hyperlabel.geometry.hypercube import (
     distinct_vertices,
-    flip,
+    flip_vertices,
     hadamard_order,
     hadamard_sample,
     majority_vertex,
@@ -35,9 +35,9 @@ def test_lemma_1(Y, noise):
 def test_flip_is_its_own_inverse_and_the_best_vertex_makes_sets_smaller(Y):
     A = sparse.csr_array(Y)
     vertex = majority_vertex(A)
-    flipped = flip(A, vertex)
+    flipped = flip_vertices(A, vertex)
     assert_array_equal(flipped.toarray(), np.logical_xor(Y, vertex))
-    assert_array_equal(flip(flipped, vertex).toarray(), Y)
+    assert_array_equal(flip_vertices(flipped, vertex).toarray(), Y)
     assert flipped.nnz <= A.nnz
     assert_array_equal(mean_vertex(A), Y.mean(axis=0))
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel.geometry import EXPANSIONS, EdgeSums, ExpansionFactor, LabelHypergraph, edge_weights
+from hyperlabel.geometry import EXPANSIONS, EdgeMoments, ExpansionFactor, LabelHypergraph, edge_weights
 
 
 def _labels(seed: int = 0, n: int = 14, k: int = 5) -> np.ndarray:
@@ -94,26 +94,26 @@ def test_compactness_is_the_mean_squared_distance_of_pairs():
     Y, X = _labels(5), np.random.default_rng(6).normal(size=(14, 3)) + 100.0
     Y[:, 4] = 0
     Y[7, 4] = 1  # a single member
-    spread = np.full(5, np.nan)
+    scatter = np.full(5, np.nan)
     for e in range(3):
         rows = X[Y[:, e] > 0]
         pairs = [((a - b) ** 2).sum() for i, a in enumerate(rows) for j, b in enumerate(rows) if i != j]
-        spread[e] = np.mean(pairs)
-    sums = EdgeSums.from_rows(sparse.csr_array(Y), X)
-    assert_allclose(sums.spread(), spread)
-    parts = EdgeSums.from_rows(sparse.csr_array(Y[:6]), X[:6], shift=sums.shift)
-    parts.add(EdgeSums.from_rows(sparse.csr_array(Y[6:]), X[6:], shift=sums.shift))
-    assert_allclose(parts.spread(), spread)
-    sparse_sums = EdgeSums.from_rows(sparse.csr_array(Y), sparse.csr_array(X))
-    assert_allclose(sparse_sums.spread(), spread)
+        scatter[e] = np.mean(pairs)
+    sums = EdgeMoments.from_rows(sparse.csr_array(Y), X)
+    assert_allclose(sums.scatter(), scatter)
+    parts = EdgeMoments.from_rows(sparse.csr_array(Y[:6]), X[:6], shift=sums.shift)
+    parts.add(EdgeMoments.from_rows(sparse.csr_array(Y[6:]), X[6:], shift=sums.shift))
+    assert_allclose(parts.scatter(), scatter)
+    sparse_sums = EdgeMoments.from_rows(sparse.csr_array(Y), sparse.csr_array(X))
+    assert_allclose(sparse_sums.scatter(), scatter)
     literal = edge_weights("compactness-literal", sums, nu=0.5)
-    assert_allclose(literal, [*np.exp(-0.5 * spread[:3]), 1.0, 1.0])
+    assert_allclose(literal, [*np.exp(-0.5 * scatter[:3]), 1.0, 1.0])
     relative = edge_weights("compactness", sums, nu=0.5)
-    assert_allclose(relative, [*np.exp(-0.5 * spread[:3] / spread[:3].mean()), 1.0, 1.0])
+    assert_allclose(relative, [*np.exp(-0.5 * scatter[:3] / scatter[:3].mean()), 1.0, 1.0])
 
 
 def test_weights_that_make_no_sense_are_refused():
-    sums = EdgeSums.from_rows(sparse.csr_array(_labels()))
+    sums = EdgeMoments.from_rows(sparse.csr_array(_labels()))
     names = np.array(list("abcde"))
     assert_allclose(edge_weights({"b": 3.0, 2: 0.5}, sums, label_names=names), [1, 3, 0.5, 1, 1])
     for wrong, sentence in [

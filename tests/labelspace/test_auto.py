@@ -1,4 +1,6 @@
-"""alpha="auto" and cut="auto" of the label-space classifiers: λ of the labels, one cut, on every way."""
+"""alpha="auto" and threshold="auto" of the label-space classifiers: λ of the labels, one threshold, on
+every way.
+"""
 
 import numpy as np
 import pytest
@@ -13,16 +15,16 @@ from hyperlabel import (
     CPLST,
     PLST,
     BinaryRelevance,
+    ClosedFormSearchCV,
     CompressedSensing,
-    FreeSearchCV,
     PartialBinaryRelevance,
     outofcore,
 )
 from hyperlabel.labelspace import LabelSpaceClassifier, PrincipalEncoder
-from hyperlabel.labelspace.dimension import LARGE_MAX, check_candidates
-from hyperlabel.solvers.label_svd import GRAM_MAX
+from hyperlabel.labelspace.dimension import LARGE_MAX, check_n_components_grid
+from hyperlabel.solvers.spectral.label_svd import GRAM_MAX
 
-BOTH = {"alpha": "auto", "cut": "auto"}
+BOTH = {"alpha": "auto", "threshold": "auto"}
 MODELS = [
     PLST(3, **BOTH),
     PLST(3, reference="origin", **BOTH),
@@ -47,20 +49,22 @@ def test_lambda_is_that_of_binary_relevance_and_the_fit_is_the_one_at_that_numbe
     X, Y = table(*shape)
     found = clone(model).fit(X, Y)
     assert found.alpha_ == BinaryRelevance(alpha="auto").fit(X, Y).alpha_
-    given = clone(model).set_params(alpha=found.alpha_, cut=0.0).fit(X, Y)
-    assert_allclose(found.decision_function(X), given.decision_function(X) - found.cut_, atol=1e-7)
+    given = clone(model).set_params(alpha=found.alpha_, threshold=0.0).fit(X, Y)
+    assert_allclose(found.decision_function(X), given.decision_function(X) - found.threshold_, atol=1e-7)
     assert ((found.decision_function(X) > 0) == found.predict(X)).all()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("shape", [(300, 15), (60, 150)], ids=["tall", "wide"])
-def test_the_cut_solves_its_equation_on_the_training_points(model, shape):
+def test_the_threshold_solves_its_equation_on_the_training_points(model, shape):
     X, Y = table(*shape)
     found = clone(model).fit(X, Y)
-    points = (clone(found).set_params(alpha=found.alpha_, cut=0.0).fit(X, Y).decision_function(X) + 1) / 2
+    points = (
+        clone(found).set_params(alpha=found.alpha_, threshold=0.0).fit(X, Y).decision_function(X) + 1
+    ) / 2
     moves = points.std(axis=0) > 1e-9
-    mean, spread = points.mean(axis=0)[moves], points.std(axis=0)[moves]
-    expected = norm.sf((found.cut_ + 1) / 2, loc=mean, scale=spread).sum()
+    mean, std = points.mean(axis=0)[moves], points.std(axis=0)[moves]
+    expected = norm.sf((found.threshold_ + 1) / 2, loc=mean, scale=std).sum()
     assert_allclose(expected, Y.mean(axis=0)[moves].sum(), rtol=1e-5)
 
 
@@ -68,7 +72,7 @@ def test_with_every_component_it_is_binary_relevance():
     X, Y = table()
     one, other = PLST(None, **BOTH).fit(X, Y), BinaryRelevance(**BOTH).fit(X, Y)
     assert one.alpha_ == other.alpha_
-    assert_allclose(one.cut_, other.cut_, atol=1e-9)
+    assert_allclose(one.threshold_, other.threshold_, atol=1e-9)
     assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
 
 
@@ -82,7 +86,7 @@ def test_every_way_to_the_same_rows_decides_the_same(model):
     chunked = outofcore.fit(clone(model), [(X[i : i + 70], Y[i : i + 70]) for i in range(0, 300, 70)])
     for other in (streamed, merged, longer.forget(X[:30], 1 - Y[:30]), chunked):
         assert other.alpha_ == whole.alpha_
-        assert_allclose(other.cut_, whole.cut_, atol=1e-8)
+        assert_allclose(other.threshold_, whole.threshold_, atol=1e-8)
         assert_allclose(other.decision_function(X), whole.decision_function(X), atol=1e-7)
 
 
@@ -90,7 +94,9 @@ def test_every_way_to_the_same_rows_decides_the_same(model):
 def test_free_search_with_auto_equals_refits_on_the_folds(model):
     X, Y = table()
     folds = KFold(3)
-    search = FreeSearchCV(clone(model), {"n_components": [2, 3]}, scoring="f1_micro", cv=folds).fit(X, Y)
+    search = ClosedFormSearchCV(clone(model), {"n_components": [2, 3]}, scoring="f1_micro", cv=folds).fit(
+        X, Y
+    )
     best = clone(model).set_params(**search.best_params_)
     refits = cross_val_predict(best, X, Y, cv=folds, method="decision_function")
     assert_allclose(search.oof_scores_, refits, atol=1e-8)
@@ -99,34 +105,34 @@ def test_free_search_with_auto_equals_refits_on_the_folds(model):
 def test_lambda_and_dimension_are_chosen_together():
     X, Y = table()
     folds = list(KFold(3).split(X))
-    model = PLST("auto", candidates="all", cv=folds, **BOTH).fit(X, Y)
+    model = PLST("auto", n_components_grid="all", cv=folds, **BOTH).fit(X, Y)
     scores = []
     for train, test in folds:
-        fixed = PLST("auto", candidates="all", alpha=model.alpha_, cv=[(train, test)]).fit(X, Y)
+        fixed = PLST("auto", n_components_grid="all", alpha=model.alpha_, cv=[(train, test)]).fit(X, Y)
         scores.append(fixed.dimension_path_["fold_scores"][0])
     assert_allclose(model.dimension_path_["fold_scores"], scores, atol=1e-12)
     assert model.alpha_ == BinaryRelevance(alpha="auto").fit(X, Y).alpha_
 
 
-def test_codes_without_a_linear_decoder_take_lambda_and_keep_the_cut_at_zero():
+def test_codes_without_a_linear_decoder_take_lambda_and_keep_the_threshold_at_zero():
     X, Y = table()
     model = CompressedSensing(8, alpha="auto", random_state=0).fit(X, Y)
     assert model.alpha_ == BinaryRelevance(alpha="auto").fit(X, Y).alpha_
     given = CompressedSensing(8, alpha=model.alpha_, random_state=0).fit(X, Y)
     assert_allclose(model.decision_function(X), given.decision_function(X), atol=1e-9)
-    assert model.cut_ == 0.0
+    assert model.threshold_ == 0.0
 
 
-def test_a_regressor_of_one_s_own_keeps_the_cut_at_zero_unless_a_number_is_given():
+def test_a_regressor_of_one_s_own_keeps_the_threshold_at_zero_unless_a_number_is_given():
     X, Y = table()
     for regressor in (KNeighborsRegressor(), Ridge()):
         free = PLST(3, regressor=regressor, **BOTH).fit(X, Y)
-        moved = PLST(3, regressor=regressor, cut=0.3).fit(X, Y)
-        assert (free.cut_, moved.cut_) == (0.0, 0.3)
+        moved = PLST(3, regressor=regressor, threshold=0.3).fit(X, Y)
+        assert (free.threshold_, moved.threshold_) == (0.0, 0.3)
         assert_allclose(moved.decision_function(X), free.decision_function(X) - 0.3)
 
 
-def test_the_cut_counts_the_labels_that_the_model_can_move():
+def test_the_threshold_counts_the_labels_that_the_model_can_move():
     X, Y = table()
     model = PartialBinaryRelevance(2).fit(X, Y)
     frequent = np.argsort(-Y.sum(axis=0), kind="stable")[:2]
@@ -150,6 +156,6 @@ def test_every_dimension_is_tried_while_the_labels_fit_a_square_matrix():
         ((10**6, GRAM_MAX), GRAM_MAX),
         ((10**6, 10**5), LARGE_MAX),
     ):
-        for candidates in (None, "all"):
-            grid = check_candidates(candidates, shape)
+        for n_components_grid in (None, "all"):
+            grid = check_n_components_grid(n_components_grid, shape)
             assert (grid[0], grid[-1]) == (1, largest)

@@ -15,8 +15,8 @@ from hyperlabel import PLST, KernelDependencyEstimation, LabelPowerset, LabelTop
 from hyperlabel.geometry.hypercube import distinct_vertices
 from hyperlabel.labelspace import HadamardEncoder
 from hyperlabel.labelspace.powerset import prune_vertices
-from hyperlabel.solvers.soft_logistic import _column_scale, solve_soft_logistic
-from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
+from hyperlabel.solvers.labels.vertex_decode import best_with_and_without, label_margins
+from hyperlabel.solvers.margin.soft_logistic import _column_scale, solve_soft_logistic
 
 X, Y = make_multilabel_classification(n_samples=150, n_features=8, n_classes=6, n_labels=2, random_state=0)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -227,6 +227,6 @@ def test_soft_logistic_does_not_see_the_units_of_the_columns(container):
 
 def test_columns_have_the_same_spread_dense_and_sparse():
     A = np.abs(X) + 3.0 * np.eye(1, X.shape[1])
-    mean, spread = _column_scale(sparse.csr_array(A))
+    mean, std = _column_scale(sparse.csr_array(A))
     np.testing.assert_allclose(mean, A.mean(axis=0))
-    np.testing.assert_allclose(spread, A.std(axis=0))
+    np.testing.assert_allclose(std, A.std(axis=0))

@@ -16,8 +16,8 @@ from hyperlabel import (
     CPLST,
     PLST,
     BinaryRelevance,
+    ClosedFormSearchCV,
     CompressedSensing,
-    FreeSearchCV,
     LabelSpaceClassifier,
     PartialBinaryRelevance,
 )
@@ -162,7 +162,7 @@ def test_best_vertex_counts_sparsity_after_the_flip():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_dimension_path_equals_refitting_every_fold(make, container):
     A = container(X)
-    model = make(candidates="all", cv=3).fit(A, Y)
+    model = make(n_components_grid="all", cv=3).fit(A, Y)
     path = model.dimension_path_
     assert_array_equal(path["n_components"], np.arange(1, 13))
     folds = IterativeStratifiedKFold(3).split(X, Y)
@@ -175,7 +175,7 @@ def test_dimension_path_equals_refitting_every_fold(make, container):
     ]
     assert_allclose(path["fold_scores"], want, atol=1e-6)
     assert_allclose(path["mean"], np.mean(want, axis=0), atol=1e-6)
-    assert_allclose(path["spread"], np.std(want, axis=0, ddof=1), atol=1e-6)
+    assert_allclose(path["std"], np.std(want, axis=0, ddof=1), atol=1e-6)
     assert model.encoder_.n_components_ == path["chosen"]
 
 
@@ -187,7 +187,7 @@ def test_dimension_path_by_rows_equals_that_by_moments():
 
 @pytest.mark.parametrize("scoring", ["f1_micro", "ranking_loss", "precision_at_3", "f1_macro"])
 def test_dimension_by_any_metric(scoring):
-    path = PLST(scoring=scoring, candidates=[2, 6, 12]).fit(X, Y).dimension_path_
+    path = PLST(scoring=scoring, n_components_grid=[2, 6, 12]).fit(X, Y).dimension_path_
     assert path["fold_scores"].shape == (3, 3)
     assert path["mean"][2] > path["mean"][0]
 
@@ -199,12 +199,12 @@ def test_dimension_by_a_callable():
         seen.append((rows.shape[1], truth.shape[1]))
         return -float(estimator.decision_function(rows).shape[1])
 
-    path = PLST(scoring=scorer, candidates=[3, 5]).fit(X, Y).dimension_path_
+    path = PLST(scoring=scorer, n_components_grid=[3, 5]).fit(X, Y).dimension_path_
     assert path["chosen"] == 3  # all equal: the smallest
     assert set(seen) == {(15, 12)}
-    by_name = PLST(scoring="ndcg_at_5", cv=KFold(4), candidates=[2, 6]).fit(X, Y).dimension_path_
+    by_name = PLST(scoring="ndcg_at_5", cv=KFold(4), n_components_grid=[2, 6]).fit(X, Y).dimension_path_
     by_scorer = (
-        PLST(scoring=get_scorer("ndcg_at_5"), cv=KFold(4), candidates=[2, 6]).fit(X, Y).dimension_path_
+        PLST(scoring=get_scorer("ndcg_at_5"), cv=KFold(4), n_components_grid=[2, 6]).fit(X, Y).dimension_path_
     )
     assert_allclose(by_scorer["fold_scores"], by_name["fold_scores"], atol=1e-6)
 
@@ -212,8 +212,10 @@ def test_dimension_by_a_callable():
 def test_folds_keep_groups_together():
     groups = np.arange(240) // 12
     cv = list(IterativeStratifiedGroupKFold(3).split(X, Y, groups))
-    by_groups = PLST(candidates=[2, 6]).fit(X, Y, groups=groups).dimension_path_
-    assert_allclose(by_groups["mean"], PLST(candidates=[2, 6], cv=cv).fit(X, Y).dimension_path_["mean"])
+    by_groups = PLST(n_components_grid=[2, 6]).fit(X, Y, groups=groups).dimension_path_
+    assert_allclose(
+        by_groups["mean"], PLST(n_components_grid=[2, 6], cv=cv).fit(X, Y).dimension_path_["mean"]
+    )
 
 
 @pytest.mark.parametrize("make", [PLST, CPLST, PartialBinaryRelevance, CompressedSensing])
@@ -222,7 +224,7 @@ def test_more_components_than_there_are_mean_all(make):
 
 
 def test_codes_that_are_no_sums_have_no_choices_to_make():
-    assert not {"cut", "scoring", "candidates", "cv"} & set(CompressedSensing().get_params())
+    assert not {"threshold", "scoring", "n_components_grid", "cv"} & set(CompressedSensing().get_params())
 
 
 # -- the encoder decides what a classifier can do ---------------------------------------------------
@@ -257,7 +259,7 @@ def test_naming_the_encoder_gives_the_same_bits(named, encoder, options):
     same(*(model.merge(clone(model).partial_fit(X[50:90], Y[50:90])) for model in models))
     same(*(model.edit_labels(drop=["label4"], rename={"label0": "first"}) for model in models))
     grid = {"n_components": [2, 5]} if named is CPLST else {"n_components": [2, 5], "alpha": [0.1, 10.0]}
-    same(*(FreeSearchCV(clone(model), grid, cv=3).fit(X, Y).estimator_ for model in models))
+    same(*(ClosedFormSearchCV(clone(model), grid, cv=3).fit(X, Y).estimator_ for model in models))
 
 
 def test_a_label_space_classifier_has_four_classes_of_ours():
@@ -305,8 +307,8 @@ def test_what_is_not_linear_has_no_coefficients():
         (PLST(alpha=-1.0), "alpha"),
         (PLST(2, reference="corner"), "'mean' or 'origin'"),
         (PLST(scoring="beauty"), "no scorer 'beauty'"),
-        (PLST(candidates=[0, 3]), "from 1 to the number of labels"),
-        (PLST(candidates="some"), "'all'"),
+        (PLST(n_components_grid=[0, 3]), "from 1 to the number of labels"),
+        (PLST(n_components_grid="some"), "'all'"),
         (CompressedSensing(decoder="guess"), "'cosamp' or 'omp'"),
         (CompressedSensing(reference="mean"), "'best_vertex'"),
     ],

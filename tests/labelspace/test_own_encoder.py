@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from hyperlabel import FreeSearchCV, LabelSpaceClassifier, explain, outofcore
+from hyperlabel import ClosedFormSearchCV, LabelSpaceClassifier, explain, outofcore
 from hyperlabel.datasets import make_multilabel
-from hyperlabel.labelspace import FlatEncoder
+from hyperlabel.labelspace import AffineEncoder
 from hyperlabel.persistence import load, register, save
 
 
 @register
-class LabelGroupsEncoder(FlatEncoder):
+class LabelGroupsEncoder(AffineEncoder):
     """One direction per group of labels that come together; the largest groups first.
 
     A label joins the first more frequent label whose rows it shares: cosine ≥ `similarity`.
@@ -28,10 +28,10 @@ class LabelGroupsEncoder(FlatEncoder):
         self.n_components = n_components
         self.similarity = similarity
 
-    def fit_sums(self, moments):
-        counts = moments.f_sum
+    def fit_moments(self, moments):
+        counts = moments.sum_targets
         scale = np.sqrt(np.maximum(counts, 1.0))
-        cosine = moments.ff / np.outer(scale, scale)
+        cosine = moments.target_gram / np.outer(scale, scale)
         groups = []
         for label in np.argsort(-counts, kind="stable"):
             home = next((group for group in groups if cosine[label, group[0]] >= self.similarity), None)
@@ -81,11 +81,13 @@ def test_it_fits_in_blocks_and_survives_its_file(tmp_path):
 
 
 def test_it_chooses_its_dimension_and_is_searched_freely():
-    auto = clone(MODEL).set_params(encoder__n_components="auto", candidates=[1, 2, 4]).fit(X, Y)
+    auto = clone(MODEL).set_params(encoder__n_components="auto", n_components_grid=[1, 2, 4]).fit(X, Y)
     path = auto.dimension_path_
     assert auto.encoder_.n_components_ == path["chosen"]
     assert len(np.unique(path["mean"])) > 1
-    search = FreeSearchCV(clone(MODEL), {"n_components": [1, 2, 4], "alpha": [1.0, 100.0]}, cv=3).fit(X, Y)
+    search = ClosedFormSearchCV(clone(MODEL), {"n_components": [1, 2, 4], "alpha": [1.0, 100.0]}, cv=3).fit(
+        X, Y
+    )
     assert search.estimator_.encoder.n_components == search.best_params_["n_components"]
 
 
@@ -100,9 +102,9 @@ def test_on_its_own_it_sees_labels_and_no_features():
     seen = []
 
     class Watching(LabelGroupsEncoder):
-        def fit_sums(self, moments):
-            seen.append((moments.xx.shape, moments.xf.shape, moments.f_sum.shape))
-            return super().fit_sums(moments)
+        def fit_moments(self, moments):
+            seen.append((moments.gram.shape, moments.cross.shape, moments.sum_targets.shape))
+            return super().fit_moments(moments)
 
     Watching(3).fit(Y, X)
     assert seen == [((0, 0), (0, 10), (10,))]

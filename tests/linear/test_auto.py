@@ -1,4 +1,6 @@
-"""alpha="auto" and cut="auto": one λ and one cut from the sums, whichever way they were summed."""
+"""alpha="auto" and threshold="auto": one λ and one threshold from the sums, whichever way they were
+summed.
+"""
 
 import numpy as np
 import pytest
@@ -10,10 +12,10 @@ from sklearn.linear_model import BayesianRidge, Ridge
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.model_selection import KFold, cross_val_predict
 
-from hyperlabel import BinaryRelevance, FreeSearchCV, Moments, outofcore
-from hyperlabel.solvers.evidence import alpha_grid
+from hyperlabel import BinaryRelevance, ClosedFormSearchCV, Moments, outofcore
+from hyperlabel.solvers.ridge.evidence import alpha_grid
 
-AUTO = BinaryRelevance(alpha="auto", cut="auto")
+AUTO = BinaryRelevance(alpha="auto", threshold="auto")
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +30,13 @@ def data():
 
 def same(one, other, X):
     assert one.alpha_ == other.alpha_
-    assert_allclose(one.cut_, other.cut_, rtol=0, atol=1e-9)
+    assert_allclose(one.threshold_, other.threshold_, rtol=0, atol=1e-9)
     assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-9)
 
 
 def test_the_largest_evidence_is_where_scikit_learn_s_bayesian_ridge_finds_it(monkeypatch):
     """One label: the two maximise the same evidence but for its prior and the free intercept."""
-    monkeypatch.setattr("hyperlabel.solvers.evidence.SLACK", 0.0)
+    monkeypatch.setattr("hyperlabel.solvers.ridge.evidence.SLACK", 0.0)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, 20))
     y = (X @ rng.normal(size=20) / 3 + rng.normal(size=500) > 0).astype(int)
@@ -56,7 +58,7 @@ def test_streaming_merging_forgetting_and_chunks_choose_the_same(data):
     same(extra.forget(X[:50] + 1, 1 - Y[:50]), whole, X)
     chunks = [(X[i : i + 90], Y[i : i + 90]) for i in range(0, 400, 90)]
     same(outofcore.fit(clone(AUTO), lambda: iter(chunks)), whole, X)
-    same(BinaryRelevance.from_moments(Moments.from_rows(X, Y), alpha="auto", cut="auto"), whole, X)
+    same(BinaryRelevance.from_moments(Moments.from_rows(X, Y), alpha="auto", threshold="auto"), whole, X)
 
 
 def test_dask_chooses_the_same(data):
@@ -74,61 +76,64 @@ def test_every_route_chooses_the_same(data, solver):
     routed = clone(AUTO).set_params(solver=solver).fit(X, Y)
     whole = clone(AUTO).fit(X, Y)
     assert routed.alpha_ == whole.alpha_
-    assert_allclose(routed.cut_, whole.cut_, atol=1e-5)
+    assert_allclose(routed.threshold_, whole.threshold_, atol=1e-5)
     assert_allclose(routed.decision_function(X), whole.decision_function(X), atol=1e-4)
 
 
-def test_labels_solved_in_blocks_share_lambda_and_cut(data):
+def test_labels_solved_in_blocks_share_lambda_and_threshold(data):
     X, Y = data
     rows = sparse.csr_array(X)
     blocks = clone(AUTO).set_params(solver="krylov", memory_limit=1).fit(rows, Y)
     once = clone(AUTO).set_params(solver="krylov").fit(rows, Y)
     assert blocks.alpha_ == once.alpha_
-    assert_allclose(blocks.cut_, once.cut_, atol=1e-5)
+    assert_allclose(blocks.threshold_, once.threshold_, atol=1e-5)
 
 
-def test_lambda_is_on_the_grid_and_scores_are_the_ridge_there_less_the_cut(data):
+def test_lambda_is_on_the_grid_and_scores_are_the_ridge_there_less_the_threshold(data):
     X, Y = data
     model = clone(AUTO).fit(X, Y)
     assert model.alpha_ in alpha_grid(np.sum((X - X.mean(axis=0)) ** 2))
     ridge = Ridge(alpha=model.alpha_).fit(X, 2.0 * Y - 1).predict(X)
     varies = [j for j in range(7) if j != 2]
     assert_allclose(
-        model.decision_function(X)[:, varies], ridge[:, varies] - model.cut_, rtol=1e-8, atol=1e-10
+        model.decision_function(X)[:, varies], ridge[:, varies] - model.threshold_, rtol=1e-8, atol=1e-10
     )
 
 
-def test_the_cut_solves_its_equation_on_the_training_scores_themselves(data):
+def test_the_threshold_solves_its_equation_on_the_training_scores_themselves(data):
     X, Y = data
     model = clone(AUTO).fit(X, Y)
     varies = [j for j in range(7) if j != 2]
     raw = Ridge(alpha=model.alpha_).fit(X, Y[:, varies]).predict(X)
-    t = (model.cut_ + 1) / 2
+    t = (model.threshold_ + 1) / 2
     expected = norm.sf(t, loc=raw.mean(axis=0), scale=raw.std(axis=0)).sum()
     assert_allclose(expected, Y.mean(axis=0).sum(), rtol=1e-8)
     assert abs(model.predict(X).sum() - Y.sum()) < 0.1 * Y.sum()
 
 
-def test_a_cut_leaves_every_ranking_and_predicts_where_scores_are_positive(data):
+def test_a_threshold_leaves_every_ranking_and_predicts_where_scores_are_positive(data):
     X, Y = data
-    plain, cut = BinaryRelevance(alpha=3.0).fit(X, Y), BinaryRelevance(alpha=3.0, cut=-0.4).fit(X, Y)
-    assert (plain.cut_, cut.cut_) == (0.0, -0.4)
+    plain, threshold = (
+        BinaryRelevance(alpha=3.0).fit(X, Y),
+        BinaryRelevance(alpha=3.0, threshold=-0.4).fit(X, Y),
+    )
+    assert (plain.threshold_, threshold.threshold_) == (0.0, -0.4)
     varies = [j for j in range(7) if j != 2]
-    a, b = plain.decision_function(X), cut.decision_function(X)
+    a, b = plain.decision_function(X), threshold.decision_function(X)
     assert_allclose(b[:, varies], a[:, varies] + 0.4)
-    assert_allclose(cut.intercept_, plain.intercept_ + 0.4)
+    assert_allclose(threshold.intercept_, plain.intercept_ + 0.4)
     assert (np.argsort(a, axis=1) == np.argsort(b, axis=1)).all()
-    assert ((b > 0) == cut.predict(X)).all()
+    assert ((b > 0) == threshold.predict(X)).all()
     assert label_ranking_average_precision_score(Y, a) == label_ranking_average_precision_score(Y, b)
 
 
 def test_out_of_fold_scores_are_those_of_models_fitted_on_the_folds(data):
     X, Y = data
     folds = KFold(4)
-    for params in ({"alpha": "auto", "cut": "auto"}, {"alpha": [1.0, 300.0], "cut": "auto"}):
+    for params in ({"alpha": "auto", "threshold": "auto"}, {"alpha": [1.0, 300.0], "threshold": "auto"}):
         model = BinaryRelevance(**params, cv=folds).fit(X, Y)
         single = "auto" if params["alpha"] == "auto" else model.alpha_
-        again = BinaryRelevance(alpha=single, cut="auto")
+        again = BinaryRelevance(alpha=single, threshold="auto")
         other = cross_val_predict(again, X, Y, cv=folds, method="decision_function")
         assert_allclose(model.oof_scores_, other, rtol=1e-7, atol=1e-9)
 
@@ -136,20 +141,20 @@ def test_out_of_fold_scores_are_those_of_models_fitted_on_the_folds(data):
 def test_free_search_compares_auto_with_numbers(data):
     X, Y = data
     folds = KFold(4)
-    search = FreeSearchCV(clone(AUTO), {"alpha": [1e5, "auto"]}, scoring="f1_micro", cv=folds).fit(X, Y)
+    search = ClosedFormSearchCV(clone(AUTO), {"alpha": [1e5, "auto"]}, scoring="f1_micro", cv=folds).fit(X, Y)
     assert search.best_params_ == {"alpha": "auto"}
     other = cross_val_predict(clone(AUTO), X, Y, cv=folds, method="decision_function")
     assert_allclose(search.oof_scores_, other, rtol=1e-7, atol=1e-9)
 
 
-def test_leave_one_out_is_at_the_lambda_and_cut_of_all_rows(data):
+def test_leave_one_out_is_at_the_lambda_and_threshold_of_all_rows(data):
     X, Y = data
     auto = clone(AUTO).set_params(cv="loo").fit(X, Y)
-    given = BinaryRelevance(alpha=auto.alpha_, cut=auto.cut_, cv="loo").fit(X, Y)
+    given = BinaryRelevance(alpha=auto.alpha_, threshold=auto.threshold_, cv="loo").fit(X, Y)
     assert_allclose(auto.oof_scores_, given.oof_scores_, atol=1e-9)
 
 
-def test_a_row_of_weight_two_is_two_rows_also_for_lambda_and_cut(data):
+def test_a_row_of_weight_two_is_two_rows_also_for_lambda_and_threshold(data):
     X, Y = data
     times = np.random.default_rng(0).integers(0, 3, size=400)
     weighted = clone(AUTO).fit(X, Y, sample_weight=times)
@@ -171,7 +176,7 @@ def test_unknown_labels_count_as_their_frequency_when_lambda_is_chosen(data):
     ]
     assert model.alpha_ == grid[np.array(E) <= min(E) + 0.005 * 399][0]
     raw = BinaryRelevance(alpha=model.alpha_).fit(X, holes)
-    assert_allclose(model.intercept_, raw.intercept_ - model.cut_)
+    assert_allclose(model.intercept_, raw.intercept_ - model.threshold_)
     assert 0.8 < model.predict(X).sum() / (np.nanmean(holes, axis=0).sum() * 400) < 1.2
 
 
@@ -186,19 +191,19 @@ def test_constant_labels_zero_columns_and_constant_rows_have_a_defined_choice(da
     plain = clone(AUTO).fit(X, Y)
     wide = clone(AUTO).fit(np.hstack([X, np.zeros((400, 5))]), np.column_stack([Y, np.ones(400, dtype=int)]))
     assert wide.alpha_ == plain.alpha_
-    assert_allclose(wide.cut_, plain.cut_, atol=1e-12)
+    assert_allclose(wide.threshold_, plain.threshold_, atol=1e-12)
     still = clone(AUTO).fit(np.ones((10, 3)), Y[:10])
     assert still.alpha_ == 1.0
     empty = clone(AUTO).fit(X, np.zeros_like(Y))
-    assert empty.cut_ == 0.0
+    assert empty.threshold_ == 0.0
     assert not empty.predict(X).any()
 
 
-def test_classes_of_a_1d_y_keep_the_cut_at_zero(data):
+def test_classes_of_a_1d_y_keep_the_threshold_at_zero(data):
     X, Y = data
     for y in (Y[:, 0], np.where(Y[:, 0], "a", np.where(Y[:, 1], "b", "c"))):
         model = clone(AUTO).fit(X, y)
-        assert model.cut_ == 0.0
+        assert model.threshold_ == 0.0
         assert (model.predict(X) == BinaryRelevance(alpha=model.alpha_).fit(X, y).predict(X)).all()
 
 
@@ -206,15 +211,15 @@ def test_wrong_words_are_refused_in_a_sentence(data):
     X, Y = data
     with pytest.raises(ValueError, match="alpha must be .* or 'auto'"):
         BinaryRelevance(alpha="best").fit(X, Y)
-    with pytest.raises(ValueError, match="cut must be a finite number or .auto. or None"):
-        BinaryRelevance(cut="best").fit(X, Y)
+    with pytest.raises(ValueError, match="threshold must be a finite number or .auto. or None"):
+        BinaryRelevance(threshold="best").fit(X, Y)
 
 
-def test_a_number_for_lambda_keeps_the_cut_at_zero_unless_one_is_asked_for(data):
+def test_a_number_for_lambda_keeps_the_threshold_at_zero_unless_one_is_asked_for(data):
     X, Y = data
-    assert BinaryRelevance(alpha=2.0).fit(X, Y).cut_ == 0.0
-    assert BinaryRelevance(alpha=[1.0, 5.0], cv=3).fit(X, Y).cut_ == 0.0
+    assert BinaryRelevance(alpha=2.0).fit(X, Y).threshold_ == 0.0
+    assert BinaryRelevance(alpha=[1.0, 5.0], cv=3).fit(X, Y).threshold_ == 0.0
     both, by_default = clone(AUTO).fit(X, Y), BinaryRelevance(alpha="auto").fit(X, Y)
-    assert by_default.cut_ == both.cut_ != 0.0
-    placed = BinaryRelevance(alpha=both.alpha_, cut="auto").fit(X, Y)
-    assert_allclose(placed.cut_, both.cut_, atol=1e-9)
+    assert by_default.threshold_ == both.threshold_ != 0.0
+    placed = BinaryRelevance(alpha=both.alpha_, threshold="auto").fit(X, Y)
+    assert_allclose(placed.threshold_, both.threshold_, atol=1e-9)

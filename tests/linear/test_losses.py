@@ -23,7 +23,7 @@ def test_the_logistic_loss_equals_scikit_learns_per_label():
     theirs = hl.BinaryRelevance(LogisticRegression(C=1.0, tol=1e-9, max_iter=5000)).fit(X, Y)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
-    assert (ours.solver_, ours.cut_, ours.alpha_) == ("lbfgs", 0.0, 0.5)
+    assert (ours.solver_, ours.threshold_, ours.alpha_) == ("lbfgs", 0.0, 0.5)
     assert ours.residual_ <= 1e-8
 
 
@@ -59,8 +59,8 @@ def test_unknown_labels_constant_labels_and_weights():
     np.testing.assert_allclose(model.predict_proba(X)[:, 4:], np.tile([0.0, 1.0], (len(X), 1)), atol=1e-6)
 
 
-def test_one_column_of_classes_and_a_cut():
-    model = hl.BinaryRelevance(loss="logistic", alpha=1.0, cut=0.3).fit(X, Y[:, 0])
+def test_one_column_of_classes_and_a_threshold():
+    model = hl.BinaryRelevance(loss="logistic", alpha=1.0, threshold=0.3).fit(X, Y[:, 0])
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(model.decision_function(X) + 0.3))
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
 
@@ -73,14 +73,14 @@ def test_what_needs_sums_refuses_in_a_sentence(loss):
         hl.BinaryRelevance.from_moments(hl.Moments.from_rows(X, Y), loss=loss)
     with pytest.raises(ValueError, match="needs all rows at once"):
         hl.update(model.fit(X, Y), (X, Y))
-    with pytest.raises(ValueError, match="cut='auto' is read off the shared ridge"):
-        hl.BinaryRelevance(loss=loss, cut="auto").fit(X, Y)
+    with pytest.raises(ValueError, match="threshold='auto' is read off the shared ridge"):
+        hl.BinaryRelevance(loss=loss, threshold="auto").fit(X, Y)
 
 
 def test_tuners_search_and_explanations_take_it_like_any_linear_model(tmp_path):
     tuned = hl.ThresholdTuner(hl.BinaryRelevance(loss="squared_hinge", alpha=1.0)).fit(X, Y)
     assert tuned.cv_score_ > 0.5
-    few = hl.BinaryRelevance(loss="squared_hinge", alpha=1.0, max_weights=3).fit(X, Y)
+    few = hl.BinaryRelevance(loss="squared_hinge", alpha=1.0, max_nonzero_coefs=3).fit(X, Y)
     assert np.diff(few.coef_.indptr).max() <= 3
     hl.save(tuned, tmp_path / "m.hyper")
     np.testing.assert_array_equal(hl.load(tmp_path / "m.hyper").predict(X), tuned.predict(X))
@@ -93,6 +93,6 @@ def test_tuners_search_and_explanations_take_it_like_any_linear_model(tmp_path):
 
 
 def test_a_loss_that_is_not_minimised_warns(monkeypatch):
-    monkeypatch.setattr("hyperlabel.solvers.margin_losses.MOST", 1)
+    monkeypatch.setattr("hyperlabel.solvers.margin.losses.MOST", 1)
     with pytest.warns(ConvergenceWarning, match="not minimised to tol=1e-09"):
         hl.BinaryRelevance(loss="logistic", alpha=1e-3, tol=1e-9).fit(X, Y)

@@ -1,4 +1,4 @@
-"""AutoMultiLabel: honest values, honest cuts, honest reporting, and a budget that is kept."""
+"""AutoMultiLabel: honest values, honest thresholds, honest reporting, and a budget that is kept."""
 
 import time
 from dataclasses import replace
@@ -17,12 +17,12 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScale
 import hyperlabel
 from hyperlabel import AutoMultiLabel, BinaryRelevance, LabelForest, explain
 from hyperlabel._validation import TargetLayout
-from hyperlabel.decision import Sigmoid, global_cut, per_label_cuts
+from hyperlabel.decision import Sigmoid, global_threshold, per_label_thresholds
 from hyperlabel.meta import portfolio
+from hyperlabel.meta.candidate_selection import CandidateScore, MemberCalibrator, Selector, learned_weights
 from hyperlabel.meta.catalogue import CATALOGUE
-from hyperlabel.meta.judging import Calibration, Judge, Judged, learned_weights
-from hyperlabel.meta.portfolio import PROBED, OutOfTime, Task, Tried, _stop_if_labels_take_too_long
-from hyperlabel.meta.wrapping import walk
+from hyperlabel.meta.portfolio import PROBED, CandidateRun, OutOfTime, Task, _stop_if_labels_take_too_long
+from hyperlabel.meta.wrapper_base import iter_nested_estimators
 from hyperlabel.metrics import f1_score, get_scorer, label_ranking_average_precision, ranking_loss
 from hyperlabel.model_selection import TimeOrderedSplit
 
@@ -46,7 +46,9 @@ def test_every_part_of_the_portfolio_is_tried_or_explained(fitted):
     for candidate in portfolio.PORTFOLIO:
         assert candidate.name.split()[0] in listed, candidate.name
     for row in fitted.leaderboard_:
-        assert "left_out" in row or {"score", "spread", "behind", "low", "high", "seconds"} <= row.keys()
+        assert (
+            "skipped" in row or {"score", "std", "score_difference", "low", "high", "seconds"} <= row.keys()
+        )
 
 
 def test_the_portfolio_is_of_the_catalogue():
@@ -61,9 +63,9 @@ def test_leaderboard_is_ordered_and_says_how_sure(fitted):
     scores = [row["score"] for row in rows]
     assert scores[1:] == sorted(scores[1:], reverse=True)
     for row in rows[1:]:
-        assert row["score"] <= scores[0] + max(row["spread"], rows[0]["spread"])
-        assert row["low"] <= row["behind"] <= row["high"]
-        assert_allclose(row["behind"], scores[0] - row["score"], atol=1e-12)
+        assert row["score"] <= scores[0] + max(row["std"], rows[0]["std"])
+        assert row["low"] <= row["score_difference"] <= row["high"]
+        assert_allclose(row["score_difference"], scores[0] - row["score"], atol=1e-12)
     assert rows[0]["method"] in fitted.summary_
 
 
@@ -74,16 +76,18 @@ def test_it_finds_the_products_that_linear_models_cannot_see(data, fitted):
     assert values[0] > values[1] + 0.05
 
 
-def test_values_come_from_cuts_that_never_saw_the_fold(data):
+def test_values_come_from_thresholds_that_never_saw_the_fold(data):
     X, Y = data
     model = AutoMultiLabel(methods=["ridge"], cv=KFold(4), scoring="f1_micro").fit(X, Y)
     (row,) = model.leaderboard_
-    fit_cuts = per_label_cuts if row["rule"] == "per-label" else global_cut
+    fit_thresholds = per_label_thresholds if row["threshold_strategy"] == "per-label" else global_threshold
 
     values = []
     for train, test in KFold(4).split(X):
-        cuts = fit_cuts(model.oof_scores_[train], sparse.csr_array(Y[train]), scoring="f1_micro").cuts
-        values.append(f1_score(Y[test], (model.oof_scores_[test] > cuts).astype(int), average="micro"))
+        thresholds = fit_thresholds(
+            model.oof_scores_[train], sparse.csr_array(Y[train]), scoring="f1_micro"
+        ).thresholds
+        values.append(f1_score(Y[test], (model.oof_scores_[test] > thresholds).astype(int), average="micro"))
     assert_allclose(row["score"], np.mean(values), atol=1e-12)
     assert_array_equal(model.predict(X), (model.decision_function(X) > model.thresholds_).astype(int))
 
@@ -91,7 +95,7 @@ def test_values_come_from_cuts_that_never_saw_the_fold(data):
 def test_oof_scores_are_those_of_the_winner(data):
     X, Y = data
     model = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
-    Z = model.preparation_.transform(X)
+    Z = model.preprocessor_.transform(X)
     alpha = model.leaderboard_[0]["params"][0]["alpha"]
     for train, test in KFold(3).split(X):
         fresh = BinaryRelevance(alpha=alpha).fit(Z[train], Y[train])
@@ -104,13 +108,13 @@ def test_ranking_measures_and_time_ordered_folds(data):
         "label_ranking_average_precision", methods=["ridge"], cv=TimeOrderedSplit(3), blend=False
     ).fit(X, Y)
     assert np.isnan(model.oof_scores_).any(axis=1).any()  # the first block is never tested
-    Z, folds = model.preparation_.transform(X), list(TimeOrderedSplit(3).split(X))
+    Z, folds = model.preprocessor_.transform(X), list(TimeOrderedSplit(3).split(X))
     ridge = BinaryRelevance(alpha=model.leaderboard_[0]["params"][0]["alpha"])
     scores = np.vstack([clone(ridge).fit(Z[a], Y[a]).decision_function(Z[b]) for a, b in folds])
     known, values = np.concatenate([b for _, b in folds]), []
     for _, test in folds:  # what reads the scores of a fold is taught by the others
         here = np.isin(known, test)
-        found = Calibration.fit(scores[~here], sparse.csr_array(Y[known[~here]].astype(float)))
+        found = MemberCalibrator.fit(scores[~here], sparse.csr_array(Y[known[~here]].astype(float)))
         slope, intercept = found.linear()
         values.append(label_ranking_average_precision(Y[test], scores[here] * slope + intercept))
     assert_allclose(model.leaderboard_[0]["score"], np.mean(values), atol=1e-9)
@@ -123,14 +127,14 @@ def test_what_does_not_fit_in_the_budget_is_listed(data, monkeypatch):
             return super().fit(X, y)
 
     def slow(task, deadline):
-        yield portfolio._refitted("slow", {}, Sleeper(), task, deadline)
+        yield portfolio._run_refits("slow", {}, Sleeper(), task, deadline)
 
     X, Y = data
     names = [portfolio.PORTFOLIO[0], portfolio.Candidate("slow", slow)]
     monkeypatch.setattr("hyperlabel.meta.auto.PORTFOLIO", names)
     model = AutoMultiLabel(time_budget=12.0, cv=5).fit(X, Y)  # the sleeper would need five times 5 s
     assert [row["method"] for row in model.leaderboard_] == ["ridge", "slow"]
-    assert "would take about" in model.leaderboard_[-1]["left_out"]
+    assert "would take about" in model.leaderboard_[-1]["skipped"]
 
 
 def test_unknown_methods_are_refused(data):
@@ -162,7 +166,7 @@ def test_a_candidate_that_refuses_is_a_row_with_its_reason(data):
     constant = np.ones((len(Y), 3))  # nothing to project on
     model = AutoMultiLabel(methods=["ridge", "spectral", "plst"], cv=KFold(3)).fit(constant, Y)
     rows = {row["method"]: row for row in model.leaderboard_}
-    assert "nothing to project on" in rows["spectral"]["left_out"]
+    assert "nothing to project on" in rows["spectral"]["skipped"]
     assert "score" in rows["ridge"]
     assert model.predict(constant).shape == Y.shape
 
@@ -171,9 +175,9 @@ def test_two_rows_are_enough_for_those_who_can(data):
     X, Y = data
     model = AutoMultiLabel().fit(X[:2], Y[:2])
     assert model.predict(X).shape == Y.shape
-    left_out = [row["left_out"] for row in model.leaderboard_ if "left_out" in row]
-    assert left_out
-    assert all(left_out)
+    skipped = [row["skipped"] for row in model.leaderboard_ if "skipped" in row]
+    assert skipped
+    assert all(skipped)
 
 
 def test_a_scorer_that_fails_is_reported_once_with_the_first_reason(data):
@@ -192,7 +196,7 @@ def test_a_method_that_does_not_suit_the_rows_says_so(data):
     model = AutoMultiLabel(methods=["ridge", "kernel-ridge"], cv=KFold(3)).fit(wide, Y)
     assert model.leaderboard_[-1] == {
         "method": "kernel-ridge",
-        "left_out": "wants dense rows of at most 2000 columns",
+        "skipped": "wants dense rows of at most 2000 columns",
     }
     with pytest.raises(ValueError, match="kernel-ridge: wants dense rows"):
         AutoMultiLabel(methods=["kernel-ridge"], cv=KFold(3)).fit(wide, Y)
@@ -216,13 +220,13 @@ def test_rows_are_prepared_as_serves_the_ridge_best_out_of_fold():
     model = AutoMultiLabel("ndcg_at_5", methods=["ridge"], cv=KFold(3)).fit(X, Y)
     values = {}
     for way in (Normalizer(), TfidfTransformer(), FunctionTransformer(accept_sparse=True)):
-        ridge = BinaryRelevance(alpha="auto", cut=0.0, cv=KFold(3), scoring="ndcg_at_5")
+        ridge = BinaryRelevance(alpha="auto", threshold=0.0, cv=KFold(3), scoring="ndcg_at_5")
         values[type(way)] = ridge.fit(way.fit_transform(X), Y).cv_results_["mean_test_score"][0]
     best = max(values, key=values.get)
     assert best is not FunctionTransformer
-    assert isinstance(model.preparation_, best)
+    assert isinstance(model.preprocessor_, best)
     negative = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(-X, Y)  # tf-idf is of counts
-    assert not isinstance(negative.preparation_, TfidfTransformer)
+    assert not isinstance(negative.preprocessor_, TfidfTransformer)
 
 
 def test_prepared_landmarks_trees_and_blends_come_back_from_a_file(tmp_path):
@@ -246,26 +250,26 @@ def test_blends_are_no_worse_than_their_best_member_by_more_than_a_spread(data, 
     blends = [row for row in rows if "weights" in row]
     assert blends
     for row in blends:
-        assert row["score"] >= best["score"] - max(best["spread"], row["spread"])
+        assert row["score"] >= best["score"] - max(best["std"], row["std"])
         assert_allclose(sum(row["weights"]), 1.0, atol=0.002)
         assert min(row["weights"]) > 0
 
 
 def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
     X, Y = data
-    first = Judged("", (0, 1), "per-label", np.zeros(3), 0.0, (0.25, 0.75))
+    first = CandidateScore("", (0, 1), "per-label", np.zeros(3), 0.0, (0.25, 0.75))
     rng = np.random.default_rng(0)
     scores = [rng.normal(size=Y.shape) + Y, rng.normal(size=Y.shape) + 2 * Y]
     parts = [
-        Tried("a", {}, BinaryRelevance(), scores[0], 1.0, 1.0),
-        Tried("b", {}, LabelForest(), scores[1], 1.0, 1.0),
+        CandidateRun("a", {}, BinaryRelevance(), scores[0], 1.0, 1.0),
+        CandidateRun("b", {}, LabelForest(), scores[1], 1.0, 1.0),
     ]
     task = Task(X, sparse.csr_array(Y.astype(float)), None, list(KFold(3).split(X)), None, None, 0)
     lines = [np.polyval(np.polyfit(s.ravel(), Y.ravel(), 1), s) for s in scores]  # one for all labels
     p = [(Sigmoid.fit(s, task.Y).probabilities(s) + line) / 2 for s, line in zip(scores, lines, strict=True)]
-    for judge in (Judge(task, None, "f1_micro"), Judge(task, None, "f1_macro", ranks=True)):
-        assert_allclose(judge.blend(first, parts)(scores), 0.25 * p[0] + 0.75 * p[1], atol=1e-10)
-    macro = Judge(task, None, "f1_macro").blend(first, parts)  # no sigmoid of few positives
+    for selector in (Selector(task, None, "f1_micro"), Selector(task, None, "f1_macro", ranks=True)):
+        assert_allclose(selector.blend(first, parts)(scores), 0.25 * p[0] + 0.75 * p[1], atol=1e-10)
+    macro = Selector(task, None, "f1_macro").blend(first, parts)  # no sigmoid of few positives
     assert_allclose(macro(scores), 0.25 * lines[0] + 0.75 * lines[1], atol=1e-10)
 
 
@@ -277,13 +281,15 @@ def test_linear_members_are_read_by_the_sigmoid_of_their_label_and_one_for_all(d
     shared = Sigmoid.fit(scores.reshape(-1, 1), sparse.csr_array(Y.reshape(-1, 1).astype(float)))
     read = [s.slope * scores + s.intercept for s in (own, shared)]
     for models in ([BinaryRelevance()], [BinaryRelevance()] * 2, [LabelForest()]):  # one alone, of any kind
-        parts = [Tried("", {}, model, scores, 1.0, 1.0) for model in models]
+        parts = [CandidateRun("", {}, model, scores, 1.0, 1.0) for model in models]
         task = Task(scores, truth, None, list(KFold(3).split(Y)), None, None, 0)
-        judged = Judged("", (0, 1), "global", np.zeros(3), 0.0, (1.0 / len(parts),) * len(parts))
-        blend = Judge(task, None, "f1_macro", ranks=True).blend(judged, parts)
+        candidate_scores = CandidateScore(
+            "", (0, 1), "global", np.zeros(3), 0.0, (1.0 / len(parts),) * len(parts)
+        )
+        blend = Selector(task, None, "f1_macro", ranks=True).blend(candidate_scores, parts)
         assert_allclose(blend([scores] * len(parts)), np.mean(read, axis=0), atol=1e-10)
-    alone = Judge(task, None, "f1_macro").blend(judged, parts)
-    assert_array_equal(alone([scores]), scores)  # cuts do not ask for the order across labels
+    alone = Selector(task, None, "f1_macro").blend(candidate_scores, parts)
+    assert_array_equal(alone([scores]), scores)  # thresholds do not ask for the order across labels
 
 
 def test_learned_weights_find_the_good_members_and_stay_near_equal():
@@ -326,11 +332,11 @@ def test_large_tables_get_one_ridge_at_the_evidence(data, monkeypatch):
     X, Y = data
     monkeypatch.setattr(Task, "large", True)
     model = AutoMultiLabel(methods=["ridge"], cv=KFold(3)).fit(X, Y)
-    expected = BinaryRelevance(alpha="auto").fit(model.preparation_.transform(X), Y).alpha_
+    expected = BinaryRelevance(alpha="auto").fit(model.preprocessor_.transform(X), Y).alpha_
     assert model.leaderboard_[0]["params"] == [{"alpha": expected}]
 
 
-def test_a_function_that_looks_at_label_sets_is_judged_with_tuned_cuts(data):
+def test_a_function_that_looks_at_label_sets_is_judged_with_tuned_thresholds(data):
     X, Y = data
 
     def macro(estimator, X, y):
@@ -347,13 +353,13 @@ def test_members_that_come_fitted_are_the_fit_on_all_rows(data):
     X, Y = data
     for name in ("ridge", "kernel-ridge", "plst"):
         model = AutoMultiLabel(methods=[name], cv=KFold(3), blend=False).fit(X, Y)
-        Z = model.preparation_.transform(X)
-        fresh = clone(model.members_[0]).fit(Z, Y)
+        Z = model.preprocessor_.transform(X)
+        fresh = clone(model.estimators_[0]).fit(Z, Y)
         assert_allclose(
             model.decision_function(X), fresh.decision_function(Z), atol=1e-4
         )  # float32 landmarks
-        assert not any(hasattr(step, "oof_scores_") for step in walk(model.members_[0]))
-    forest = AutoMultiLabel(methods=["forest"], cv=TimeOrderedSplit(3)).fit(X, Y).members_[0]
+        assert not any(hasattr(step, "oof_scores_") for step in iter_nested_estimators(model.estimators_[0]))
+    forest = AutoMultiLabel(methods=["forest"], cv=TimeOrderedSplit(3)).fit(X, Y).estimators_[0]
     fresh = clone(forest).fit(StandardScaler().fit_transform(X), Y)  # its folds grew on few rows: grown anew
     assert_array_equal(forest._weights.indices, fresh._weights.indices)
 
@@ -364,14 +370,14 @@ def test_blends_take_what_complements_the_best_before_its_twin():
     noise, other, tiny = (rng.normal(size=Y.shape) for _ in range(3))
     best = 2.0 * Y + noise
     scores = {"best": best, "twin": best + 0.5 * tiny, "other": 1.5 * Y + other}
-    tried = [Tried(name, {}, LabelForest(), s, 1.0, 1.0) for name, s in scores.items()]
+    candidate_runs = [CandidateRun(name, {}, LabelForest(), s, 1.0, 1.0) for name, s in scores.items()]
     layout = TargetLayout("multilabel", np.arange(6), np.arange(6).astype(str), np.dtype(int))
     splits = list(KFold(3).split(Y))
     task = Task(np.zeros((600, 1)), sparse.csr_array(Y.astype(float)), layout, splits, None, None, 0)
-    judge = Judge(task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True)
-    judged = [judge.one(i, t) for i, t in enumerate(tried)]
-    assert judge.leaders(tried, judged) == [0, 1, 2]
-    names = [j.name for j in judge.blends(tried, judged, np.inf)]
+    selector = Selector(task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True)
+    candidate_scores = [selector.one(i, t) for i, t in enumerate(candidate_runs)]
+    assert selector.leaders(candidate_runs, candidate_scores) == [0, 1, 2]
+    names = [j.name for j in selector.blends(candidate_runs, candidate_scores, np.inf)]
     assert names[0] == "blend of best, other"
 
 
@@ -382,19 +388,21 @@ def four():
     Y = (rng.random((600, 6)) < 0.3).astype(int)
     strength = {"ridge": 1.8, "forest": 1.5, "kernel-ridge": 1.5, "plst": 1.0}
     scores = {name: more * Y + rng.normal(size=Y.shape) for name, more in strength.items()}
-    tried = [Tried(name, {}, LabelForest(), s, 1.0, 1.0) for name, s in scores.items()]
+    candidate_runs = [CandidateRun(name, {}, LabelForest(), s, 1.0, 1.0) for name, s in scores.items()]
     layout = TargetLayout("multilabel", np.arange(6), np.arange(6).astype(str), np.dtype(int))
     splits = list(KFold(5).split(Y))
     task = Task(np.zeros((600, 1)), sparse.csr_array(Y.astype(float)), layout, splits, None, None, 0)
-    return tried, Judge(task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True)
+    return candidate_runs, Selector(
+        task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True
+    )
 
 
 def test_blends_begin_with_landmarks_and_trees(four):
-    tried, judge = four
-    judged = [judge.one(i, t) for i, t in enumerate(tried)]
-    assert judge.leaders(tried, judged)[0] == 0
-    found = judge.blends(tried, judged, np.inf)
-    assert [{tried[i].name for i in j.members} for j in found[:2]] == [
+    candidate_runs, selector = four
+    candidate_scores = [selector.one(i, t) for i, t in enumerate(candidate_runs)]
+    assert selector.leaders(candidate_runs, candidate_scores)[0] == 0
+    found = selector.blends(candidate_runs, candidate_scores, np.inf)
+    assert [{candidate_runs[i].name for i in j.members} for j in found[:2]] == [
         {"kernel-ridge", "forest"},
         {"kernel-ridge", "forest", "ridge"},
     ]
@@ -405,15 +413,15 @@ def test_blends_begin_with_landmarks_and_trees(four):
     [([0.2, -0.1, 0.1, 0.0, 0.1], "trusted"), ([0.2, 0.1, 0.3, 0.2, 0.2], "lucky"), ([0.2], "lucky")],
 )
 def test_only_what_is_better_by_a_spread_is_chosen_over_landmarks_and_trees(four, gains, chosen):
-    tried, judge = four
+    candidate_runs, selector = four
     values = np.full(len(gains), 0.5)
-    trusted = Judged("trusted", (1, 2), "global", values, 1.0, (0.5, 0.5))
-    uneven = Judged("uneven", (1, 2), "global", values + 0.01, 1.0, (0.3, 0.7))
-    lucky = Judged("lucky", (0,), "global", values + gains, 1.0)
-    found = judge.ordered(tried, [trusted, uneven, lucky])
+    trusted = CandidateScore("trusted", (1, 2), "global", values, 1.0, (0.5, 0.5))
+    uneven = CandidateScore("uneven", (1, 2), "global", values + 0.01, 1.0, (0.3, 0.7))
+    lucky = CandidateScore("lucky", (0,), "global", values + gains, 1.0)
+    found = selector.ordered(candidate_runs, [trusted, uneven, lucky])
     assert found[0].name == chosen
     assert [j.name for j in found if j is not trusted] == ["lucky", "uneven"]
-    assert judge.ordered(tried, [uneven, lucky])[0] is lucky
+    assert selector.ordered(candidate_runs, [uneven, lucky])[0] is lucky
 
 
 @pytest.mark.parametrize(
@@ -426,20 +434,25 @@ def test_only_what_is_better_by_a_spread_is_chosen_over_landmarks_and_trees(four
     ],
 )
 def test_the_ridge_is_trusted_for_rare_labels_of_words(four, columns, scoring, chosen):
-    tried, judge = four
+    candidate_runs, selector = four
     ranks = scoring == "ndcg_at_5"
-    task = replace(judge.task, X=columns)
-    judge = Judge(task, judge.scorer, "f1_macro" if ranks else scoring, ranks=ranks)
+    task = replace(selector.task, X=columns)
+    selector = Selector(task, selector.scorer, "f1_macro" if ranks else scoring, ranks=ranks)
     values = np.full(5, 0.5)
-    ridge, pair = Judged("ridge", (0,), "global", values, 1.0), Judged("pair", (1, 2), "global", values, 1.0)
-    lucky = Judged("lucky", (3,), "global", values + np.array([0.2, -0.2, 0.1, 0.0, 0.05]), 1.0)
-    assert [j.name for j in judge.ordered(tried, [ridge, pair, lucky])][:2] == [chosen, "lucky"]
+    ridge, pair = (
+        CandidateScore("ridge", (0,), "global", values, 1.0),
+        CandidateScore("pair", (1, 2), "global", values, 1.0),
+    )
+    lucky = CandidateScore("lucky", (3,), "global", values + np.array([0.2, -0.2, 0.1, 0.0, 0.05]), 1.0)
+    assert [j.name for j in selector.ordered(candidate_runs, [ridge, pair, lucky])][:2] == [chosen, "lucky"]
     sure = replace(lucky, values=values + 0.1)
-    assert judge.ordered(tried, [ridge, pair, sure])[0] is sure
+    assert selector.ordered(candidate_runs, [ridge, pair, sure])[0] is sure
     likely = replace(
         lucky, name="likely", values=values + np.array([0.2, -0.1, 0.1, 0.0, 0.1])
     )  # .06 ± .05, spread .1
-    assert judge.ordered(tried, [ridge, pair, likely])[0].name == ("likely" if chosen == "ridge" else chosen)
+    assert selector.ordered(candidate_runs, [ridge, pair, likely])[0].name == (
+        "likely" if chosen == "ridge" else chosen
+    )
 
 
 def test_a_label_the_rows_say_nothing_about_is_ranked_by_its_frequency():
@@ -448,8 +461,8 @@ def test_a_label_the_rows_say_nothing_about_is_ranked_by_its_frequency():
     known = X[:, :3] + 0.5 * rng.normal(size=(400, 3)) > 0.8
     Y = np.hstack([known, rng.random((400, 12)) < np.linspace(0.02, 0.4, 12)]).astype(int)
     model = AutoMultiLabel("ranking_loss", methods=["ridge"], cv=KFold(3)).fit(X[:200], Y[:200])
-    (ridge,) = model.members_
-    as_they_are = ridge.decision_function(model.preparation_.transform(X[200:]))
+    (ridge,) = model.estimators_
+    as_they_are = ridge.decision_function(model.preprocessor_.transform(X[200:]))
     losses = [ranking_loss(Y[200:], s) for s in (model.decision_function(X[200:]), as_they_are)]
     assert losses[0] < losses[1] - 0.01
     (why,) = explain(model, X[200:201], labels=[0], top=30)  # it is still linear
@@ -472,7 +485,7 @@ def test_candidates_leave_time_for_the_blend_of_the_leaders(data, monkeypatch):
             given[name] = deadline
             clock[0] += 10.0
             scores = np.repeat(task.X[:, [column]], task.Y.shape[1], axis=1)
-            yield Tried(name, {}, BinaryRelevance(), scores, 10.0, 20.0)
+            yield CandidateRun(name, {}, BinaryRelevance(), scores, 10.0, 20.0)
 
         return portfolio.Candidate(name, run)
 
@@ -502,7 +515,7 @@ def test_few_rows_of_words_are_split_by_columns_and_many_by_means(n, splits):
     Y = (rng.random((n, 4)) < 0.3).astype(int)
     X = sparse.csr_array(rng.poisson(0.05 + Y @ rng.random((4, 30)) * 0.3).astype(float))
     model = AutoMultiLabel("ndcg_at_3", methods=["forest"], time_budget=5.0).fit(X, Y)
-    (forest,) = model.members_
+    (forest,) = model.estimators_
     assert forest.splits == splits
     assert forest._by_means == (splits == "auto")
     if forest._by_means:  # its folds' trees saw two thirds of the rows: grown anew

@@ -13,10 +13,10 @@ from sklearn.datasets import make_multilabel_classification
 
 from hyperlabel import AutoMultiLabel, BinaryRelevance
 from hyperlabel.meta import portfolio
-from hyperlabel.meta.portfolio import Tried
-from hyperlabel.solvers import _compile, clock
-from hyperlabel.solvers._compile import compiled
+from hyperlabel.meta.portfolio import CandidateRun
+from hyperlabel.solvers import clock, compiling
 from hyperlabel.solvers.clock import working_cpu_seconds, working_seconds
+from hyperlabel.solvers.compiling import compiled
 
 # A clock that goes a hundredth of a second further at each look, and a thousand seconds for each function
 # that is compiled: a budget that pays for compiling has nothing left for the second method.
@@ -74,7 +74,7 @@ def slow_compiler(monkeypatch):
 
     monkeypatch.setattr(_FunctionCompiler, "compile", compile_slowly)
     monkeypatch.setattr(clock.time, "perf_counter", lambda: real() + late[0])
-    monkeypatch.setattr(_compile, "_kept", keep_nothing)
+    monkeypatch.setattr(compiling, "_compile_cached", keep_nothing)
     return late
 
 
@@ -97,7 +97,7 @@ def test_candidates_that_compile_are_not_charged_for_it(slow_compiler, monkeypat
             start = task.clock()
             kernel(1.0)
             scores = np.repeat(task.X[:, [0]], task.Y.shape[1], axis=1)
-            yield Tried(name, {}, BinaryRelevance(), scores, task.clock() - start, 0.0)
+            yield CandidateRun(name, {}, BinaryRelevance(), scores, task.clock() - start, 0.0)
 
         return portfolio.Candidate(name, run)
 

@@ -13,7 +13,7 @@ from hyperlabel import (
     PLST,
     AutoMultiLabel,
     BinaryRelevance,
-    FreeSearchCV,
+    ClosedFormSearchCV,
     HypergraphSpectral,
     MultiLabelCalibrator,
     ThresholdTuner,
@@ -36,14 +36,14 @@ def grouped_ridge(X, Y, groups):
     """Out-of-fold scores of the ridge on five grouped folds, by refits."""
     scores = np.empty(Y.shape)
     for train, test in IterativeStratifiedGroupKFold(5).split(X, Y, groups):
-        scores[test] = BinaryRelevance(cut=0.0).fit(X[train], Y[train]).decision_function(X[test])
+        scores[test] = BinaryRelevance(threshold=0.0).fit(X[train], Y[train]).decision_function(X[test])
     return scores
 
 
 @pytest.mark.parametrize("wrap", [ThresholdTuner, MultiLabelCalibrator])
 def test_groups_reach_the_folds_of_the_estimator_itself(data, wrap):
     X, Y, groups = data
-    model = wrap(BinaryRelevance(cut=0.0, cv=5)).fit(X, Y, groups=groups)
+    model = wrap(BinaryRelevance(threshold=0.0, cv=5)).fit(X, Y, groups=groups)
     np.testing.assert_allclose(model.estimator_.oof_scores_, grouped_ridge(X, Y, groups), atol=1e-8)
 
 
@@ -53,11 +53,11 @@ def test_groups_pass_through_wrappers_in_wrappers(data):
         X, Y, groups=groups
     )
     inner = outer.estimator_.estimator_
-    np.testing.assert_allclose(inner.coef_, BinaryRelevance(cut=0.0).fit(X, Y).coef_)
+    np.testing.assert_allclose(inner.coef_, BinaryRelevance(threshold=0.0).fit(X, Y).coef_)
     want = MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3).fit(X, Y, groups=groups)
     np.testing.assert_allclose(outer.decision_function(X), want.decision_function(X))
     leaking = MultiLabelCalibrator(BinaryRelevance(cv=5), method="sigmoid", cv=3).fit(X, Y)
-    assert np.abs(outer.estimator_.calibration_.slope - leaking.calibration_.slope).max() > 1e-3
+    assert np.abs(outer.estimator_.calibrators_.slope - leaking.calibrators_.slope).max() > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_groups_pass_through_wrappers_in_wrappers(data):
     [
         BinaryRelevance(alpha=[0.1, 1000.0], cv=4),
         BinaryRelevance(LogisticRegression(), cv=3),
-        FreeSearchCV(BinaryRelevance(cut=0.0), {"alpha": [0.1, 1000.0]}, cv=4),
+        ClosedFormSearchCV(BinaryRelevance(threshold=0.0), {"alpha": [0.1, 1000.0]}, cv=4),
         AutoMultiLabel(methods=["ridge"], cv=3),
     ],
     ids=["ridge", "per label", "search", "auto"],
@@ -116,21 +116,24 @@ def test_groups_go_to_the_last_step_of_a_pipeline(marked):
 
 def test_groups_reach_the_cross_fitting_inside_a_pipeline(data):
     X, Y, groups = data
-    model = make_pipeline(HypergraphSpectral(alpha=10.0, cross_fit=4), BinaryRelevance(cut=0.0))
+    model = make_pipeline(HypergraphSpectral(alpha=10.0, cross_fit=4), BinaryRelevance(threshold=0.0))
     fitted = ThresholdTuner(model, cv=3).fit(X, Y, groups=groups).estimator_
     Z = clone(model[0]).fit_transform(X, Y, groups=groups)
-    np.testing.assert_allclose(fitted[-1].coef_, BinaryRelevance(cut=0.0).fit(Z, Y).coef_, atol=1e-8)
+    np.testing.assert_allclose(fitted[-1].coef_, BinaryRelevance(threshold=0.0).fit(Z, Y).coef_, atol=1e-8)
     leaking = clone(model).fit(X, Y)
     assert np.abs(leaking[-1].coef_ - fitted[-1].coef_).max() > 1e-3
 
 
 def test_groups_reach_the_choice_of_a_label_dimension(data):
     X, Y, groups = data
-    tuned = ThresholdTuner(PLST(candidates="all", cv=3), cv=3).fit(X, Y, groups=groups)
-    want = PLST(candidates="all", cv=3).fit(X, Y, groups=groups)
+    tuned = ThresholdTuner(PLST(n_components_grid="all", cv=3), cv=3).fit(X, Y, groups=groups)
+    want = PLST(n_components_grid="all", cv=3).fit(X, Y, groups=groups)
     got = tuned.estimator_.dimension_path_["fold_scores"]
     np.testing.assert_allclose(got, want.dimension_path_["fold_scores"])
-    assert np.abs(got - PLST(candidates="all", cv=3).fit(X, Y).dimension_path_["fold_scores"]).max() > 0.01
+    assert (
+        np.abs(got - PLST(n_components_grid="all", cv=3).fit(X, Y).dimension_path_["fold_scores"]).max()
+        > 0.01
+    )
 
 
 def test_groups_reach_a_search_of_scikit_learn(data):
@@ -152,20 +155,25 @@ def test_groups_reach_the_folds_inside_a_cross_validation(data):
         return 0.0
 
     halves = list(KFold(2).split(X))
-    cross_val_scores(BinaryRelevance(cut=0.0, cv=5), X, Y, cv=halves, groups=groups, scoring=chosen)
+    cross_val_scores(BinaryRelevance(threshold=0.0, cv=5), X, Y, cv=halves, groups=groups, scoring=chosen)
     for (train, _), scores in zip(halves, seen, strict=True):
         np.testing.assert_allclose(scores, grouped_ridge(X[train], Y[train], groups[train]), atol=1e-8)
 
 
 def test_a_search_fits_its_last_model_with_the_groups(data):
     X, Y, groups = data
-    search = FreeSearchCV(BinaryRelevance(cut=0.0, cv=5), {"alpha": ["auto"]}).fit(X, Y, groups=groups)
+    search = ClosedFormSearchCV(BinaryRelevance(threshold=0.0, cv=5), {"alpha": ["auto"]}).fit(
+        X, Y, groups=groups
+    )
     np.testing.assert_allclose(search.estimator_.oof_scores_, grouped_ridge(X, Y, groups), atol=1e-8)
 
 
 def test_leaving_one_row_out_cannot_keep_groups_together(data):
     X, Y, groups = data
-    for model in (BinaryRelevance(cut=0.0, cv="loo"), ThresholdTuner(BinaryRelevance(cut=0.0), cv="loo")):
+    for model in (
+        BinaryRelevance(threshold=0.0, cv="loo"),
+        ThresholdTuner(BinaryRelevance(threshold=0.0), cv="loo"),
+    ):
         with pytest.raises(ValueError, match="leaves out single rows and would part the groups"):
             model.fit(X, Y, groups=groups)
         model.fit(X, Y)
@@ -176,10 +184,10 @@ def test_routed_groups_reach_folds_given_by_number(data):
     direct = ThresholdTuner(RidgeClassifier(), cv=4).fit(X, Y, groups=groups)
     with config_context(enable_metadata_routing=True):
         routed = ThresholdTuner(RidgeClassifier(), cv=4).fit(X, Y, groups=groups)
-        asks = BinaryRelevance(cut=0.0, cv=5).set_fit_request(groups=True, sample_weight=True)
+        asks = BinaryRelevance(threshold=0.0, cv=5).set_fit_request(groups=True, sample_weight=True)
         own = ThresholdTuner(asks).fit(X, Y, groups=groups)
         with pytest.raises(ValueError, match="groups"):
-            ThresholdTuner(BinaryRelevance(cut=0.0, cv=5)).fit(X, Y, groups=groups)
+            ThresholdTuner(BinaryRelevance(threshold=0.0, cv=5)).fit(X, Y, groups=groups)
     np.testing.assert_array_equal(routed.thresholds_, direct.thresholds_)
     np.testing.assert_allclose(own.estimator_.oof_scores_, grouped_ridge(X, Y, groups), atol=1e-8)
 
@@ -216,7 +224,7 @@ def test_weights_are_refused_by_those_who_cannot_use_them(data):
     X, Y, _ = data
     weights = np.ones(len(X))
     for model in (
-        FreeSearchCV(BinaryRelevance(cut=0.0), {"alpha": [1.0]}),
+        ClosedFormSearchCV(BinaryRelevance(threshold=0.0), {"alpha": [1.0]}),
         AutoMultiLabel(methods=["ridge"]),
     ):
         with pytest.raises(TypeError, match="sample_weight"):

@@ -4,16 +4,23 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from hyperlabel import CPLST, PLST, BinaryRelevance, FreeSearchCV, HypergraphSpectral, ProjectionClassifier
+from hyperlabel import (
+    CPLST,
+    PLST,
+    BinaryRelevance,
+    ClosedFormSearchCV,
+    HypergraphSpectral,
+    ProjectionClassifier,
+)
 from hyperlabel.metrics import label_ranking_average_precision
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
 
 CHOOSERS = {
     "ridge": lambda **how: BinaryRelevance(alpha=[1.0, 100.0], **how),
-    "PLST": lambda **how: PLST(candidates=[1, 3], **how),
-    "CPLST": lambda **how: CPLST(candidates=[1, 3], **how),
-    "search": lambda **how: FreeSearchCV(PLST(), {"n_components": [1, 3]}, **how),
-    "search of a projection": lambda **how: FreeSearchCV(
+    "PLST": lambda **how: PLST(n_components_grid=[1, 3], **how),
+    "CPLST": lambda **how: CPLST(n_components_grid=[1, 3], **how),
+    "search": lambda **how: ClosedFormSearchCV(PLST(), {"n_components": [1, 3]}, **how),
+    "search of a projection": lambda **how: ClosedFormSearchCV(
         ProjectionClassifier(HypergraphSpectral()), {"alpha": [1.0, 100.0]}, **how
     ),
 }
@@ -52,8 +59,8 @@ def test_a_number_of_folds_is_stratified_and_a_scorer_takes_estimator_rows_and_l
         BinaryRelevance(LogisticRegression()),
         BinaryRelevance(loss="logistic"),
         PLST(),
-        FreeSearchCV(PLST(2), {"alpha": [1.0, 10.0]}),
-        FreeSearchCV(ProjectionClassifier(HypergraphSpectral()), {"alpha": [1.0, 10.0]}),
+        ClosedFormSearchCV(PLST(2), {"alpha": [1.0, 10.0]}),
+        ClosedFormSearchCV(ProjectionClassifier(HypergraphSpectral()), {"alpha": [1.0, 10.0]}),
     ],
     ids=lambda model: type(model).__name__,
 )

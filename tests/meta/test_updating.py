@@ -1,4 +1,4 @@
-"""Retraining equals fitting from scratch, through Pipelines and tuned cuts."""
+"""Retraining equals fitting from scratch, through Pipelines and tuned thresholds."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_merge_and_forget_equal_a_fit_from_scratch():
     assert np.allclose(less.decision_function(X), part.decision_function(X))
 
 
-def test_labels_come_and_go_and_cuts_are_kept():
+def test_labels_come_and_go_and_thresholds_are_kept():
     model = tuned(slice(0, 120))
-    cuts = model[-1].thresholds_
+    thresholds = model[-1].thresholds_
     changed = hl.update(
         model,
         (X[120:], np.column_stack([Y[120:][:, [0, 2, 3]], (X[120:, 0] > X[:, 0].mean()).astype(int)])),
@@ -46,7 +46,7 @@ def test_labels_come_and_go_and_cuts_are_kept():
     )
     last = changed[-1]
     assert list(last.label_names_) == ["first", "c", "d", "new"]
-    assert np.array_equal(last.thresholds_[:3], cuts[[0, 2, 3]])
+    assert np.array_equal(last.thresholds_[:3], thresholds[[0, 2, 3]])
     assert changed.predict(X).shape == (160, 4)
     # the new label is predicted about as often among the new rows as it occurs there
     wanted = int((X[120:, 0] > X[:, 0].mean()).sum())
@@ -65,11 +65,11 @@ def test_probabilities_go_with_their_labels():
 
 
 def test_row_after_row_keeps_the_factor_of_the_sums(monkeypatch):
-    monkeypatch.setattr("hyperlabel.solvers.followed.FEWEST_FEATURES", 1)
+    monkeypatch.setattr("hyperlabel.solvers.moments.rank_one_update.FEWEST_FEATURES", 1)
     model = start = hl.BinaryRelevance(alpha=2.0).fit(X[:100], Y[:100])
     for i in range(100, 105):
         model = hl.update(model, (X[i : i + 1], Y[i : i + 1]))
-        assert model.moments_.followed.rows == i - 99
+        assert model.moments_.rank_one_factor.rows == i - 99
     whole = hl.BinaryRelevance(alpha=2.0).fit(X[:105], Y[:105])
     assert np.allclose(model.coef_, whole.coef_, atol=1e-9)
     again = hl.update(start, (X[100:105], Y[100:105]))  # the first model is as it was
@@ -92,18 +92,18 @@ def test_refusals():
 
 @pytest.mark.parametrize("wrap", [hl.ThresholdTuner, hl.MultiLabelCalibrator])
 @pytest.mark.parametrize("search", [False, True])
-def test_what_is_learned_from_scores_does_not_move_with_a_cut_inside(wrap, search):
-    ridge = hl.BinaryRelevance(cut="auto")
+def test_what_is_learned_from_scores_does_not_move_with_a_threshold_inside(wrap, search):
+    ridge = hl.BinaryRelevance(threshold="auto")
     if search:
-        ridge = hl.FreeSearchCV(hl.BinaryRelevance(), {"alpha": ["auto"]})
+        ridge = hl.ClosedFormSearchCV(hl.BinaryRelevance(), {"alpha": ["auto"]})
     model = wrap(make_pipeline(MaxAbsScaler(), ridge)).fit(X, Y)
     last = model.estimator_[-1]
-    assert (last.estimator_ if search else last).cut_ == 0.0
+    assert (last.estimator_ if search else last).threshold_ == 0.0
 
 
 def test_rows_for_a_tuned_pipeline_go_through_its_transformers():
     model = hl.ThresholdTuner(make_pipeline(MaxAbsScaler(), hl.BinaryRelevance())).fit(X[:120], Y[:120])
-    plain = make_pipeline(MaxAbsScaler().fit(X[:120]), hl.BinaryRelevance(cut=0.0))
+    plain = make_pipeline(MaxAbsScaler().fit(X[:120]), hl.BinaryRelevance(threshold=0.0))
     plain[-1].fit(plain[:-1].transform(X), Y)
     more = hl.update(model, (X[120:], Y[120:]))
     assert np.allclose(more.decision_function(X), plain.decision_function(X))
@@ -111,7 +111,7 @@ def test_rows_for_a_tuned_pipeline_go_through_its_transformers():
     assert np.allclose(less.decision_function(X), model.decision_function(X))
 
 
-def promising(n, *, noisy):
+def with_guarantee(n, *, noisy):
     """A tuner that guarantees a precision, and labels of which `noisy` are independent of the rows."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(n, 6))
@@ -126,20 +126,20 @@ def promising(n, *, noisy):
 
 @pytest.mark.parametrize("noisy", [[1], [0, 3]])
 def test_an_update_gives_no_threshold_to_a_label_whose_precision_cannot_be_guaranteed(noisy):
-    model, rows, labels = promising(600, noisy=noisy)
+    model, rows, labels = with_guarantee(600, noisy=noisy)
     guaranteed = np.setdiff1d(np.arange(4), noisy)
     assert np.isinf(model.thresholds_[noisy]).all()
     assert np.isfinite(model.thresholds_[guaranteed]).all()
     updated = hl.update(model, (rows[300:], labels[300:]))
     np.testing.assert_array_equal(updated.thresholds_, model.thresholds_)
-    np.testing.assert_array_equal(updated.promises_.cuts, model.thresholds_)
+    np.testing.assert_array_equal(updated.guarantees_.thresholds, model.thresholds_)
     assert not np.asarray(updated.predict(rows))[:, noisy].any()
     less = hl.update(updated, forget=(rows[300:], labels[300:]))
     np.testing.assert_array_equal(less.thresholds_, model.thresholds_)
 
 
 def test_a_new_label_beside_guaranteed_ones_is_not_predicted_until_the_next_fit():
-    model, rows, labels = promising(600, noisy=[])
+    model, rows, labels = with_guarantee(600, noisy=[])
     model = name_labels(model, list("abcd"))
     more = np.column_stack([labels, labels[:, 0]])
     updated = hl.update(model, (rows[300:], more[300:]), add_labels=["new"])

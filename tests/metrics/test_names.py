@@ -44,7 +44,7 @@ def to_oracle(tags, model_names, answer, missing):
     return truth, wide
 
 
-class Known(ClassifierMixin, BaseEstimator):
+class MethodSpec(ClassifierMixin, BaseEstimator):
     """A fitted classifier with given answers, as a scorer sees it."""
 
     def __init__(self, label_names, scores):
@@ -105,7 +105,7 @@ def test_every_scorer_equals_the_oracle_over_the_names_of_both(name, model_names
     scores = np.random.default_rng(3).normal(size=(len(tags), len(model_names)))
     want = value_of_oracle(name, tags, model_names, scores)
     if want is not None:
-        assert_allclose(value_of_scorer(name, Known(model_names, scores), X, tags), want)
+        assert_allclose(value_of_scorer(name, MethodSpec(model_names, scores), X, tags), want)
 
 
 @pytest.mark.parametrize("name", SCORERS)
@@ -276,5 +276,5 @@ def test_values_depend_on_names_alone(tags, order, n_known, seed):
     for name in ("f1_macro", "hamming_loss", "subset_accuracy", "ranking_loss", "coverage_error", "log_loss"):
         want = value_of_oracle(name, tags, model_names, scores)
         for columns in (np.arange(n_known), shuffled):
-            model = Known([model_names[j] for j in columns], scores[:, columns])
+            model = MethodSpec([model_names[j] for j in columns], scores[:, columns])
             assert_allclose(value_of_scorer(name, model, X, tags), want, err_msg=name)

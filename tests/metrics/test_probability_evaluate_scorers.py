@@ -75,11 +75,11 @@ def test_probabilities_only():
         hm.log_loss([[1, 0]], [[0.5, 0.0]], average="micro")
 
 
-@pytest.mark.parametrize("kind", ["full", "lists", "unknown"])
+@pytest.mark.parametrize("kind", ["full", "lists", "missing"])
 def test_evaluate_equals_the_single_functions(proba, kind):
     y, p = proba
     w = np.random.default_rng(3).random(50)
-    truth = np.where(np.random.default_rng(4).random(y.shape) < 0.8, y, np.nan) if kind == "unknown" else y
+    truth = np.where(np.random.default_rng(4).random(y.shape) < 0.8, y, np.nan) if kind == "missing" else y
     score = top_k(p, 5) if kind == "lists" else p
     propensity = hm.propensities(y)
     values = hm.evaluate(

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from tests.optional import optional
 
-from hyperlabel.experiments import (
+from hyperlabel.apps.comparison import (
     bayesian_correlated_t,
     corrected_resampled_t,
     friedman,
@@ -13,7 +13,7 @@ from hyperlabel.experiments import (
     indistinguishable_groups,
     wilcoxon_holm,
 )
-from hyperlabel.metrics.statistics import spread
+from hyperlabel.metrics.statistics import split_std
 
 scikit_posthocs = optional("scikit_posthocs")
 
@@ -127,5 +127,5 @@ def test_bad_input_gets_a_sentence(call, sentence):
 
 
 def test_spread_of_one_value_is_unknown():
-    assert np.isnan(spread([1.0]))
-    assert spread([1.0, 3.0]) == pytest.approx(np.sqrt(2))
+    assert np.isnan(split_std([1.0]))
+    assert split_std([1.0, 3.0]) == pytest.approx(np.sqrt(2))

@@ -13,7 +13,7 @@ from tests.optional import optional
 
 from hyperlabel import BinaryRelevance, ThresholdTuner
 from hyperlabel.datasets import Dataset
-from hyperlabel.decision import promise_recall
+from hyperlabel.decision import guarantee_recall
 from hyperlabel.model_selection import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
@@ -142,7 +142,7 @@ def test_rows_without_a_group_are_refused_not_taken_for_one_group(make_groups, s
         lambda: ThresholdTuner(BinaryRelevance(), cv="split", strategy="recall_at_least", recall=0.5).fit(
             X, y, groups=groups
         ),
-        lambda: promise_recall(y.astype(float), sparse.csr_array(y), 0.5, groups=np.asarray(groups)),
+        lambda: guarantee_recall(y.astype(float), sparse.csr_array(y), 0.5, groups=np.asarray(groups)),
         lambda: Dataset(X, y, groups=groups).describe(),
     ):
         with pytest.raises(ValueError, match=re.escape(sentence)):

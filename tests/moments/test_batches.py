@@ -44,7 +44,7 @@ def assert_same_moments(got, rows):
     expected = Moments.from_rows(*rows)
     assert got.n == expected.n
     one, other = got.centered(), expected.centered()
-    for name in ("x_mean", "f_mean", "xx", "xf", "ff"):
+    for name in ("x_mean", "f_mean", "gram", "cross", "target_gram"):
         assert_allclose(getattr(one, name), getattr(other, name), atol=1e-8)
 
 
@@ -102,13 +102,13 @@ def test_only_the_columns_named_are_read_and_models_know_them(rows, table):
 def test_long_batches_are_cut_and_short_ones_put_together(rows, table, monkeypatch):
     monkeypatch.setattr(batches_module, "BLOCK_BYTES", 8 * 5 * 64)  # 64 rows of 5 columns
     sizes = []
-    sum_block = batches_module._numbers
+    sum_block = batches_module._number_array
 
     def watch(part, names, **options):
         sizes.append(part.num_rows)
         return sum_block(part, names, **options)
 
-    monkeypatch.setattr(batches_module, "_numbers", watch)
+    monkeypatch.setattr(batches_module, "_number_array", watch)
     for source in (table, table.to_batches(max_chunksize=7)):
         sizes.clear()
         assert_same_moments(Moments.from_batches(source, labels=LABELS), rows)
@@ -159,7 +159,7 @@ def test_pairs_with_names_weights_and_empty_batches(rows):
     pairs = [(X[:0], Y[:0]), (X[:100], Y[:100], weights[:100]), (X[100:], Y[100:], weights[100:])]
     got = Moments.from_batches(iter(pairs), labels=LABELS, features=FEATURES)
     expected = Moments.from_rows(X, Y, sample_weight=weights)
-    assert_allclose(got.centered().xx, expected.centered().xx, atol=1e-8)
+    assert_allclose(got.centered().gram, expected.centered().gram, atol=1e-8)
     assert list(got.feature_names) == FEATURES
     assert_same_moments(Moments.from_batches([(sparse.csr_array(X), sparse.csr_array(Y))]), rows)
 

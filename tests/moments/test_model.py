@@ -134,7 +134,7 @@ def test_a_refused_change_leaves_the_model_as_it_was(data):
         model.edit_labels(rename={"label0": "first"}, drop=["label1"], add=["label3"])
     assert_array_equal(model.coef_, coef)
     assert list(model.label_names_) == names
-    assert model.moments_.xf.shape[1] == 5
+    assert model.moments_.cross.shape[1] == 5
 
 
 def test_scores_out_of_fold_end_with_the_rows_they_belong_to(data):

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from hyperlabel import MLkNN
 from hyperlabel.metrics import ranking_loss
 from hyperlabel.neighbors._search import find_neighbors
-from hyperlabel.solvers.nearest import solve_nearest
-from hyperlabel.solvers.neighbor_counts import count_tables, leave_one_out_loss, look_up
+from hyperlabel.solvers.neighbors.nearest import solve_nearest
+from hyperlabel.solvers.neighbors.neighbor_counts import count_tables, leave_one_out_loss, look_up
 
 
 def direct(X, Y, X_new, k=10, s=1.0, metric="euclidean"):

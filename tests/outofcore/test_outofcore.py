@@ -30,7 +30,7 @@ from hyperlabel import (
 )
 from hyperlabel.outofcore._checkpoint import Checkpoint, CheckpointError, State, read_arrays, write_arrays
 from hyperlabel.outofcore._estimate import estimate_rows
-from hyperlabel.outofcore._progress import counting
+from hyperlabel.outofcore._progress import row_counter
 
 pd = optional("pandas")
 
@@ -74,11 +74,11 @@ def _same(a, b, X, rtol=1e-8):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-@pytest.mark.parametrize("cuts", [[], [1], [3, 50, 51, 399]])
+@pytest.mark.parametrize("thresholds", [[], [1], [3, 50, 51, 399]])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_any_chunking_equals_the_fit_in_memory(model, cuts, container, data):
+def test_any_chunking_equals_the_fit_in_memory(model, thresholds, container, data):
     X, Y = data
-    parts = np.split(np.arange(N), cuts)
+    parts = np.split(np.arange(N), thresholds)
     chunks = [(container(X[p]), container(Y[p])) for p in parts]
     whole = clone(model).fit(container(X), container(Y))
     _same(outofcore.fit(clone(model), chunks), whole, X)
@@ -229,7 +229,7 @@ def test_a_killed_fit_resumes_and_reads_only_the_rest(data, tmp_path):
     read.clear()
     model = outofcore.fit(BinaryRelevance(), Rest(), checkpoint=half)
     _same(model, BinaryRelevance().fit(X, Y), X)
-    assert min(read[1:]) >= 5  # the first chunk once more for the gate, then only what was missing
+    assert min(read[1:]) >= 5  # the first chunk once more for validation, then only what was missing
     assert not half.exists()
 
 
@@ -256,7 +256,7 @@ def test_a_fit_of_two_passes_resumes_in_either(fails_at, data, tmp_path):
     chunks.broken, before = False, len(reads)
     model = outofcore.fit(HypergraphSpectral(), chunks, **options)
     _same(model, HypergraphSpectral().fit(X, Y), X)
-    assert len(reads) - before < 21 - fails_at + 4  # two passes and the gate are 21 reads
+    assert len(reads) - before < 21 - fails_at + 4  # two passes and validation are 21 reads
 
 
 def write_npz_files(X, Y, folder, ends):
@@ -432,13 +432,13 @@ def test_predictions_stream_to_disk_and_resume(output, container, data, tmp_path
 
 def test_progress_says_rate_and_time_left_only_when_shown(capsys):
     source = outofcore.RowChunks(np.zeros((100, 2)))
-    with counting("fit", source, 0, True) as count:
+    with row_counter("fit", source, 0, True) as count:
         count(50)
     said = capsys.readouterr().err
     assert "fit: 50 of 100 rows" in said
     assert "rows/s" in said
     assert "left" in said
-    with counting("fit", source, 0, None) as count:
+    with row_counter("fit", source, 0, None) as count:
         count(50)
     assert capsys.readouterr().err == ""
 

@@ -1,4 +1,4 @@
-"""Damaged, cut, forged and future files: one clear error, no code run, nothing huge allocated."""
+"""Damaged, threshold, forged and future files: one clear error, no code run, nothing huge allocated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scipy import sparse
 
 import hyperlabel
 from hyperlabel.persistence import ModelFileError
-from hyperlabel.persistence._probe import same
+from hyperlabel.persistence._probe import answers_agree
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_cut_anywhere(good, tmp_path):
     whole = good.read_bytes()
     for size in np.linspace(0, len(whole) - 1, 40).astype(int):
         (tmp_path / "m").write_bytes(whole[:size])
-        refused(tmp_path / "m", "cut short|not a hyperlabel model|damaged")
+        refused(tmp_path / "m", "truncated|not a hyperlabel model|damaged")
 
 
 def test_any_flipped_byte_is_noticed_or_harmless(good, tmp_path):
@@ -143,16 +143,16 @@ def test_answers_are_compared_to_rounding(good, tmp_path, factor, tells):
 def test_answers_near_zero_are_compared_on_the_scale_of_the_others():
     stored = np.array([1.0, 0.0, -2.0])
     near, other = np.array([1.0, 1e-9, -2.0]), np.array([1.0, 1e-6, -2.0])
-    assert same(stored, near)
-    assert not same(stored, other)
-    assert not same(sparse.csr_array(stored[None]), sparse.csr_array(other[None]))
+    assert answers_agree(stored, near)
+    assert not answers_agree(stored, other)
+    assert not answers_agree(sparse.csr_array(stored[None]), sparse.csr_array(other[None]))
 
 
 def test_the_future_and_the_unknown(good, tmp_path):
-    refused(forge(good, tmp_path / "a", lambda m: m.update(format_version=3)), "upgrade hyperlabel")
+    refused(forge(good, tmp_path / "a", lambda m: m.update(format_version=4)), "upgrade hyperlabel")
     refused(forge(good, tmp_path / "o", lambda m: m.update(format_version=1)), "fit the model again")
     refused(forge(good, tmp_path / "b", lambda m: m.update(format="other")), "not a hyperlabel model file")
-    for name in ("os.system", "hyperlabel.cli.main", "sklearn.tree.DecisionTreeClassifier"):
+    for name in ("os.system", "hyperlabel.apps.cli.main", "sklearn.tree.DecisionTreeClassifier"):
         refused(forge(good, tmp_path / "c", lambda m, n=name: m["model"].update(type=n)), "not on the list")
     refused(forge(good, tmp_path / "f", lambda m: state(m).update(metric={"kind": "new"})), "does not know")
     function = {"kind": "function", "name": "builtins.eval"}

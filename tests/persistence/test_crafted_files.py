@@ -23,9 +23,9 @@ from tests.persistence.test_settings import states_with
 import hyperlabel
 from hyperlabel.persistence import ModelFileError
 from hyperlabel.persistence._nodes import DEEPEST
-from hyperlabel.solvers.nearest import solve_nearest
-from hyperlabel.solvers.neighbor_counts import look_up
-from hyperlabel.solvers.vertex_decode import best_with_and_without
+from hyperlabel.solvers.labels.vertex_decode import best_with_and_without
+from hyperlabel.solvers.neighbors.nearest import solve_nearest
+from hyperlabel.solvers.neighbors.neighbor_counts import look_up
 
 CONTRADICTION = "does not describe a model|does not repeat"
 

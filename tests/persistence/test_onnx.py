@@ -34,10 +34,10 @@ pd = optional("pandas")
 
 MODELS = {
     "ridge": BinaryRelevance(),
-    "few weights": BinaryRelevance(max_weights=5),
+    "few weights": BinaryRelevance(max_nonzero_coefs=5),
     "logistic regressions": BinaryRelevance(LogisticRegression()),
-    "tuned cuts": ThresholdTuner(BinaryRelevance(), cv=3),
-    "one tuned cut": ThresholdTuner(BinaryRelevance(), strategy="global", cv=3),
+    "tuned thresholds": ThresholdTuner(BinaryRelevance(), cv=3),
+    "one tuned threshold": ThresholdTuner(BinaryRelevance(), strategy="global", cv=3),
     "scaled": make_pipeline(StandardScaler(), MinMaxScaler(), BinaryRelevance()),
     "scaled inside the tuner": ThresholdTuner(make_pipeline(StandardScaler(), PLST(3)), cv=3),
     "calibrated": MultiLabelCalibrator(BinaryRelevance(), method="sigmoid", cv=3),
@@ -70,8 +70,8 @@ def check_same(model, path, X):
     assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
     wanted = model.predict(X)
     wanted = (wanted.toarray() if sparse.issparse(wanted) else wanted) > 0
-    cuts = getattr(model, "thresholds_", 0.0)
-    clear = np.abs(expected - cuts) > 1e-5
+    thresholds = getattr(model, "thresholds_", 0.0)
+    clear = np.abs(expected - thresholds) > 1e-5
     assert clear.mean() > 0.95
     assert (labels == wanted)[clear].all()
 
@@ -151,7 +151,7 @@ def test_text_stays_outside(tmp_path):
     ("model", "sentence"),
     [
         (MLkNN(), "MLkNN is not linear"),
-        (ThresholdTuner(BinaryRelevance(), strategy="top_k", cv=3), "no cut for each label"),
+        (ThresholdTuner(BinaryRelevance(), strategy="top_k", cv=3), "no threshold for each label"),
         (make_pipeline(MinMaxScaler(clip=True), BinaryRelevance()), "MinMaxScaler stays outside"),
         (
             MultiLabelCalibrator(BinaryRelevance(), method="isotonic", cv=3),
@@ -161,7 +161,7 @@ def test_text_stays_outside(tmp_path):
     ],
     ids=lambda value: None if isinstance(value, str) else type(value).__name__,
 )
-def test_what_is_no_linear_map_with_cuts_is_refused(model, sentence, data, tmp_path):
+def test_what_is_no_linear_map_with_thresholds_is_refused(model, sentence, data, tmp_path):
     X, Y = data
     model.fit(X, Y[:, 0] if "hyperlabel" in sentence else Y)
     with pytest.raises(ValueError, match=sentence):

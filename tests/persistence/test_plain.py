@@ -78,7 +78,7 @@ def test_the_model_is_read_plainly_and_answers_as_the_whole(model):
         ("ngram_range", {"kind": "tuple", "items": [1, 2.5]}),
         ("ngram_range", {"kind": "tuple", "items": [1]}),
         ("token_pattern", "(?:a+)+b"),
-        ("calibration_", None),
+        ("calibrators_", None),
         ("coef_", lambda node: {**node, "name": "arrays/999.npy"}),
     ],
 )
@@ -165,7 +165,7 @@ def test_scores_are_compared_where_probabilities_tell_nothing(model, tmp_path):
     """Curves of slope 0 make all probabilities equal: other weights, other scores, the same probabilities."""
     whole = hyperlabel.load(model)
     linear = whole[-1].estimator_
-    linear.calibration_.sigmoid.slope[:] = 0.0
+    linear.calibrators_.sigmoid.slope[:] = 0.0
     hyperlabel.save(whole, tmp_path / "m")
     assert read_plain(str(tmp_path / "m")) is not None
     names = []

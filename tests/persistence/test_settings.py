@@ -181,7 +181,7 @@ def test_a_class_of_ones_own_may_have_any_setting(tmp_path, monkeypatch):
     assert hyperlabel.load(tmp_path / "m")[0].token_pattern == r"[a-z]+(?:'[a-z]+)?"
 
 
-def test_long_texts_to_check_by_are_cut_when_saved_and_refused_when_loaded(tmp_path):
+def test_long_texts_to_check_by_are_threshold_when_saved_and_refused_when_loaded(tmp_path):
     model, path = fitted(TfidfVectorizer()), tmp_path / "m"
     long = ["apple sea " * LONGEST_TEXT] * 9
     hyperlabel.save(model, path, X=long)
@@ -195,7 +195,7 @@ def test_long_texts_to_check_by_are_cut_when_saved_and_refused_when_loaded(tmp_p
 
 
 @pytest.mark.parametrize("form", ["objects", "text", "frame"])
-def test_long_texts_of_a_table_are_cut_as_well(tmp_path, form):
+def test_long_texts_of_a_table_are_threshold_as_well(tmp_path, form):
     long, table = "apple sea " * LONGEST_TEXT, [[text, "b"] for text in TEXTS]
     step = ColumnTransformer([("words", TfidfVectorizer(), 0)])
     model = make_pipeline(step, hyperlabel.BinaryRelevance())

@@ -8,8 +8,16 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
 
-from hyperlabel import HOPLS, MLSI, OPLS, FreeSearchCV, HypergraphSpectral, ProjectionClassifier, outofcore
-from hyperlabel.solvers.evidence import alpha_grid
+from hyperlabel import (
+    HOPLS,
+    MLSI,
+    OPLS,
+    ClosedFormSearchCV,
+    HypergraphSpectral,
+    ProjectionClassifier,
+    outofcore,
+)
+from hyperlabel.solvers.ridge.evidence import alpha_grid
 
 MODELS = [
     OPLS(3, alpha="auto"),
@@ -99,7 +107,7 @@ def test_free_search_over_auto_equals_refits():
     X, Y = table()
     folds = KFold(3)
     model = ProjectionClassifier(OPLS(3))
-    search = FreeSearchCV(model, {"alpha": ["auto"]}, scoring="ndcg_at_5", cv=folds).fit(X, Y)
+    search = ClosedFormSearchCV(model, {"alpha": ["auto"]}, scoring="ndcg_at_5", cv=folds).fit(X, Y)
     again = ProjectionClassifier(OPLS(3, alpha="auto"))
     refits = cross_val_predict(again, X, Y, cv=folds, method="decision_function")
     assert_allclose(search.oof_scores_, refits, atol=1e-7)

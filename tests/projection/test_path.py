@@ -7,7 +7,7 @@ from scipy import sparse
 from tests.projection.test_hypergraph_spectral import make_data
 
 from hyperlabel import LPP, MDDM, MLSI, OPLS, HypergraphSpectral, projection_path
-from hyperlabel.solvers.projection import _kept
+from hyperlabel.solvers.spectral.label_eigenproblem import _moments_to_keep
 
 ALPHAS = (0.1, 1.0, 30.0)
 
@@ -58,7 +58,7 @@ def test_the_path_refuses_what_it_does_not_know():
 @pytest.mark.parametrize("solver", ["gram", "samples"])
 def test_whoever_has_a_factor_can_be_on_a_path(solver):
     X, Y = make_data(24)
-    methods = {"mlsi": MLSI(3, reading="projection"), "opls": OPLS(3)}
+    methods = {"mlsi": MLSI(3, variant="projection"), "opls": OPLS(3)}
     for model in projection_path(X, Y, methods=methods, alphas=ALPHAS, solver=solver):
         single = methods[model.name].set_params(alpha=model.alpha).fit(X, Y)
         assert_allclose(model.components, single.components_, atol=1e-8)
@@ -71,5 +71,5 @@ def test_sums_are_kept_up_to_2000_features_that_are_no_more_than_the_rows(shape,
     """Models say so when rows are to be added that they have no sums for."""
     X = sparse.random_array(shape, density=0.001, rng=np.random.default_rng(0), format="csr")
     Y = sparse.csr_array(np.eye(shape[0], 3))
-    assert (_kept(X, Y) is not None) == kept
-    assert _kept(X, None) is None
+    assert (_moments_to_keep(X, Y) is not None) == kept
+    assert _moments_to_keep(X, None) is None

@@ -106,7 +106,7 @@ def test_mlsi_projection_reading(shape, beta):
     Xc, Yc = oracles.center(X), oracles.center(Y)
     K = (1 - beta) * Xc @ Xc.T + beta * Yc @ Yc.T
     for given, solver in ((X, "auto"), (sparse.csr_array(X), "gram"), (X, "samples")):
-        model = MLSI(3, beta=beta, alpha=0.5, reading="projection", solver=solver).fit(given, Y)
+        model = MLSI(3, beta=beta, alpha=0.5, variant="projection", solver=solver).fit(given, Y)
         check(model, *oracles.generalised(X, K, 0.5, 3))
 
 
@@ -180,7 +180,7 @@ def test_blocks_of_rows_equal_one_fit(model):
         (MDDM(variant="third"), "variant must be"),
         (MDDM(variant="feature", mu=2.0), "mu must be"),
         (MLSI(beta=2.0), "beta must be"),
-        (MLSI(reading="aloud"), "reading must be"),
+        (MLSI(variant="aloud"), "variant must be"),
         (MLSI(solver="krylov"), "solver must be"),
         (LPP(width=-1.0), "width must be"),
         (LPP(n_neighbors=0), "n_neighbors must be"),
@@ -220,8 +220,8 @@ def test_lpp_names_the_side_it_solved_on():
 @pytest.mark.parametrize("shape", [(12, 8), (8, 12), (10, 10)])
 def test_lpp_factors_no_matrix_larger_than_the_smaller_side(shape, monkeypatch):
     sizes = []
-    spectrum = lpp._range
-    monkeypatch.setattr(lpp, "_range", lambda gram: (sizes.append(gram.shape), spectrum(gram))[1])
+    spectrum = lpp._range_basis
+    monkeypatch.setattr(lpp, "_range_basis", lambda gram: (sizes.append(gram.shape), spectrum(gram))[1])
     LPP(2, n_neighbors=3).fit(np.random.default_rng(0).normal(size=shape))
     assert sizes == [(min(shape), min(shape))]
 

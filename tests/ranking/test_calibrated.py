@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from hyperlabel import CalibratedLabelRanking
-from hyperlabel.solvers import pairwise
-from hyperlabel.solvers.pairwise import label_pairs, solve_pairwise_ridge
+from hyperlabel.solvers.rank import pairwise
+from hyperlabel.solvers.rank.pairwise import label_pairs, solve_pairwise_ridge
 
 
 def make(seed=0, n=150, d=6, k=5):

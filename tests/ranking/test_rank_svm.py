@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVC
 
 from hyperlabel import HypergraphRankSVM, RankSVM, rank_svm_path
 from hyperlabel.ranking._choose import GAIN, choose_C
-from hyperlabel.solvers.rank_dcd import solve_rank_dcd
-from hyperlabel.solvers.rank_problem import RankProblem
+from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
+from hyperlabel.solvers.rank.problem import RankProblem
 
 TIGHT = {"tol": 1e-11, "max_iter": 50_000, "random_state": 0}
 
@@ -142,7 +142,7 @@ def test_ranking_within_a_row_does_not_see_the_threshold():
     model = RankSVM(random_state=0).fit(X, Y)
     f, scores = model.rank_scores(X), model.decision_function(X)
     assert_allclose(np.ptp(f - scores, axis=1), 0, atol=1e-12)
-    h = X @ model.threshold_coef_ + model.threshold_intercept_
+    h = X @ model.label_set_size_coef_ + model.label_set_size_intercept_
     assert_array_equal(f > h[:, None], model.predict(X) == 1)
     assert label_ranking_loss(Y[2:], f[2:]) < 0.25
 

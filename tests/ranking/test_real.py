@@ -1,4 +1,4 @@
-"""Rank-SVM on the real files: the promised gap on yeast, ranking quality on sparse text."""
+"""Rank-SVM on the real files: the guaranteed gap on yeast, ranking quality on sparse text."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel import RankSVM
 from hyperlabel.metrics import precision_at_k, ranking_loss
-from hyperlabel.solvers.rank_dcd import solve_rank_dcd
-from hyperlabel.solvers.rank_problem import RankProblem
+from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
+from hyperlabel.solvers.rank.problem import RankProblem
 
 pytestmark = pytest.mark.real_data
 

@@ -186,7 +186,7 @@ class Browser:
             time.sleep(0.02)
 
     def run(self, expression: str) -> Any:
-        """Evaluate JavaScript (a promise is waited for) and return its value."""
+        """Evaluate JavaScript (a guarantee is waited for) and return its value."""
         found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")

@@ -6,10 +6,10 @@ import pytest
 from sklearn.datasets import make_multilabel_classification
 
 from hyperlabel import BinaryRelevance
+from hyperlabel.apps.comparison import Method, Protocol, Splits, Store, run
+from hyperlabel.apps.comparison.comparison import Comparison
+from hyperlabel.apps.comparison.data_profile import data_profile
 from hyperlabel.datasets import Dataset
-from hyperlabel.experiments import Method, Protocol, Splits, Store, run
-from hyperlabel.experiments.comparison import Comparison
-from hyperlabel.experiments.portrait import portrait
 
 
 def _suite(store: Store, names: list[str]) -> Comparison:
@@ -36,7 +36,7 @@ def _suite(store: Store, names: list[str]) -> Comparison:
         "log": True,
     }
     for d in data:
-        store.put_artifact("suite", f"portrait:{d.name}", portrait(d))
+        store.put_artifact("suite", f"portrait:{d.name}", data_profile(d))
         store.put_artifact("suite", f"curve:{d.name}", [curve])
     return Comparison(store, "suite")
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 from click.testing import CliRunner
 
-from hyperlabel.cli import main
+from hyperlabel.apps.cli import main
 
 HOSTILE = (
     "</script><script>document.title='hijacked'</script><img src=x onerror=\"document.title='hijacked'\">"

@@ -10,7 +10,7 @@ import pytest
 from tests.report.browsing import AUDIT
 from tests.report.made_model import HOSTILE, rows, run
 
-from hyperlabel.report import comparison_report
+from hyperlabel.apps.report import comparison_report
 
 PROBE = """(() => {
   const table = document.getElementById("scores-1");

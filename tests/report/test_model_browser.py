@@ -16,8 +16,8 @@ from tests.report.browsing import AUDIT
 from tests.report.made_model import HOSTILE, run
 
 from hyperlabel import BinaryRelevance, load
-from hyperlabel.report.judging import judge
-from hyperlabel.report.model_page import PageRows, model_report, script
+from hyperlabel.apps.report.model_page import PageRows, model_report, page_script
+from hyperlabel.apps.report.page_scores import score_page_rows
 
 LANGUAGES = {
     "English": "The quick brown fox doesn't jump over 12 lazy dogs in the STRASSE café",
@@ -61,7 +61,7 @@ def text_page(vectoriser):
     rows = texts()
     Y = sparse.csr_array([[int(i % 15 == j) for j in range(15)] for i in range(len(rows))])
     model = make_pipeline(vectoriser, BinaryRelevance(alpha=0.1)).fit(rows, Y)
-    judged = judge(model, rows, Y, "held-out")
+    judged = score_page_rows(model, rows, Y, "held-out")
     names = [f"label {j}" for j in range(15)]
     return model_report(model, judged, names, PageRows(texts=rows), title="languages"), model
 
@@ -69,10 +69,10 @@ def text_page(vectoriser):
 def test_labels_without_a_mistake_are_not_called_weak(browser):
     rows = ["red one", "blue two", "red and blue", "nothing"] * 30
     Y = sparse.csr_array([[1, 0], [0, 1], [1, 1], [0, 0]] * 30)
-    model = make_pipeline(CountVectorizer(), BinaryRelevance(alpha=0.1, cut=0.0)).fit(rows, Y)
+    model = make_pipeline(CountVectorizer(), BinaryRelevance(alpha=0.1, threshold=0.0)).fit(rows, Y)
     cards = "document.getElementById('weakest').textContent"
     for judged, said in ((Y, "No label is missed or set wrongly"), (Y[:, ::-1], "F1 0.")):
-        page = judge(model, rows, judged, "held-out")
+        page = score_page_rows(model, rows, judged, "held-out")
         browser.open(model_report(model, page, ["red", "blue"], PageRows(texts=rows), title="colours"))
         shown = browser.run(cards)
         assert said in shown
@@ -101,11 +101,11 @@ def test_words_are_cut_as_python_cuts_them_at_every_character_of_unicode(browser
     vectoriser = CountVectorizer()
     html, _ = text_page(vectoriser)
     browser.open(html)
-    cut = vectoriser.build_analyzer()
+    threshold = vectoriser.build_analyzer()
     start, stop, step = 0, 0x110000, 0x8000
     for first in range(start, stop, step):
         numbers = [c for c in range(first, first + step) if not 0xD800 <= c < 0xE000]
-        words = cut(" ".join(f"ab{chr(c)}cd" for c in numbers))
+        words = threshold(" ".join(f"ab{chr(c)}cd" for c in numbers))
         found = browser.run(
             f"""(() => {{ let text = []; for (let c = {first}; c < {first + step}; c++) if (c < 0xd800 || c >= 0xe000) text.push("ab" + String.fromCodePoint(c) + "cd");
             const words = hyperlabelPage.data.model.tokens(text.join(" ")); let sum = 0;
@@ -136,12 +136,12 @@ def test_every_view_opens_quietly_and_reads_well(browser, made, width, dark):
 
 
 def test_the_slider_shows_exact_counts_live(browser, made):
-    from hyperlabel.cli._model import aligned_labels, open_model, read_rows
+    from hyperlabel.tabular.model_file import aligned_labels, open_model, read_rows
 
     file = open_model(str(made["model"]))
     table = read_rows(str(made["data"]), file.columns, labelled=True)
     Y, _ = aligned_labels(table, file.columns.label_names)
-    judged = judge(file.model, table.text, Y, "out-of-fold")
+    judged = score_page_rows(file.model, table.text, Y, "out-of-fold")
     j = file.columns.label_names.index("travel")
     browser.open(made["html"], hash="#label=travel")
     shown = "['precision', 'recall', 'f1', 'predicted', 'hits'].map((n) => document.getElementById('at-' + n).textContent)"
@@ -150,8 +150,8 @@ def test_the_slider_shows_exact_counts_live(browser, made):
         browser.run(f"document.getElementById('cut').value = {t}")
         browser.run("document.getElementById('cut').dispatchEvent(new Event('input'))")
         edge = browser.run(f"hyperlabelPage.data.tables({j}).edge({t})") if 0 <= t < size else None
-        cut = -np.inf if t < 0 else np.inf if edge is None else edge
-        over, carries = judged.scores[:, j] > cut, Y.toarray()[:, j] > 0
+        threshold = -np.inf if t < 0 else np.inf if edge is None else edge
+        over, carries = judged.scores[:, j] > threshold, Y.toarray()[:, j] > 0
         hits, claimed, actual = (over & carries).sum(), over.sum(), carries.sum()
         precision = f"{hits / claimed:.2f}" if claimed else "–"
         expected = [
@@ -165,7 +165,7 @@ def test_the_slider_shows_exact_counts_live(browser, made):
 
 
 def test_sliding_redraws_within_a_frame(browser, made):
-    """The fastest of five passes, at 95 of 100 cuts: other jobs on the machine may slow some of them."""
+    """The fastest of five passes, at 95 of 100 thresholds: other jobs on the machine may slow some of them."""
     browser.open(made["html"], hash="#label=travel")
     slowest = browser.run(
         """(() => { const slider = document.getElementById("cut"), best = [];
@@ -308,9 +308,9 @@ def test_the_map_is_readable_at_a_hundred_and_at_a_thousand_labels(browser, k):
     model = make_pipeline(CountVectorizer(), BinaryRelevance(alpha=1.0)).fit(
         [f"word{h} x{i}" for i, h in enumerate(home)], Y
     )
-    from hyperlabel.report.model_numbers import Judged
+    from hyperlabel.apps.report.model_numbers import PageScores
 
-    judged = Judged(Y + rng.normal(size=Y.shape), sparse.csr_array(Y), np.full(k, 0.5), "as new rows")
+    judged = PageScores(Y + rng.normal(size=Y.shape), sparse.csr_array(Y), np.full(k, 0.5), "as new rows")
     html = model_report(
         model, judged, [f"facet{j % 7}::LABEL {j}" for j in range(k)], PageRows(), title="map"
     )
@@ -352,7 +352,7 @@ def test_the_map_is_readable_at_a_hundred_and_at_a_thousand_labels(browser, k):
 
 
 def test_the_page_is_put_together_from_modules_that_import_nothing_from_outside():
-    text = script()
+    text = page_script()
     assert not re.search(r"^(import|export) ", text, flags=re.M)
     assert "innerHTML" not in text
     assert "fetch(" in text  # only a served page may ask, and only its own server

@@ -4,97 +4,101 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hyperlabel.decision.curves import Curves
-from hyperlabel.report.model_numbers import (
+from hyperlabel.apps.report.model_numbers import (
     EDGES,
-    Judged,
+    PageScores,
     calibration_errors,
-    cut_table,
     f1_interval,
     label_map,
-    review_order,
-    worth,
+    row_review_order,
+    summary_metrics,
+    threshold_table,
 )
+from hyperlabel.decision.calibrators import Calibrators
 
 
 @pytest.mark.parametrize("n_positive", [0, 1, 40, 700, 1000])
 @pytest.mark.parametrize("ties", [False, True])
-def test_counts_at_every_cut_are_exact(n_positive, ties):
+def test_counts_at_every_threshold_are_exact(n_positive, ties):
     rng = np.random.default_rng(n_positive)
     scores = rng.normal(size=1000)
     scores = scores.round(1) if ties else scores
     carries = np.arange(1000) < n_positive
-    table = cut_table(scores, carries, 0.21)
+    table = threshold_table(scores, carries, 0.21)
     assert len(table.edges) <= EDGES
     assert table.edges[table.chosen] == 0.21
     for t in range(-1, len(table.edges) + 1):
-        cut = -np.inf if t < 0 else np.inf if t == len(table.edges) else table.edges[t]
-        over = scores > cut
+        threshold = -np.inf if t < 0 else np.inf if t == len(table.edges) else table.edges[t]
+        over = scores > threshold
         assert (table.buckets > t).tolist() == over.tolist()
         assert table.with_label[t + 1 :].sum() == (over & carries).sum()
         assert table.without[t + 1 :].sum() == (over & ~carries).sum()
 
 
-def test_the_best_cut_is_among_those_offered():
-    from hyperlabel.decision import per_label_cuts
+def test_the_best_threshold_is_among_those_offered():
+    from hyperlabel.decision import per_label_thresholds
 
     rng = np.random.default_rng(0)
     Y = sparse.csr_array((rng.random((400, 1)) < 0.2).astype(int))
     scores = Y.toarray() + rng.normal(size=(400, 1))
-    table = cut_table(scores[:, 0], Y.toarray()[:, 0] > 0, np.inf)
+    table = threshold_table(scores[:, 0], Y.toarray()[:, 0] > 0, np.inf)
     hits = table.with_label[::-1].cumsum()[::-1]
     claimed = hits + table.without[::-1].cumsum()[::-1]
     best = (2 * hits / (claimed + Y.sum())).max()
-    assert best == pytest.approx(per_label_cuts(scores, Y, scoring="f1_macro").value)
+    assert best == pytest.approx(per_label_thresholds(scores, Y, scoring="f1_macro").value)
     assert table.chosen == len(table.edges)
 
 
 def _judged(n=600, k=5, **kind):
     rng = np.random.default_rng(1)
     Y = sparse.csr_array((rng.random((n, k)) < np.linspace(0.05, 0.4, k)).astype(np.int64))
-    return Judged(Y.toarray() + rng.normal(size=(n, k)), Y, np.full(k, 0.7), "out of fold", **kind)
+    return PageScores(Y.toarray() + rng.normal(size=(n, k)), Y, np.full(k, 0.7), "out of fold", **kind)
 
 
-def test_the_large_figure_is_not_flattered_by_its_own_cuts():
-    """On noise, cuts tuned and judged on the same rows look better than they are."""
+def test_the_large_figure_is_not_flattered_by_its_own_thresholds():
+    """On noise, thresholds tuned and judged on the same rows look better than they are."""
     from dataclasses import replace
 
-    from hyperlabel.decision import decide, per_label_cuts
+    from hyperlabel.decision import decide, per_label_thresholds
     from hyperlabel.metrics import f1_score
 
     noise = np.random.default_rng(3).normal(size=(200, 20))
     Y = sparse.csr_array((np.random.default_rng(4).random((200, 20)) < 0.05).astype(np.int64))
-    cuts = per_label_cuts(noise, Y, scoring="f1_macro").cuts
-    flattered = f1_score(Y, decide(noise, cuts).astype(int), average="macro")
-    judged = Judged(
-        noise, Y, cuts, "out of fold", tune=lambda s, y: per_label_cuts(s, y, scoring="f1_macro").cuts
+    thresholds = per_label_thresholds(noise, Y, scoring="f1_macro").thresholds
+    flattered = f1_score(Y, decide(noise, thresholds).astype(int), average="macro")
+    judged = PageScores(
+        noise,
+        Y,
+        thresholds,
+        "out of fold",
+        tune=lambda s, y: per_label_thresholds(s, y, scoring="f1_macro").thresholds,
     )
-    honest = worth(judged)["measures"]["f1_macro"]
+    honest = summary_metrics(judged)["measures"]["f1_macro"]
     assert honest[0] < flattered - 0.005
-    plain = worth(replace(judged, tune=None))["measures"]["f1_macro"]
+    plain = summary_metrics(replace(judged, tune=None))["measures"]["f1_macro"]
     assert plain[0] == pytest.approx(flattered)
     assert plain[1] < plain[0] < plain[2]
 
 
 def test_intervals_narrow_with_rows_and_probabilities_are_honest():
     few, many = _judged(200), _judged(5000)
-    width = [np.diff(worth(j)["measures"]["f1_micro"][1:])[0] for j in (few, many)]
+    width = [np.diff(summary_metrics(j)["measures"]["f1_micro"][1:])[0] for j in (few, many)]
     assert width[1] < 0.5 * width[0]
-    p = Curves.fit(many.scores, many.Y).probabilities(many.scores)
+    p = Calibrators.fit(many.scores, many.Y).probabilities(many.scores)
     assert max(calibration_errors(many, p)) < 0.05
-    order = review_order(many, p)
+    order = row_review_order(many, p)
     doubt = np.abs(p - many.Y.toarray()).max(axis=1)
     assert sorted(order.tolist()) == list(range(5000))
     assert (np.diff(doubt[order]) <= 1e-12).all()
 
 
 def _tuned(scores, Y, **given):
-    from hyperlabel.decision import per_label_cuts
+    from hyperlabel.decision import per_label_thresholds
 
     def tune(some_scores, some_labels):
-        return per_label_cuts(some_scores, some_labels, scoring="f1_macro").cuts
+        return per_label_thresholds(some_scores, some_labels, scoring="f1_macro").thresholds
 
-    return Judged(scores, Y, tune(scores, Y), "out of fold", tune=given.get("tune", tune))
+    return PageScores(scores, Y, tune(scores, Y), "out of fold", tune=given.get("tune", tune))
 
 
 def _noise(n, k, rate, strength, seed):
@@ -114,7 +118,7 @@ def test_every_figure_lies_inside_its_interval_and_no_interval_is_a_point(n, k, 
     for seed in range(4):
         judged = _tuned(*_noise(n, k, rate, strength, seed))
         for one in (judged, replace(judged, tune=None)):
-            found = worth(one)
+            found = summary_metrics(one)
             f1 = 2 * found["hits"] / np.maximum(found["predicted"] + np.asarray(one.Y.sum(axis=0)).ravel(), 1)
             assert (found["f1_low"] <= f1 + 1e-12).all()
             assert (f1 <= found["f1_high"] + 1e-12).all()
@@ -135,7 +139,7 @@ def test_every_figure_of_real_labels_lies_inside_its_interval(load_real, name):
     data = load_real(name)
     scores = BinaryRelevance(cv=5).fit(data.X, data.Y).oof_scores_
     judged = _tuned(scores, sparse.csr_array(data.Y))
-    found, rows = worth(judged), np.asarray(data.Y.sum(axis=0)).ravel()
+    found, rows = summary_metrics(judged), np.asarray(data.Y.sum(axis=0)).ravel()
     f1 = 2 * found["hits"] / np.maximum(found["predicted"] + rows, 1)
     assert ((found["f1_low"] <= f1 + 1e-12) & (f1 <= found["f1_high"] + 1e-12)).all()
     assert (found["f1_high"] > found["f1_low"]).all()
@@ -149,17 +153,17 @@ def test_label_intervals_cover_the_true_f1(n, rate):
     covered, total, thresholds = 0, 0, []
 
     def tune(scores, Y):
-        from hyperlabel.decision import per_label_cuts
+        from hyperlabel.decision import per_label_thresholds
 
-        thresholds.append(per_label_cuts(scores, Y, scoring="f1_macro").cuts)
+        thresholds.append(per_label_thresholds(scores, Y, scoring="f1_macro").thresholds)
         return thresholds[-1]
 
     for seed in range(4):
         scores, Y = _noise(n, 120, rate, 1.5, seed)
-        for judged in (Judged(scores, Y, np.full(120, 1.2), "as new rows"), _tuned(scores, Y, tune=tune)):
+        for judged in (PageScores(scores, Y, np.full(120, 1.2), "as new rows"), _tuned(scores, Y, tune=tune)):
             thresholds.clear()
-            found = worth(judged)
-            used = np.array(thresholds) if thresholds else judged.cuts[None]
+            found = summary_metrics(judged)
+            used = np.array(thresholds) if thresholds else judged.thresholds[None]
             recall, false_rate = norm.sf(used - 1.5).mean(axis=0), norm.sf(used).mean(axis=0)
             truth = 2 * rate * recall / (rate + rate * recall + (1 - rate) * false_rate)
             covered += ((found["f1_low"] <= truth) & (truth <= found["f1_high"])).sum()

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from tests.report.made_model import rows, run
 
-from hyperlabel.cli import main
-from hyperlabel.report.pack import packed, weight_planes
+from hyperlabel.apps.cli import main
+from hyperlabel.apps.report.pack import pack_arrays, weight_planes
 
 
 def content(html):
@@ -47,8 +47,8 @@ def test_the_same_rows_give_the_same_page(made, tmp_path):
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == made["html"]
 
 
-def test_out_of_fold_scores_are_those_the_cuts_were_tuned_on(made):
-    """The counts at the model's cut give the score the fit printed: labels this clear are cut alike."""
+def test_out_of_fold_scores_are_those_the_thresholds_were_tuned_on(made):
+    """The counts at the model's threshold give the score the fit printed: labels this clear are cut alike."""
     from hyperlabel import load
 
     found, raw = content(made["html"])
@@ -71,18 +71,20 @@ def test_five_thousand_rows_and_111_labels_fit_in_two_megabytes():
     """Scores, counts and a model of 2500 words, without texts; random weights compress worst."""
     from scipy import sparse
 
-    from hyperlabel.report.model_numbers import Judged
-    from hyperlabel.report.model_page import PageRows, _labels_content, _rows_content
+    from hyperlabel.apps.report.model_numbers import PageScores
+    from hyperlabel.apps.report.model_page import PageRows, _labels_content, _rows_content
 
     rng = np.random.default_rng(0)
     Y = sparse.csr_array((rng.random((5000, 111)) < rng.geometric(0.05, 111) / 600).astype(np.int64))
-    judged = Judged(-1 + Y.toarray() + 0.4 * rng.normal(size=Y.shape), Y, np.full(111, -0.3), "out of fold")
+    judged = PageScores(
+        -1 + Y.toarray() + 0.4 * rng.normal(size=Y.shape), Y, np.full(111, -0.3), "out of fold"
+    )
     kept = np.arange(5000)
     p = np.clip((judged.scores + 1) / 2, 0.01, 0.99)
     contents, arrays = _rows_content(judged, PageRows(), kept, rng.permutation(5000), p)
     _labels_content(judged, p, kept, contents, arrays)
     arrays["weights"], contents["step"] = weight_planes(rng.normal(scale=0.3, size=(2500, 111)))
-    assert len(packed(contents, arrays)) <= 2e6 - 60_000  # the rest is the page around it
+    assert len(pack_arrays(contents, arrays)) <= 2e6 - 60_000  # the rest is the page around it
 
 
 def test_weights_survive_packing_to_a_millionth():
@@ -163,7 +165,7 @@ def test_a_page_does_not_write_rows_whose_labels_nobody_knows(tmp_path):
     for i in range(60):
         lines.append(f"word{i % 7} said{i % 5} here,{int(i % 7 < 3)},{'' if i % 9 == 0 else int(i % 5 < 2)}")
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for blank, is_written in (("unknown", False), ("no", True)):
+    for blank, is_written in (("missing", False), ("no", True)):
         options = ("--labels", "a,b", "--text", "body", "--blank", blank)
         run("fit", table, *options, "-o", tmp_path / "m.hyper")
         run("report", tmp_path / "m.hyper", table, "-o", tmp_path / "p.html")

@@ -11,9 +11,8 @@ from tests.commands import run
 from tests.report.html_checks import checked
 
 from hyperlabel import BinaryRelevance, MultiLabelCalibrator
-from hyperlabel.datasets import Dataset
-from hyperlabel.experiments.comparison import Versus
-from hyperlabel.report import (
+from hyperlabel.apps.comparison.comparison import PairwiseTest
+from hyperlabel.apps.report import (
     CooccurrenceDisplay,
     CostDisplay,
     CriticalDifferenceDisplay,
@@ -25,9 +24,10 @@ from hyperlabel.report import (
     SpectrumDisplay,
     comparison_report,
 )
-from hyperlabel.report.data_page import data_report
-from hyperlabel.report.page import draw
-from hyperlabel.report.summary import _how_sure, answers
+from hyperlabel.apps.report.data_page import data_report
+from hyperlabel.apps.report.page import draw_figure
+from hyperlabel.apps.report.summary import _how_sure, answer_questions
+from hyperlabel.datasets import Dataset
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +89,13 @@ def test_the_same_results_give_the_same_bytes(comparison, html):
 
 def test_a_name_that_a_figure_cuts_is_told_whole():
     """In the middle of a long name stands what tells it from others: pointing at it shows all of it."""
-    from hyperlabel.report.page import draw
+    from hyperlabel.apps.report.page import draw_figure
 
     long, other = "a <very> long & winding name of a label, " + "x" * 40, "short"
     twin = long.replace("name", "path")  # looks the same once it is cut
-    shown = draw(LabelScoresDisplay([long, other, twin], [0.5, 0.7, 0.1], [3, 4, 5]).plot, "F1", key="f")
+    shown = draw_figure(
+        LabelScoresDisplay([long, other, twin], [0.5, 0.7, 0.1], [3, 4, 5]).plot, "F1", key="f"
+    )
     titles = [html_text.unescape(t) for t in re.findall(r"<text[^>]*><title>(.*?)</title>", shown.svg)]
     assert titles == [f"{long}; {twin}"] * 2
     assert "<very>" not in shown.svg
@@ -101,11 +103,19 @@ def test_a_name_that_a_figure_cuts_is_told_whole():
 
 
 def test_numbers_names_and_commands_are_written_as_people_write_them():
-    from hyperlabel.report.page import duration, megabytes
-    from hyperlabel.report.summary import known_title, without_folders
+    from hyperlabel.apps.report.page import format_duration, format_megabytes
+    from hyperlabel.apps.report.summary import known_title, without_folders
 
-    assert (duration(0.0123), duration(4.2), duration(130)) == ("12 ms", "4.2 s", "2.2 min")
-    assert (megabytes(None), megabytes(0.2), megabytes(2100.0)) == ("not measured", "< 1 MB", "2.1 GB")
+    assert (format_duration(0.0123), format_duration(4.2), format_duration(130)) == (
+        "12 ms",
+        "4.2 s",
+        "2.2 min",
+    )
+    assert (format_megabytes(None), format_megabytes(0.2), format_megabytes(2100.0)) == (
+        "not measured",
+        "< 1 MB",
+        "2.1 GB",
+    )
     assert known_title("linear-svm") == "LinearSVC per label (scikit-learn)"
     assert known_title("my own") == "my own"
     command = "hyperlabel compare '/home/me/my file.arff' --out=/tmp/x.html -k 3"
@@ -113,7 +123,7 @@ def test_numbers_names_and_commands_are_written_as_people_write_them():
 
 
 def test_versus_best_agrees_with_the_statistics(comparison):
-    from hyperlabel.experiments import corrected_resampled_t
+    from hyperlabel.apps.comparison import corrected_resampled_t
 
     best = comparison.best("made")
     for v in comparison.versus_best("made"):
@@ -129,7 +139,7 @@ def test_versus_best_agrees_with_the_statistics(comparison):
 def test_labels_pool_their_counts(comparison):
     labels = comparison.labels("made", "ridge")
     actual = np.array([label.actual for label in labels])
-    assert actual.tolist() == comparison.portraits["made"]["label_counts"]
+    assert actual.tolist() == comparison.data_profiles["made"]["label_counts"]
     assert all(label.hits <= min(label.actual, label.predicted) for label in labels)
 
 
@@ -140,7 +150,7 @@ def test_displays_draw(comparison):
     from hyperlabel import BinaryRelevance, HypergraphSpectral
 
     X, Y = make_multilabel_classification(n_samples=60, random_state=0)
-    cuts = [
+    thresholds = [
         PathDisplay.from_estimator(
             BinaryRelevance(),
             X,
@@ -161,7 +171,7 @@ def test_displays_draw(comparison):
         EmbeddingDisplay.from_estimator(HypergraphSpectral(2, alpha=1.0).fit(X, Y), X, Y),
         SpectrumDisplay.from_estimator(HypergraphSpectral(2, alpha=1.0).fit(X, Y)),
     ]
-    for display in cuts:
+    for display in thresholds:
         assert display.figure_ is display.ax_.figure
     plt.close("all")
     with pytest.raises(ValueError, match="2 scores per split for 3 points"):
@@ -181,7 +191,9 @@ def test_without_matplotlib_there_is_one_sentence(monkeypatch, comparison):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ValueError, match="hyperlabel\\[report\\]"):
         comparison_report(comparison)
-    assert "<code>hyperlabel compare" in answers(comparison)[-1].text  # which the terminal shows without them
+    assert (
+        "<code>hyperlabel compare" in answer_questions(comparison)[-1].text
+    )  # which the terminal shows without them
 
 
 def test_reliability_display_draws_calibrated_models():
@@ -197,16 +209,16 @@ def test_reliability_display_draws_calibrated_models():
 
 
 def test_a_difference_that_does_not_matter_is_not_called_clearly_behind():
-    """Told apart by a test is one thing, behind by an amount that counts another."""
+    """Significantly different by a test is one thing, behind by an amount that counts another."""
     rows = [
-        Versus("near", 0.003, 0.002, 0.004, 0.001, 0.0, 1.0, 0.0),
-        Versus("noisy", 0.02, -0.1, 0.2, 0.4, 0.5, 0.3, 0.2),
-        Versus("far", 0.2, 0.1, 0.3, 0.001, 1.0, 0.0, 0.0),
+        PairwiseTest("near", 0.003, 0.002, 0.004, 0.001, 0.0, 1.0, 0.0),
+        PairwiseTest("noisy", 0.02, -0.1, 0.2, 0.4, 0.5, 0.3, 0.2),
+        PairwiseTest("far", 0.2, 0.1, 0.3, 0.001, 1.0, 0.0, 0.0),
     ]
     c = SimpleNamespace(datasets=["d"], rope=0.01, versus_best=lambda _: rows)
     text = _how_sure(c, "d", "best")
-    assert "told apart, but by less than 0.01: near; clearly behind (5 % level): 1 of 3." in text
-    assert "Not told apart at the 5 % level: noisy;" in text
+    assert "significantly different, but by less than 0.01: near; clearly behind (5 % level): 1 of 3." in text
+    assert "Not significantly different at the 5 % level: noisy;" in text
     rows[:] = rows[2:]
     assert _how_sure(c, "d", "best").endswith("Clearly behind (5 % level): 1 of 1.")
 
@@ -238,13 +250,13 @@ def test_a_page_holds_no_character_that_html_cannot(recwarn):
 def test_figures_show_names_as_they_are_dollar_signs_too():
     for name in ("$\\bad{$", "日本語のラベル", "costs $5 to $6"):
         display = CooccurrenceDisplay(np.eye(2), [name, "other"])
-        svg = draw(display.plot, "A figure", key="figure").svg
+        svg = draw_figure(display.plot, "A figure", key="figure").svg
         assert html_text.escape(name, quote=False) in svg
 
 
 def test_logarithmic_axes_are_labelled_in_plain_numbers():
     display = PathDisplay([0.001, 0.1, 10.0, 1000.0], {"ridge": np.ones((1, 4))}, log=True)
-    svg = str(draw(display.plot, "A path", key="path").svg)
+    svg = str(draw_figure(display.plot, "A path", key="path").svg)
     assert "$" not in svg
     assert {"0.001", "0.01", "0.1", "1", "10"} <= set(re.findall(r">([^<>]+)</text>", svg))
 

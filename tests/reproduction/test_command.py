@@ -78,7 +78,7 @@ def test_collecting_computes_nothing_whatever_else_is_asked(option, made_up_emot
         if option == "--retry-failed":
             patch.setattr("reproduction.item.distinct_vertices", lambda Y: 1 / 0)
         first = CliRunner().invoke(main, call)
-    monkeypatch.setattr("hyperlabel.experiments.runner.execute", lambda cell: pytest.fail("computed"))
+    monkeypatch.setattr("hyperlabel.apps.comparison.runner.execute_job", lambda cell: pytest.fail("computed"))
     again = CliRunner().invoke(main, [*call, "--collect-only", option])
     assert (again.exit_code, again.stdout) == (first.exit_code, first.stdout)
 

@@ -34,7 +34,7 @@ def by_id(name):
 
 
 def test_results_tell_when_the_code_of_a_protocol_has_changed(monkeypatch, tmp_path):
-    from hyperlabel.experiments import environment
+    from hyperlabel.apps.comparison import environment
 
     assert Path(__file__).parents[2] / "reproduction" in environment.CODE_FOLDERS
     monkeypatch.setattr(environment, "CODE_FOLDERS", [*environment.CODE_FOLDERS, tmp_path])
@@ -163,7 +163,7 @@ def test_the_published_claims_are_those_of_the_published_numbers():
     results = []
     for told in json.loads((pages / "results.json").read_text()):
         numbers = [
-            Number(n["row"], n["column"], n["ours"], math.nan if n["spread"] is None else n["spread"],
+            Number(n["row"], n["column"], n["ours"], math.nan if n["std"] is None else n["std"],
                    n["splits"], n["paper"], tuple(n["cells"]))
             for n in told["numbers"] if n["ours"] is not None
         ]  # fmt: skip
@@ -244,12 +244,12 @@ def test_results_average_what_is_known():
 
 
 def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_counted_once():
-    from hyperlabel.experiments import Cell, Outcome, Store, run
+    from hyperlabel.apps.comparison import Job, JobResult, Store, run
     from reproduction import Result
     from reproduction.claims import costs
 
     def cell(work, split):
-        return Cell({"data": "d", "what": work, "split": split}, Outcome)
+        return Job({"data": "d", "what": work, "split": split}, JobResult)
 
     with Store(":memory:") as store:
         run([cell("a", 0), cell("a", 1)], store, "s")
@@ -401,7 +401,7 @@ class MadeUp(Plan):
 
 @pytest.mark.parametrize("name", ["neco12-sets", "kdd08-kernel", "cvpr09-kernel", "beyond-setsize"])
 def test_a_contest_is_tuned_inside_and_shows_every_entrant(name, monkeypatch):
-    from hyperlabel.experiments import Store, run
+    from hyperlabel.apps.comparison import Store, run
     from reproduction import beyond
 
     monkeypatch.setattr(beyond, "keep_frequent_labels", lambda data: data)

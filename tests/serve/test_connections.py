@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("uvicorn")
 import uvicorn
 
-from hyperlabel.serve import Limits, make_app, server_options  # asks for it
+from hyperlabel.apps.serve import Limits, make_app, server_options  # asks for it
 
 HALF_HEAD = b"POST /v1/projects/notes/suggest HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
 HALF_BODY = HALF_HEAD + b"\r\ntext="
@@ -111,7 +111,7 @@ def test_a_flood_of_answered_connections_closes_idle_ones_only():
 
 
 def test_more_complete_requests_than_places_are_told_so_as_a_problem(monkeypatch):
-    monkeypatch.setattr("hyperlabel.serve.connections._MOST_CONNECTIONS", 2)
+    monkeypatch.setattr("hyperlabel.apps.serve.connections._MOST_CONNECTIONS", 2)
     with serving(Project(0.5)) as port:
         whole = HALF_HEAD + b"\r\ntext=piano"
         working = [connect(port, whole) for _ in range(2)]
@@ -152,7 +152,7 @@ def test_a_body_that_does_not_arrive_in_time_is_answered_and_closed():
         assert b"application/problem+json" in answer
 
 
-def test_a_request_that_takes_as_long_as_it_may_is_not_cut_short():
+def test_a_request_that_takes_as_long_as_it_may_is_not_threshold_short():
     with serving(Project(0.6), arrival_seconds=0.2) as port:
         for _ in range(2):
             assert ask(port, "POST", "/v1/projects/notes/suggest", "text=a")[0] == 200
@@ -234,7 +234,8 @@ def test_the_server_ends_when_told_whatever_its_clients_do(made, number, monkeyp
 
 BUSY_SERVER = """
 import sys, time, uvicorn
-from hyperlabel.serve import Limits, connections, make_app, server_options
+from hyperlabel.apps.serve import Limits, make_app, server_options
+from hyperlabel.apps.serve import connections
 
 class Project:
     project_id, label_names, learns = "notes", ("music",), False

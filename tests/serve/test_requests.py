@@ -13,12 +13,12 @@ from click.testing import CliRunner
 from tests.report.made_model import run
 from tests.serve.asking import ask_together, client
 
-from hyperlabel.cli import main
-from hyperlabel.cli.serve import ServedModel
+from hyperlabel.apps.cli import main
+from hyperlabel.apps.cli.serve import ServedModel
 
 pytest.importorskip("starlette")
-from hyperlabel.serve import make_app
-from hyperlabel.serve.app import is_loopback
+from hyperlabel.apps.serve import make_app
+from hyperlabel.apps.serve.app import is_loopback
 
 ONE = "/v1/projects/notes"
 
@@ -122,7 +122,7 @@ def test_a_token_is_compared_whole_and_in_constant_time(monkeypatch):
         return real(sent, token)
 
     real = hmac.compare_digest
-    monkeypatch.setattr("hyperlabel.serve.app.hmac.compare_digest", compare)
+    monkeypatch.setattr("hyperlabel.apps.serve.app.hmac.compare_digest", compare)
     ask = client(make_app([Project()], token="a long token of many characters"))
     for sent in (b"a long t", b"another"):
         ask("GET", "/v1/projects", headers={"Authorization": b"Bearer " + sent})
@@ -241,8 +241,12 @@ def test_texts_are_learned_one_after_the_other():
 
 def test_a_model_of_more_words_than_can_be_learned_on_says_how_many_can(made, tmp_path, monkeypatch):
     """It was fitted with --method ridge and without --slim: to say so again helps nobody."""
-    for module in ("update", "fit", "_methods"):  # the first two have taken the number by name
-        monkeypatch.setattr(f"hyperlabel.cli.{module}.SUMS", 10)
+    for module in (
+        "apps.cli.update",
+        "apps.cli.fit",
+        "tabular.pipeline",
+    ):  # the first two have taken the number by name
+        monkeypatch.setattr(f"hyperlabel.{module}.SUMS", 10)
     path = tmp_path / "wide.hyper"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "-o", path)
     with pytest.raises(ValueError, match="features beyond .*: fit it again with --words"):

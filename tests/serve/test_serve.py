@@ -20,12 +20,12 @@ from tests.serve.asking import client
 
 import hyperlabel
 from hyperlabel import BinaryRelevance, load
-from hyperlabel.cli._fit_rows import hash_rows, pack_hashes
-from hyperlabel.cli._methods import METHODS
-from hyperlabel.cli.serve import ServedModel
+from hyperlabel.apps.cli._fit_rows import hash_rows, pack_hashes
+from hyperlabel.apps.cli._methods import METHODS
+from hyperlabel.apps.cli.serve import ServedModel
 
 pytest.importorskip("starlette")
-from hyperlabel.serve import Limits, make_app  # asks for it
+from hyperlabel.apps.serve import Limits, make_app  # asks for it
 
 ONE = "/v1/projects/notes"
 
@@ -107,8 +107,8 @@ def test_a_first_answer_needs_no_scikit_learn(made):
     """A fresh process answers over HTTP without the imports that cost seconds."""
     code = (
         "import sys, asyncio, httpx\n"
-        "from hyperlabel.cli.serve import ServedModel\n"
-        "from hyperlabel.serve import make_app\n"
+        "from hyperlabel.apps.cli.serve import ServedModel\n"
+        "from hyperlabel.apps.serve import make_app\n"
         f"app = make_app([ServedModel({str(made['model'])!r})])\n"
         "async def ask():\n"
         "    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url='http://localhost') as c:\n"
@@ -122,7 +122,7 @@ def test_a_first_answer_needs_no_scikit_learn(made):
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("ridge", "auto")])
 def test_every_method_of_the_catalogue_answers_with_probabilities(made, tmp_path, capsys, method):
-    """Cuts are tuned on out-of-fold scores; so are the curves of methods without probabilities of their own."""
+    """Thresholds are tuned on out-of-fold scores; so are the curves of methods without probabilities of their own."""
     path = tmp_path / f"{method}.hyper"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", method, "-o", path)
     project = ServedModel(str(path))
@@ -245,7 +245,7 @@ def test_another_name_for_this_machine_is_refused_without_a_token(ask):
 def test_beyond_loopback_a_token_is_demanded(made, monkeypatch):
     from click.testing import CliRunner
 
-    from hyperlabel.cli import main
+    from hyperlabel.apps.cli import main
 
     monkeypatch.delenv("HYPERLABEL_TOKEN", raising=False)
     result = CliRunner().invoke(main, ["serve", str(made["model"]), "--host", "0.0.0.0"])
@@ -296,16 +296,16 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
 def test_text_after_text_is_learned_without_a_solve_until_another_process_changes_the_file(
     made, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("hyperlabel.solvers.followed.FEWEST_FEATURES", 1)
+    monkeypatch.setattr("hyperlabel.solvers.moments.rank_one_update.FEWEST_FEATURES", 1)
     path = tmp_path / "notes.hyper"
     shutil.copy(made["model"], path)
     project = ServedModel(str(path), learns=True)
     for i in range(3):
         project.learn(["drum chord melody oven"], [["music"]])
-        assert project.file.model[-1].estimator_.moments_.followed.rows == i + 1
+        assert project.file.model[-1].estimator_.moments_.rank_one_factor.rows == i + 1
     run("update", path, made["data"])
     project.learn(["soup onion"], [["cooking"]])
-    assert project.file.model[-1].estimator_.moments_.followed.rows == 1
+    assert project.file.model[-1].estimator_.moments_.rank_one_factor.rows == 1
     on_disk = load(path)
     assert project.file.columns.rows == on_disk[-1].estimator_.moments_.n == 2 * 240 + 4
     new, known = project.file.model[-1].estimator_, on_disk[-1].estimator_
@@ -340,7 +340,7 @@ def test_a_page_asks_its_server_where_the_model_cannot_run_in_it(browser, made, 
         )
         browser.until("document.querySelector('#try-labels .name')?.textContent === 'music'")
         assert "probability" in browser.run("document.getElementById('try-how').textContent")
-        # probabilities are not held against cuts of scores
+        # probabilities are not held against thresholds of scores
         assert not browser.run("document.querySelector('#try-labels .state').textContent")
         assert browser.run(AUDIT) == []
         assert browser.console == []
@@ -384,7 +384,9 @@ def test_no_request_ends_in_a_server_error(ask, body, form, raw):
             assert answer.status_code < 500, (path, content, answer.text)
 
 
-SCHEMA = json.loads((Path(hyperlabel.serve.__file__).parent / "openapi.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (Path(hyperlabel.apps.serve.__file__).parent / "openapi.json").read_text(encoding="utf-8")
+)
 
 
 def resolved(node):

@@ -20,9 +20,9 @@ from tests.report.made_model import rows, run
 
 from hyperlabel import load
 from hyperlabel._files import locked, replacing, stamp_of, write_text
-from hyperlabel.cli import serve as serve_command
-from hyperlabel.cli._model import open_model, read_columns, save_model, with_columns
-from hyperlabel.cli.serve import ServedModel
+from hyperlabel.apps.cli import serve as serve_command
+from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.tabular.model_file import open_model, read_columns, save_model, with_columns
 
 COMMAND = [sys.executable, "-m", "hyperlabel"]
 
@@ -154,8 +154,8 @@ def learning_server(model):
     """Run `hyperlabel serve --learn` in a process; give a function that learns one text."""
     code = (
         "import socket, sys, uvicorn\n"
-        "from hyperlabel.cli.serve import ServedModel\n"
-        "from hyperlabel.serve import make_app\n"
+        "from hyperlabel.apps.cli.serve import ServedModel\n"
+        "from hyperlabel.apps.serve import make_app\n"
         "listening = socket.create_server(('127.0.0.1', 0))\n"
         "app = make_app([ServedModel(sys.argv[1], learns=True)])\n"
         "print(listening.getsockname()[1], flush=True)\n"

@@ -13,7 +13,7 @@ import hyperlabel
 USE = """
 import numpy as np
 import hyperlabel as hl
-from hyperlabel.solvers import nearest
+from hyperlabel.solvers.neighbors import nearest
 assert nearest._insert.ready()._cache.__class__.__name__ == "{cache}"
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))

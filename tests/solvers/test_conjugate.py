@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel.solvers import conjugate
-from hyperlabel.solvers.conjugate import ConjugateRidge
-from hyperlabel.solvers.label_blocks import block_width
+from hyperlabel.solvers.ridge import conjugate_gradients
+from hyperlabel.solvers.ridge.conjugate_gradients import ConjugateRidge
+from hyperlabel.solvers.ridge.label_blocks import block_width
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def test_the_solution_is_the_exact_ridge(text, alpha, weighted):
     ridge = ConjugateRidge(X, alpha, sample_weight=weight)
     found, fitted = ridge.solve(Y, tol=1e-10)
     assert_allclose(found.coef, np.linalg.solve(A, B), atol=1e-7)
-    spread = np.einsum("ij,ij->j", found.coef, (A - alpha * np.eye(len(A))) @ found.coef)
-    assert_allclose(fitted, spread, atol=1e-9)
+    std = np.einsum("ij,ij->j", found.coef, (A - alpha * np.eye(len(A))) @ found.coef)
+    assert_allclose(fitted, std, atol=1e-9)
     scores = X @ found.coef + found.intercept
     assert_allclose(
         np.average(scores, axis=0, weights=weight), np.average(Y.toarray(), axis=0, weights=weight)
@@ -74,9 +74,11 @@ def test_labels_that_are_done_leave_the_block(text, monkeypatch):
     X = sparse.block_diag([X, sparse.eye_array(6)], format="csr")  # six words of one row each: one product
     Y = sparse.block_diag([Y, sparse.eye_array(6)], format="csr")
     widths = []
-    times = conjugate.ConjugateRidge._times
+    times = conjugate_gradients.ConjugateRidge._times
     monkeypatch.setattr(
-        conjugate.ConjugateRidge, "_times", lambda self, V: widths.append(V.shape[1]) or times(self, V)
+        conjugate_gradients.ConjugateRidge,
+        "_times",
+        lambda self, V: widths.append(V.shape[1]) or times(self, V),
     )
     ConjugateRidge(X, 1.0).solve(Y, tol=1e-6)
     assert widths[0] == 17  # the label nobody has is no work

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hyperlabel.geometry.hypercube import hadamard_order, hadamard_sample
-from hyperlabel.solvers import arrays, cosamp
-from hyperlabel.solvers.cosamp import solve_sparse_codes
+from hyperlabel.solvers import arrays
+from hyperlabel.solvers.labels import cosamp
+from hyperlabel.solvers.labels.cosamp import solve_sparse_codes
 
 
 def plain_cosamp(P, r, s, max_iter=30, tol=1e-7):

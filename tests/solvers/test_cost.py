@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hyperlabel import BinaryRelevance
-from hyperlabel.solvers.cost import estimate, product_rate
+from hyperlabel.solvers.cost import estimate_cost, product_rate
 
 SHAPES = [(40, 5, False), (5, 40, False), (60, 9, True), (9, 60, True), (8200, 8100, False)]
 SHAPES.append((2600, 2600, True))
@@ -15,7 +15,7 @@ SHAPES.append((2600, 2600, True))
 def test_the_route_named_is_the_route_taken(n, d, is_sparse):
     rng = np.random.default_rng(0)
     X = sparse.random_array((n, d), density=min(1.0, 20 / d), rng=rng, format="csr")
-    found = estimate(n, d, 2, X.nnz if is_sparse else None)
+    found = estimate_cost(n, d, 2, X.nnz if is_sparse else None)
     if not is_sparse and n > 100:  # dense rows of this size only in theory
         assert found.route == "krylov"
         return
@@ -30,7 +30,7 @@ def test_the_route_named_is_the_route_taken(n, d, is_sparse):
 )
 def test_more_of_anything_never_costs_less(base, sparse_rows):
     def cost(n, d, k, each=50):
-        return estimate(n, d, k, n * each if sparse_rows else None)
+        return estimate_cost(n, d, k, n * each if sparse_rows else None)
 
     n, d, k = base
     once = cost(n, d, k)
@@ -45,24 +45,24 @@ def test_more_of_anything_never_costs_less(base, sparse_rows):
 
 
 def test_seconds_are_steps_over_the_rate_of_this_machine():
-    found = estimate(10**6, 1000, 1)
+    found = estimate_cost(10**6, 1000, 1)
     assert found.route == "gram"
     assert found.seconds == pytest.approx((1e12 + 1e9 + 1e9 / 3 + 4e6) / product_rate())
 
 
 def test_memory_of_dense_block_lanczos_is_its_basis_the_rows_and_the_weights():
     n, d, k = 50_000, 30_000, 1000
-    assert estimate(n, d, k).bytes == 2**30 + 4 * n * d + 8 * d * k  # 1 GiB, as memory_limit says
+    assert estimate_cost(n, d, k).bytes == 2**30 + 4 * n * d + 8 * d * k  # 1 GiB, as memory_limit says
 
 
 def test_sparse_rows_cost_their_products_and_a_dense_gram():
     n, d, nnz = 10**6, 1000, 2 * 10**7
     steps = 230 * nnz**2 / n + 1000 * d**2 + d**3 / 3 + 4 * d**2
-    assert estimate(n, d, 1, nnz).seconds == pytest.approx(steps / product_rate())
+    assert estimate_cost(n, d, 1, nnz).seconds == pytest.approx(steps / product_rate())
 
 
 def test_memory_of_conjugate_gradients_is_six_blocks_the_rows_and_the_weights():
     n, d, k, nnz = 50_000, 30_000, 50, 10**6
-    found = estimate(n, d, k, nnz)
+    found = estimate_cost(n, d, k, nnz)
     assert found.route == "krylov"
     assert found.bytes == 6 * 4 * d * k + 12 * nnz + 8 * d * k

@@ -7,19 +7,19 @@ import pytest
 from scipy import sparse
 
 import hyperlabel
-from hyperlabel.solvers.conjugate import ConjugateRidge
-from hyperlabel.solvers.cosamp import solve_sparse_codes
-from hyperlabel.solvers.label_trees import find_leaves, grow_tree
-from hyperlabel.solvers.margin_losses import solve_margins
-from hyperlabel.solvers.nearest import Nearest, solve_nearest, update_nearest
-from hyperlabel.solvers.neighbor_counts import count_tables
+from hyperlabel.solvers.labels.cosamp import solve_sparse_codes
+from hyperlabel.solvers.labels.label_trees import find_leaves, grow_tree
+from hyperlabel.solvers.labels.nested_metric_path import score_nested
+from hyperlabel.solvers.labels.score_bins import bin_scores
+from hyperlabel.solvers.labels.stratify import solve_stratify
+from hyperlabel.solvers.margin.losses import solve_margins
+from hyperlabel.solvers.margin.platt import solve_platt
+from hyperlabel.solvers.neighbors.nearest import Nearest, solve_nearest, update_nearest
+from hyperlabel.solvers.neighbors.neighbor_counts import count_tables
 from hyperlabel.solvers.operators import CenteredRows
-from hyperlabel.solvers.platt import solve_platt
-from hyperlabel.solvers.prefix_scores import score_prefixes
-from hyperlabel.solvers.products import ColumnsInTurn
-from hyperlabel.solvers.rank_problem import RankProblem
-from hyperlabel.solvers.score_bins import bin_scores
-from hyperlabel.solvers.stratify import solve_stratify
+from hyperlabel.solvers.rank.problem import RankProblem
+from hyperlabel.solvers.ridge.conjugate_gradients import ConjugateRidge
+from hyperlabel.solvers.sparse_matmul import ColumnsInTurn
 
 EYE = sparse.csr_array(np.eye(3))
 
@@ -145,10 +145,10 @@ def test_components_whose_scores_are_no_numbers_are_refused(metric, which, value
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=(5, 4)), rng.normal(size=(4, 7)), rng.normal(size=7)]
     Y = sparse.csr_array((rng.random((5, 7)) < 0.4).astype(float))
-    assert np.isfinite(score_prefixes(*arrays, Y, [1, 2, 4], metric=metric, k=3)).all()
+    assert np.isfinite(score_nested(*arrays, Y, [1, 2, 4], metric=metric, k=3)).all()
     arrays[which] = with_entry(arrays[which], value)
     with pytest.raises(ValueError, match="finite"), np.errstate(all="ignore"):
-        score_prefixes(*arrays, Y, [1, 2, 4], metric=metric, k=3)
+        score_nested(*arrays, Y, [1, 2, 4], metric=metric, k=3)
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,12 @@ def test_components_whose_scores_are_no_numbers_are_refused(metric, which, value
         lambda: solve_stratify(EYE, np.ones(2) / 2, size=np.ones(2)),
         lambda: solve_stratify(EYE, np.ones(2) / 2, rows_per_fold=np.ones(3)),
         lambda: solve_stratify(EYE, np.ones(0)),
-        lambda: score_prefixes(np.eye(3), np.eye(3), np.zeros(3), far_away(), [1, 2]),
-        lambda: score_prefixes(np.eye(3), np.eye(3), np.zeros(2), EYE, [1, 2]),
-        lambda: score_prefixes(np.eye(3), np.eye(3), np.zeros(3), EYE, [1, 4]),
-        lambda: score_prefixes(np.eye(3), np.eye(3), np.zeros(3), EYE, [2, 1]),
-        lambda: score_prefixes(np.eye(3), np.eye(3), np.zeros(3), EYE, [-2, 1]),
-        lambda: score_prefixes(np.eye(3), np.eye(3), np.zeros(3), EYE, [1, 2], k=0),
+        lambda: score_nested(np.eye(3), np.eye(3), np.zeros(3), far_away(), [1, 2]),
+        lambda: score_nested(np.eye(3), np.eye(3), np.zeros(2), EYE, [1, 2]),
+        lambda: score_nested(np.eye(3), np.eye(3), np.zeros(3), EYE, [1, 4]),
+        lambda: score_nested(np.eye(3), np.eye(3), np.zeros(3), EYE, [2, 1]),
+        lambda: score_nested(np.eye(3), np.eye(3), np.zeros(3), EYE, [-2, 1]),
+        lambda: score_nested(np.eye(3), np.eye(3), np.zeros(3), EYE, [1, 2], k=0),
         lambda: solve_margins(np.eye(3), np.ones((2, 2)), "logistic", 1.0),
         lambda: solve_margins(np.eye(3), np.ones((3, 2)), "logistic", 1.0, sample_weight=np.ones(2)),
         lambda: solve_margins(far_away(), np.ones((3, 2)), "squared_hinge", 1.0),

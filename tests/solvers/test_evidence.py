@@ -7,10 +7,16 @@ from scipy import sparse
 from scipy.linalg import helmert
 from scipy.stats import multivariate_normal, norm
 
-from hyperlabel.solvers.evidence import _Look, alpha_grid, fallback_alpha, krylov_alpha, spread
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath, SamplePath, choose_alpha, solve_auto, solve_ridge
-from hyperlabel.solvers.shared_cut import shared_cut
+from hyperlabel.solvers.moments.global_threshold import solve_global_threshold
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.evidence import (
+    _Look,
+    alpha_grid,
+    centered_sum_of_squares,
+    fallback_alpha,
+    krylov_alpha,
+)
+from hyperlabel.solvers.ridge.routes import RidgePath, SamplePath, choose_alpha, solve_auto, solve_ridge
 
 
 def rows(n, d, k=3, seed=0, noise=1.0):
@@ -99,15 +105,15 @@ def test_an_exact_fit_takes_the_smallest_lambda_of_the_grid(solver):
 def test_sums_added_up_differently_choose_the_same_number():
     X, Y = rows(300, 20)
     X += 1e4
-    whole = RidgePath(RowSums.from_rows(X, Y)).choose(spread(Y, None), 299.0)
+    whole = RidgePath(RowMoments.from_rows(X, Y)).choose(centered_sum_of_squares(Y, None), 299.0)
     rng = np.random.default_rng(2)
     for _ in range(5):
         order = rng.permutation(300)
-        parts = [RowSums.from_rows(X[part], Y[part]) for part in np.array_split(order, 7)]
+        parts = [RowMoments.from_rows(X[part], Y[part]) for part in np.array_split(order, 7)]
         total = parts[0]
         for part in parts[1:]:
             total = total + part
-        assert RidgePath(total).choose(spread(Y, None), 299.0) == whole
+        assert RidgePath(total).choose(centered_sum_of_squares(Y, None), 299.0) == whole
 
 
 def test_random_columns_choose_as_the_whole_spectrum_does_for_many_sparse_labels():
@@ -117,7 +123,7 @@ def test_random_columns_choose_as_the_whole_spectrum_does_for_many_sparse_labels
     scores = X @ W
     Y = sparse.csr_array((scores > np.quantile(scores, 0.95, axis=0)).astype(float))
     path = SamplePath.from_rows(X, Y)
-    exact = path.choose(spread(Y, None), 399.0)
+    exact = path.choose(centered_sum_of_squares(Y, None), 399.0)
     assert abs(np.log10(krylov_alpha(X, Y) / exact)) <= 0.2500001  # at most the next grid point
 
 
@@ -132,33 +138,35 @@ def test_fitted_squares_are_those_of_the_training_scores():
         assert_allclose(path.fitted_squares(2.0, right), ((fitted @ right) ** 2).sum(axis=0), rtol=1e-6)
 
 
-def test_the_shared_cut_predicts_as_many_labels_as_normal_scores_carry():
+def test_the_shared_threshold_predicts_as_many_labels_as_normal_scores_carry():
     rng = np.random.default_rng(0)
     shares = rng.uniform(0.01, 0.6, size=40)
-    spreads = rng.uniform(0.02, 0.3, size=40)
-    t = shared_cut(shares, spreads, shares)
-    drawn = shares + spreads * rng.normal(size=(20000, 40))
+    stds = rng.uniform(0.02, 0.3, size=40)
+    t = solve_global_threshold(shares, stds, shares)
+    drawn = shares + stds * rng.normal(size=(20000, 40))
     assert_allclose((drawn > t).sum(axis=1).mean(), shares.sum(), rtol=0.01)
-    assert_allclose(norm.sf(t, loc=shares, scale=spreads).sum(), shares.sum(), rtol=1e-9)
+    assert_allclose(norm.sf(t, loc=shares, scale=stds).sum(), shares.sum(), rtol=1e-9)
 
 
-def test_the_shared_cut_leaves_out_labels_that_do_not_vary():
-    shares, spreads = np.array([0.2, 0.3]), np.array([0.1, 0.2])
+def test_the_shared_threshold_leaves_out_labels_that_do_not_vary():
+    shares, stds = np.array([0.2, 0.3]), np.array([0.1, 0.2])
     padded = np.array([0.2, 0.0, 0.3, 1.0])
-    with_constants = shared_cut(padded, np.array([0.1, 0.0, 0.2, 0.0]), padded)
-    assert with_constants == shared_cut(shares, spreads, shares)
-    assert shared_cut(np.array([0.0, 1.0]), np.zeros(2), np.array([0.0, 1.0])) is None
+    with_constants = solve_global_threshold(padded, np.array([0.1, 0.0, 0.2, 0.0]), padded)
+    assert with_constants == solve_global_threshold(shares, stds, shares)
+    assert solve_global_threshold(np.array([0.0, 1.0]), np.zeros(2), np.array([0.0, 1.0])) is None
 
 
-def test_labels_whose_scores_do_not_vary_still_have_a_cut():
+def test_labels_whose_scores_do_not_vary_still_have_a_threshold():
     shares = np.array([0.2, 0.4])
-    t = shared_cut(shares, np.zeros(2), shares)  # every row scores .2 and .4: one of two labels at most
+    t = solve_global_threshold(
+        shares, np.zeros(2), shares
+    )  # every row scores .2 and .4: one of two labels at most
     assert t >= 0.2
 
 
 def test_the_choice_of_krylov_follows_the_unit_of_the_features():
     X, Y = rows(30, 40)
-    assert spread(1e-5 * X, None) < 1e-3
+    assert centered_sum_of_squares(1e-5 * X, None) < 1e-3
     assert krylov_alpha(1e-5 * X, Y) == pytest.approx(1e-10 * krylov_alpha(X, Y), rel=1e-9)
 
 
@@ -178,7 +186,7 @@ def test_the_evidence_is_looked_at_after_six_products_and_then_at_every_third(mo
 
 @pytest.mark.parametrize("solver", ["auto", "gram", "samples"])
 def test_a_lambda_alone_is_that_of_the_route_that_would_be_solved(solver, monkeypatch):
-    monkeypatch.delattr("hyperlabel.solvers.ridge.krylov_alpha")  # not looked for where a factor tells
+    monkeypatch.delattr("hyperlabel.solvers.ridge.routes.krylov_alpha")  # not looked for where a factor tells
     rng = np.random.default_rng(8)
     X, F = rng.normal(size=(40, 6)), (rng.random((40, 3)) < 0.5) * 1.0
     assert choose_alpha(X, F, solver=solver) == solve_auto(X, F, solver=solver)[1]
@@ -189,4 +197,4 @@ def test_targets_within_rounding_of_their_mean_tell_nothing_of_lambda(size, know
     rng = np.random.default_rng(3)
     X = rng.normal(size=(100, 5))
     found = krylov_alpha(X, size * (X[:, :2] > 0))
-    assert (found != fallback_alpha(spread(X, None), 5)) == known
+    assert (found != fallback_alpha(centered_sum_of_squares(X, None), 5)) == known

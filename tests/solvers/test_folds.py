@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit
 
-from hyperlabel.solvers.folds import FoldMoments
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.moments.fold_moments import FoldMoments
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,14 @@ def test_training_moments_equal_direct_sums(splitter, container, memory_limit):
     X, F, w = rng.normal(size=(90, 4)) + 5, rng.random((90, 3)), rng.random(90)
     groups = np.arange(90) // 7 if isinstance(splitter, GroupKFold) else None
     trains = [train for train, _ in splitter.split(X, groups=groups)]
-    folds = FoldMoments(container(X), F, trains, sample_weight=w, with_ff=True, memory_limit=memory_limit)
+    folds = FoldMoments(
+        container(X), F, trains, sample_weight=w, with_target_gram=True, memory_limit=memory_limit
+    )
     for fold, train in enumerate(trains):
         got = folds.training(fold).centered()
-        want = RowSums.from_rows(X[train], F[train], sample_weight=w[train], with_ff=True).centered()
-        for name in ("weight", "x_mean", "f_mean", "xx", "xf", "ff"):
+        want = RowMoments.from_rows(
+            X[train], F[train], sample_weight=w[train], with_target_gram=True
+        ).centered()
+        for name in ("weight", "x_mean", "f_mean", "gram", "cross", "target_gram"):
             assert_allclose(getattr(got, name), getattr(want, name), atol=1e-10, err_msg=name)
     assert folds.total.n == 90

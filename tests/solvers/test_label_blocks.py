@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from hyperlabel import BinaryRelevance
-from hyperlabel.solvers import label_blocks
-from hyperlabel.solvers.conjugate import ConjugateRidge
-from hyperlabel.solvers.label_blocks import keep_largest
+from hyperlabel.solvers.ridge import label_blocks
+from hyperlabel.solvers.ridge.conjugate_gradients import ConjugateRidge
+from hyperlabel.solvers.ridge.label_blocks import keep_largest
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_label_blocks_equal_one_solve(solver, memory_limit, n_labels, data):
 def test_few_weights_per_label(solver, data):
     X, Y = data
     full = BinaryRelevance(solver=solver, tol=1e-9).fit(X, Y)
-    few = BinaryRelevance(solver=solver, max_weights=9, tol=1e-9).fit(X, Y)
+    few = BinaryRelevance(solver=solver, max_nonzero_coefs=9, tol=1e-9).fit(X, Y)
     assert sparse.issparse(few.coef_)
     assert np.diff(few.coef_.indptr).max() == 9
     for j in range(Y.shape[1]):
@@ -42,7 +42,7 @@ def test_few_weights_per_label(solver, data):
     mean = np.asarray(X.mean(axis=0)).ravel()[None, :]  # the mean row keeps its score
     assert_allclose(few.decision_function(mean), full.decision_function(mean), atol=1e-6)
     assert few.predict(X).shape == Y.shape
-    every = BinaryRelevance(solver=solver, max_weights=60, tol=1e-9).fit(X, Y)
+    every = BinaryRelevance(solver=solver, max_nonzero_coefs=60, tol=1e-9).fit(X, Y)
     assert_allclose(every.decision_function(X), full.decision_function(X), atol=1e-8)
 
 

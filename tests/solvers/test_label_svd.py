@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg, sparse
 
-from hyperlabel.solvers import label_svd
-from hyperlabel.solvers.label_svd import predictable_directions, principal_directions
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.spectral import label_svd
+from hyperlabel.solvers.spectral.label_svd import predictable_directions, principal_directions
 
 
 def _labels(seed=0, n=120, K=40):
@@ -60,7 +60,7 @@ def test_too_many_directions_for_the_iterative_route_are_refused(monkeypatch):
 def test_predictable_directions_equal_the_textbook(d):
     Y = _labels(3, n=150, K=12)
     X = np.random.default_rng(0).normal(size=(150, d)) @ np.diag(np.linspace(0.1, 3, d))
-    found = predictable_directions(RowSums.from_rows(X, Y).centered(), 0.7, 3)
+    found = predictable_directions(RowMoments.from_rows(X, Y).centered(), 0.7, 3)
     Xc, Yc = X - X.mean(axis=0), Y.toarray() - Y.toarray().mean(axis=0)
     A = Yc.T @ Xc @ np.linalg.solve(Xc.T @ Xc + 0.7 * np.eye(d), Xc.T @ Yc)
     values, vectors = np.linalg.eigh(A)
@@ -71,7 +71,7 @@ def test_predictable_directions_equal_the_textbook(d):
 
 def test_directions_of_an_ill_conditioned_gram_are_refused_without_a_ridge_alone():
     X = np.random.default_rng(0).normal(size=(150, 2)) * [1e7, 1.0]
-    sums = RowSums.from_rows(X, _labels(3, n=150, K=12)).centered()
+    sums = RowMoments.from_rows(X, _labels(3, n=150, K=12)).centered()
     assert predictable_directions(sums, 0.5).residual < 1e-10
     with pytest.raises(ValueError, match="alpha = 0 has no reliable answer"):
         predictable_directions(sums, 0.0)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from hyperlabel.solvers.label_trees import KEPT, STEPS, find_leaves, grow_tree
+from hyperlabel.solvers.labels.label_trees import KEPT, STEPS, find_leaves, grow_tree
 
 ROOT = np.zeros(1, dtype=np.int32)
 
@@ -53,31 +53,31 @@ def split(X, Y, draw):
 def grown(X, Y, most, seed):
     """The whole tree: weights, thresholds and children of nodes in the order they were met."""
     draws = np.random.default_rng(seed).random((2 * len(X), 2))
-    members, weights, cuts, children = [np.arange(len(X))], [], [], []
+    members, weights, thresholds, children = [np.arange(len(X))], [], [], []
     for node, draw in enumerate(draws):
         if node == len(members):
             break
         rows = members[node]
         found = split(X[rows], Y[rows], draw) if len(rows) > most else None
         weights.append(np.zeros(X.shape[1]) if found is None else found[0])
-        cuts.append(0.0 if found is None else found[1])
+        thresholds.append(0.0 if found is None else found[1])
         children.append((node, node) if found is None else (len(members), len(members) + 1))
         if found is not None:
             above = X[rows] @ found[0] > found[1]
             members += [rows[~above], rows[above]]
-    return np.array(weights), np.array(cuts), np.array(children)
+    return np.array(weights), np.array(thresholds), np.array(children)
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("most", [1, 7])
 def test_the_tree_is_the_one_that_dense_steps_grow(seed, most):
     X, Y = drawn(seed)
-    weights, cuts, children = grow_tree(sparse.csr_array(X), sparse.csr_array(Y), most, seed)
+    weights, thresholds, children = grow_tree(sparse.csr_array(X), sparse.csr_array(Y), most, seed)
     expected = grown(X, Y, most, seed)
     assert_array_equal(children, expected[2])
     assert_allclose(weights.toarray(), expected[0], atol=1e-7)
-    assert_allclose(cuts, expected[1], atol=1e-7)
-    assert len(cuts) > 5
+    assert_allclose(thresholds, expected[1], atol=1e-7)
+    assert len(thresholds) > 5
 
 
 @settings(max_examples=30)
@@ -132,8 +132,8 @@ def test_one_label_set_or_one_row_is_one_leaf():
 def test_a_forged_forest_ends_in_some_node():
     X, Y = drawn(1)
     rows = sparse.csr_array(X)
-    weights, cuts, children = grow_tree(rows, sparse.csr_array(Y), 3, 0)
-    nodes = len(cuts)
+    weights, thresholds, children = grow_tree(rows, sparse.csr_array(Y), 3, 0)
+    nodes = len(thresholds)
     for wrong in (
         np.roll(np.arange(nodes), 1),
         np.full(nodes, -5),
@@ -141,12 +141,12 @@ def test_a_forged_forest_ends_in_some_node():
         np.zeros(nodes, int),
     ):
         forged = np.column_stack([wrong, wrong]).astype(np.int32)
-        found = find_leaves(rows, (weights, cuts, forged), np.array([0, -3, 10**6], dtype=np.int32))
+        found = find_leaves(rows, (weights, thresholds, forged), np.array([0, -3, 10**6], dtype=np.int32))
         assert ((found >= 0) & (found < nodes)).all()
     astray = weights.copy()
     astray.indices[:] = 10**6
     astray.indptr[1:] = 2**30
-    find_leaves(rows, (astray, cuts, children), ROOT)
+    find_leaves(rows, (astray, thresholds, children), ROOT)
 
 
 def test_rows_and_label_sets_must_match():

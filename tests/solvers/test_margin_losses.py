@@ -10,9 +10,9 @@ from scipy import optimize, sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from hyperlabel.solvers import active_rows, margin_losses
-from hyperlabel.solvers.active_rows import solve_active
-from hyperlabel.solvers.margin_losses import solve_margins
+from hyperlabel.solvers.margin import hinge_active_set, losses
+from hyperlabel.solvers.margin.hinge_active_set import solve_hinge_active_set
+from hyperlabel.solvers.margin.losses import solve_margins
 
 LOSSES = ("squared_hinge", "logistic")
 
@@ -62,10 +62,10 @@ def test_blocks_of_labels_sparse_rows_and_the_diagonal_change_nothing(loss, monk
     whole = solve_margins(X, T, loss, 1.0, tol=1e-8)
     rare = solve_margins(sparse.csr_array(X), T, loss, 1.0, tol=1e-8)
     np.testing.assert_allclose(rare.coef, whole.coef, rtol=1e-5, atol=1e-8)
-    monkeypatch.setattr(margin_losses, "BLOCK", 1)
+    monkeypatch.setattr(losses, "BLOCK", 1)
     parts = solve_margins(X, T, loss, 1.0, tol=1e-8, start=solve_margins(X, T, loss, 10.0))
     np.testing.assert_allclose(parts.coef, whole.coef, rtol=1e-5, atol=1e-8)
-    monkeypatch.setattr(margin_losses, "FACTORED", 1)
+    monkeypatch.setattr(losses, "FACTORED", 1)
     plain = solve_margins(sparse.csr_array(X), T, loss, 1.0, tol=1e-6)
     assert plain.residual <= 1e-6
     np.testing.assert_allclose(plain.coef, whole.coef, rtol=1e-3, atol=1e-5)
@@ -97,9 +97,9 @@ def text(seed=0, n=300, d=500, k=9, dtype=np.float64):
 @pytest.mark.parametrize("alpha", [0.3, 3.0])
 def test_rows_inside_the_margin_alone_lead_to_the_minimum(alpha, dtype, monkeypatch):
     X, T, weight = text(dtype=dtype)
-    monkeypatch.setattr(active_rows, "ROUNDS", 200)
-    monkeypatch.setattr(active_rows, "LABELS", 4)
-    coef, intercept, residual = solve_active(X, T, alpha, weight, 1e-5)
+    monkeypatch.setattr(hinge_active_set, "ROUNDS", 200)
+    monkeypatch.setattr(hinge_active_set, "LABELS", 4)
+    coef, intercept, residual = solve_hinge_active_set(X, T, alpha, weight, 1e-5)
     assert coef.dtype == dtype
     assert residual.max() <= 1e-5
     dense = X.toarray().astype(float)
@@ -111,18 +111,18 @@ def test_rows_inside_the_margin_alone_lead_to_the_minimum(alpha, dtype, monkeypa
     np.testing.assert_allclose(coef, exact.coef, atol=2e-3)
     # the gradient stated is that of the weights returned
     V = np.vstack([coef, intercept]).astype(float)
-    _, slopes = margin_losses._squared_hinge(margin_losses._scores(dense, V), T, weight)
-    _, first = margin_losses._squared_hinge(np.zeros(T.shape), T, weight)
-    norm = np.linalg.norm(margin_losses._gradient(dense, slopes, V, alpha), axis=0)
-    at_zero = np.linalg.norm(margin_losses._gradient(dense, first, 0 * V, alpha), axis=0)
+    _, slopes = losses._squared_hinge(losses._margin_scores(dense, V), T, weight)
+    _, first = losses._squared_hinge(np.zeros(T.shape), T, weight)
+    norm = np.linalg.norm(losses._loss_gradient(dense, slopes, V, alpha), axis=0)
+    at_zero = np.linalg.norm(losses._loss_gradient(dense, first, 0 * V, alpha), axis=0)
     np.testing.assert_allclose(residual, norm / at_zero, rtol=0.02, atol=1e-7)
 
 
 def test_labels_that_the_rounds_leave_go_on_by_lbfgs(monkeypatch):
     X, T, weight = text(1)
     whole = solve_margins(X, T, "squared_hinge", 1.0, sample_weight=weight, tol=1e-6)
-    monkeypatch.setattr(margin_losses, "FACTORED", 1)
-    monkeypatch.setattr(active_rows, "ROUNDS", 3)
+    monkeypatch.setattr(losses, "FACTORED", 1)
+    monkeypatch.setattr(hinge_active_set, "ROUNDS", 3)
     found = solve_margins(X, T, "squared_hinge", 1.0, sample_weight=weight, tol=1e-6)
     assert found.residual <= 1e-6
     np.testing.assert_allclose(found.coef, whole.coef, rtol=1e-3, atol=1e-4)
@@ -133,7 +133,7 @@ def test_a_label_of_wide_rows_does_not_depend_on_the_others(seed):
     X, T, weight = text(seed, n=60, d=80, k=5)
     T = T[:, (T > 0).any(axis=0) & (T < 0).any(axis=0)]
     order = np.random.default_rng(seed).permutation(T.shape[1])
-    whole, moved = (solve_active(X, part, 1.0, weight, 1e-4) for part in (T, T[:, order]))
+    whole, moved = (solve_hinge_active_set(X, part, 1.0, weight, 1e-4) for part in (T, T[:, order]))
     np.testing.assert_allclose(moved[0], whole[0][:, order], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(moved[1], whole[1][order], rtol=1e-9, atol=1e-12)
 
@@ -141,16 +141,16 @@ def test_a_label_of_wide_rows_does_not_depend_on_the_others(seed):
 @pytest.mark.parametrize("places", [1, 2, 3])
 def test_places_that_labels_take_in_turn_change_nothing(places, monkeypatch):
     X, T, weight = text(4, k=7)
-    whole = solve_active(X, T, 1.0, weight, 1e-4)
-    monkeypatch.setattr(active_rows, "LABELS", places)
-    for found, known in zip(solve_active(X, T, 1.0, weight, 1e-4), whole, strict=True):
+    whole = solve_hinge_active_set(X, T, 1.0, weight, 1e-4)
+    monkeypatch.setattr(hinge_active_set, "LABELS", places)
+    for found, known in zip(solve_hinge_active_set(X, T, 1.0, weight, 1e-4), whole, strict=True):
         np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-12)
 
 
 def test_wide_rows_have_the_minimum_of_liblinear():
     X, T, _ = text(2)
     T, alpha = np.where(T > 0, 1, -1).astype(np.int8), 0.5
-    coef, intercept, residual = solve_active(X, T, alpha, np.ones(X.shape[0]), 1e-4)
+    coef, intercept, residual = solve_hinge_active_set(X, T, alpha, np.ones(X.shape[0]), 1e-4)
     assert residual.max() <= 1e-4
     for j in range(T.shape[1]):
         # liblinear penalises the intercept: with so large a constant column, next to nothing
@@ -163,6 +163,6 @@ def test_wide_rows_have_the_minimum_of_liblinear():
 def test_rare_labels_stop_at_a_tighter_gradient(monkeypatch):
     X, _, _ = text(5, n=1600, k=12)
     T = np.where(np.arange(1600)[:, None] % 800 == np.arange(12), 1, -1).astype(np.int8)  # two rows each
-    monkeypatch.setattr(active_rows, "ROUNDS", 200)
+    monkeypatch.setattr(hinge_active_set, "ROUNDS", 200)
     for tol in (0.03, 0.01, 0.005):
-        assert solve_active(X, T, 1.0, np.ones(1600), tol)[2].max() <= tol * 20 * np.sqrt(2 / 1600)
+        assert solve_hinge_active_set(X, T, 1.0, np.ones(1600), tol)[2].max() <= tol * 20 * np.sqrt(2 / 1600)

@@ -15,16 +15,16 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import hyperlabel
-from hyperlabel.solvers import margin_losses
 from hyperlabel.solvers.blas import add_gram, add_product, add_weighted_sum, matvec, product
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.margin import losses
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 SOURCE = Path(hyperlabel.__file__).parent
 PACKAGES = ("solvers", "moments", "geometry", "decision")
 NUMPY = {"matmul", "dot", "vdot", "tensordot"}
 NUMPY_LINALG = {"cholesky", "eigh", "eigvalsh", "inv", "pinv", "qr", "solve", "svd", "lstsq"}
 # Sparse or single-precision rows go one way, others another: watched while they run, below.
-CHOOSE_BY_ROWS = {"solvers/moments.py", "solvers/margin_losses.py"}
+CHOOSE_BY_ROWS = {"solvers/moments/row_moments.py", "solvers/margin/losses.py"}
 
 
 class Module:
@@ -123,7 +123,7 @@ def test_sums_of_dense_rows_never_call_numpy_blas(labels, weighted, monkeypatch)
     X, weights = rng.normal(size=(50, 4)), rng.random(50) if weighted else None
     F = (rng.random((50, 30)) < {"few": 0.02, "many": 0.5, "dense": 0.5}[labels]).astype(float)
     F = F if labels == "dense" else sparse.csr_array(F)
-    want = RowSums.from_rows(X, F, sample_weight=weights)
+    want = RowMoments.from_rows(X, F, sample_weight=weights)
 
     class Numpy:
         """NumPy, whose new arrays refuse its matrix product."""
@@ -134,12 +134,12 @@ def test_sums_of_dense_rows_never_call_numpy_blas(labels, weighted, monkeypatch)
         def empty(self, *shape, **options):
             return np.empty(*shape, **options).view(WithoutMatmul)
 
-    monkeypatch.setattr("hyperlabel.solvers.moments.np", Numpy())
-    found = RowSums.from_rows(X, F, sample_weight=weights)
-    for name in ("xx", "xf", "x_sum"):
+    monkeypatch.setattr("hyperlabel.solvers.moments.row_moments.np", Numpy())
+    found = RowMoments.from_rows(X, F, sample_weight=weights)
+    for name in ("gram", "cross", "sum_x"):
         assert_allclose(getattr(found, name), getattr(want, name))
     with pytest.raises(AssertionError, match="BLAS"):  # float32 rows go by NumPy alone
-        RowSums.from_rows(X.astype(np.float32), F, sample_weight=weights, single=True)
+        RowMoments.from_rows(X.astype(np.float32), F, sample_weight=weights, single=True)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
@@ -149,8 +149,8 @@ def test_margin_losses_of_dense_rows_never_call_numpy_blas(loss):
     T = np.where(rng.random((60, 3)) < 0.5, 1.0, -1.0)
     weight, first = np.ones(60), np.zeros((5, 3))
     rest = T, weight, loss, 1.0, 1e-8, lambda gradient: gradient / 100.0, first
-    want, _ = margin_losses._descend(X, *rest)
-    found, _ = margin_losses._descend(X.view(WithoutMatmul), *rest)
+    want, _ = losses._descend_block(X, *rest)
+    found, _ = losses._descend_block(X.view(WithoutMatmul), *rest)
     assert_allclose(found, want)
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import optimize, sparse
 
-from hyperlabel.solvers.rank_dcd import _State, _Visits, solve_rank_dcd
-from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
-from hyperlabel.solvers.rank_problem import RankProblem, rank_memory
-from hyperlabel.solvers.row_space import kernel_space
+from hyperlabel.solvers.rank.dual_coordinate_descent import _State, _Visits, solve_rank_dcd
+from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.rank.problem import RankProblem, rank_memory
+from hyperlabel.solvers.rank.row_space import kernel_space
 
 
 def make(seed=0, n=30, d=4, k=5, weighted=False, costly=False):

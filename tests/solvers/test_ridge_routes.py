@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg, sparse
 
-from hyperlabel.solvers.eigen import _kept, fix_signs
-from hyperlabel.solvers.krylov import block_lanczos, orthonormalise
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.operators import CenteredRows, narrow
-from hyperlabel.solvers.ridge import (
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.operators import CenteredRows, narrow_columns
+from hyperlabel.solvers.ridge.factored import CONDITION_LIMIT
+from hyperlabel.solvers.ridge.krylov_space import block_lanczos, orthonormalize_columns
+from hyperlabel.solvers.ridge.routes import (
     SPARSE_LIMIT,
     KrylovPath,
     RidgePath,
@@ -17,7 +17,7 @@ from hyperlabel.solvers.ridge import (
     choose_route,
     solve_ridge,
 )
-from hyperlabel.solvers.ridge_factored import CONDITION_LIMIT
+from hyperlabel.solvers.spectral.eigen import _eigenpairs_above_noise, fix_signs
 
 ROUTES = ("gram", "samples", "krylov")
 
@@ -148,11 +148,11 @@ def test_nearly_dependent_columns_keep_their_span():
     rng = np.random.default_rng(6)
     W = rng.normal(size=(50, 4))
     W = np.hstack([W, W[:, :2] + 1e-9 * rng.normal(size=(50, 2)), W[:, :1]])
-    Q, C = orthonormalise(W)
+    Q, C = orthonormalize_columns(W)
     assert Q.shape == (50, 6)
     assert_allclose(Q.T @ Q, np.eye(6), atol=1e-12)
     assert_allclose(Q @ C, W, atol=1e-13)
-    empty, none = orthonormalise(np.zeros((5, 3)))
+    empty, none = orthonormalize_columns(np.zeros((5, 3)))
     assert empty.shape == (5, 0)
     assert none.shape == (0, 3)
 
@@ -211,7 +211,7 @@ def test_a_penalty_that_rounding_swallows_is_solved_without_cholesky():
 
 def test_what_counts_as_noise_among_eigenvalues_does_not_depend_on_their_unit():
     for unit in (1.0, 1e-8, 1e8):
-        values, _ = _kept(unit * np.diag([1.0, 1e-2, 1e-4]), 1e-3)
+        values, _ = _eigenpairs_above_noise(unit * np.diag([1.0, 1e-2, 1e-4]), 1e-3)
         assert_allclose(values, [unit, 1e-2 * unit])
 
 
@@ -223,7 +223,7 @@ def test_a_kernel_that_is_not_square_is_refused():
 def test_whether_the_gram_resolves_zero_is_asked_of_its_largest_eigenvalue():
     for least, resolved in ((2.0, True), (0.5, False)):
         size = np.sqrt([1.0, 0.1, least / CONDITION_LIMIT**2])
-        sums = RowSums.from_rows(np.vstack([np.diag(size), -np.diag(size)]), np.ones((6, 1)))
+        sums = RowMoments.from_rows(np.vstack([np.diag(size), -np.diag(size)]), np.ones((6, 1)))
         assert RidgePath(sums).resolves_zero is resolved
 
 
@@ -249,7 +249,7 @@ def test_indices_are_narrow_where_they_fit():
     A = sparse.csr_array(np.eye(3))
     wide = sparse.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    found = narrow(wide)
+    found = narrow_columns(wide)
     assert found.indices.dtype == found.indptr.dtype == np.int32
     np.testing.assert_array_equal(found.toarray(), np.eye(3))
 

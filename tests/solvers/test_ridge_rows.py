@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from hyperlabel import CPLST, OPLS, PLST, BinaryRelevance, HypergraphSpectral
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath, SamplePath, solve_ridge
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import RidgePath, SamplePath, solve_ridge
 
 SCALES = np.logspace(0, -8.6, 12)  # condition number 4e8
 
@@ -48,7 +48,7 @@ def test_lambda_zero_is_the_least_squares_solution_at_any_scale(write, weighted)
 def test_the_route_on_rows_serves_every_lambda_and_walks_in_blocks(monkeypatch):
     Z, _, Y = problem(200)
     expected = solve_ridge(Z, Y, solver="gram")
-    monkeypatch.setattr("hyperlabel.solvers.ridge_rows.BLOCK_BYTES", 1)
+    monkeypatch.setattr("hyperlabel.solvers.ridge.from_rows.BLOCK_BYTES", 1)
     path = solve_ridge(Z, Y, solver="rows")
     for alpha in (0.0, 0.5, 100.0):
         assert_allclose(path.solve(alpha).coef, expected.solve(alpha).coef, atol=1e-12)
@@ -95,10 +95,10 @@ def test_classifiers_do_not_change_when_columns_are_scaled(model):
 def test_sums_name_the_condition_number():
     _, X, Y = problem()
     with pytest.raises(ValueError, match=r"condition number of the rows is about \de\+0\d"):
-        RidgePath(RowSums.from_rows(X, Y), alphas=(0.0,)).solve(0.0)
+        RidgePath(RowMoments.from_rows(X, Y), alphas=(0.0,)).solve(0.0)
     with pytest.raises(ValueError, match="condition number"):
         SamplePath.from_rows(X, Y, alphas=(0.0,)).solve(0.0)
     for model in (BinaryRelevance(alpha=0.0), OPLS(2, alpha=0.0), CPLST(2, alpha=0.0)):
         with pytest.raises(ValueError, match="condition number"):
             model.partial_fit(X, Y)
-    assert RidgePath(RowSums.from_rows(X, Y)).solve(1e-9).residual < 1e-6
+    assert RidgePath(RowMoments.from_rows(X, Y)).solve(1e-9).residual < 1e-6

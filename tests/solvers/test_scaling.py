@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from hyperlabel.solvers.scaling import FeatureScaling
+from hyperlabel.solvers.rank.scaling import FeatureScaling
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(3.0, [1.0, 10.0, 0.1, 5.0], size=(50, 4))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hyperlabel.solvers.stratify import solve_stratify
+from hyperlabel.solvers.labels.stratify import solve_stratify
 
 
 def plain_deal(counts, shares, size=None, rows_per_fold=None, rng=None):
@@ -19,21 +19,21 @@ def plain_deal(counts, shares, size=None, rows_per_fold=None, rng=None):
     totals = counts.sum(axis=0)
     due = np.outer(totals, shares)
     got = np.zeros_like(due)
-    room = np.array(rows_per_fold if exact else shares * rows.sum(), dtype=float)
+    capacity = np.array(rows_per_fold if exact else shares * rows.sum(), dtype=float)
     rank = np.arange(k) if rng is None else rng.permutation(k)
     draws = np.zeros(u) if rng is None else rng.random(u)
     order = np.argsort(-rows, kind="stable")
     fold = np.full(u, -1)
 
     def give(place, unit, wishes):
-        allowed = [f for f in range(len(shares)) if not exact or room[f] >= 0.5]
+        allowed = [f for f in range(len(shares)) if not exact or capacity[f] >= 0.5]
         best = max(round(wishes[f], 10) for f in allowed)
         allowed = [f for f in allowed if round(wishes[f], 10) == best]
-        most = max(round(room[f], 10) for f in allowed)
-        allowed = [f for f in allowed if round(room[f], 10) == most]
+        most = max(round(capacity[f], 10) for f in allowed)
+        allowed = [f for f in allowed if round(capacity[f], 10) == most]
         chosen = allowed[int(draws[place] * len(allowed))]
         fold[unit] = chosen
-        room[chosen] -= rows[unit]
+        capacity[chosen] -= rows[unit]
         got[:, chosen] += counts[unit]
 
     while True:
@@ -50,12 +50,12 @@ def plain_deal(counts, shares, size=None, rows_per_fold=None, rng=None):
                         now, then = got[j, f] - due[j, f], got[j, f] + counts[unit, j] - due[j, f]
                         gained[f] += (now**2 - then**2) / due[j, f]
                     if not exact:
-                        now, then = -room[f], rows[unit] - room[f]
+                        now, then = -capacity[f], rows[unit] - capacity[f]
                         gained[f] += (now**2 - then**2) / (shares[f] * rows.sum())
                 give(place, unit, gained)
     for place, unit in enumerate(order):
         if fold[unit] < 0:
-            give(place, unit, room)
+            give(place, unit, capacity)
     return fold
 
 
@@ -84,8 +84,8 @@ def test_equals_the_plain_rule(seed, n_folds, grouped, random):
 def test_single_label_rows_are_dealt_evenly():
     Y = sparse.csr_array(np.eye(3)[np.random.default_rng(0).integers(0, 3, 100)])
     fold = solve_stratify(Y, np.full(4, 0.25), rows_per_fold=np.full(4, 25)).fold
-    spread = np.array([Y[fold == f].sum(axis=0) for f in range(4)])
-    assert (np.ptp(spread, axis=0) <= 1).all()
+    std = np.array([Y[fold == f].sum(axis=0) for f in range(4)])
+    assert (np.ptp(std, axis=0) <= 1).all()
 
 
 def test_certificate_is_the_imbalance():

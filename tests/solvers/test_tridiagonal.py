@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge_factored import RidgePath, SamplePath
-from hyperlabel.solvers.tridiagonal import solve_shifted
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.factored import RidgePath, SamplePath
+from hyperlabel.solvers.ridge.tridiagonal import solve_shifted
 
 ALPHAS = (0.01, 1.0, 30.0)
 
@@ -35,7 +35,7 @@ def test_announced_paths_equal_the_eigenvectors_and_scikit_learn(route):
 
     def path(alphas):
         if route == "gram":
-            return RidgePath(RowSums.from_rows(X, F), alphas=alphas)
+            return RidgePath(RowMoments.from_rows(X, F), alphas=alphas)
         return SamplePath.from_rows(X, F, alphas=alphas)
 
     announced, free = path(ALPHAS), path(())

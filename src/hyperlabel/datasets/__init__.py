@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hyperlabel.datasets._arff import read_arff
-    from hyperlabel.datasets._dataset import Dataset, stack
+    from hyperlabel.datasets._dataset import Dataset, concat
     from hyperlabel.datasets._debtags import debtags_vectorizer, load_debtags
     from hyperlabel.datasets._generate import make_multilabel
     from hyperlabel.datasets._lines import DataError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Dataset",
     "DataError",
-    "stack",
+    "concat",
     "read_data",
     "iter_data",
     "data_format",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._arff_columns import Columns
+from hyperlabel.datasets._arff_columns import ArffColumns
 from hyperlabel.datasets._arff_header import read_header
 from hyperlabel.datasets._arff_rows import dense_block, sparse_block
 from hyperlabel.datasets._dataset import Dataset, rebatch
@@ -86,7 +86,7 @@ def iter_arff(
 
 def _raw_blocks(
     path: str | os.PathLike[str], labels: Labels, nominal: str = "drop", name: str | None = None
-) -> Iterator[tuple[Columns, str, Any]]:
+) -> Iterator[tuple[ArffColumns, str, Any]]:
     """Yield what becomes of the columns, the title, and rows × attributes of each block (at least one)."""
     if nominal not in ("drop", "onehot"):
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
@@ -95,7 +95,7 @@ def _raw_blocks(
         relation, attributes = read_header(lines)
         names = [attribute.name for attribute in attributes]
         places = label_columns(path, relation, names, labels)
-        columns = Columns.choose(attributes, places, nominal, lines)
+        columns = ArffColumns.choose(attributes, places, nominal, lines)
         title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
         is_sparse: bool | None = None
         for first, block in lines.blocks():

@@ -22,7 +22,7 @@ MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 G
 
 
 @dataclass(eq=False)
-class Columns:
+class ArffColumns:
     """What becomes of each attribute."""
 
     attributes: tuple[Attribute, ...]
@@ -37,7 +37,7 @@ class Columns:
     @classmethod
     def choose(
         cls, attributes: tuple[Attribute, ...], places: list[int], nominal: str, lines: LineReader
-    ) -> Columns:
+    ) -> ArffColumns:
         is_label = np.zeros(len(attributes), dtype=bool)
         is_label[places] = True
         for j in places:
@@ -78,7 +78,7 @@ class Columns:
         """The converter of each attribute; one that skips for columns left out."""
         used = {*self.labels.tolist(), *self.features.tolist()}
         return [
-            _converter(attribute, bool(self.is_label[j])) if j in used else (lambda _: 0.0)
+            _field_converter(attribute, bool(self.is_label[j])) if j in used else (lambda _: 0.0)
             for j, attribute in enumerate(self.attributes)
         ]
 
@@ -86,11 +86,15 @@ class Columns:
         """Split a block of raw columns into features and labels."""
         if sparse.issparse(raw):
             raw = self._fill_omitted(raw)
-        X, names = raw[:, _span(self.features)], [self.attributes[j].name for j in self.features]
+        X, names = raw[:, _column_slice(self.features)], [self.attributes[j].name for j in self.features]
         if not all(self.attributes[j].is_number for j in self.features):
             X, names = self._one_hot(X)
         return Dataset(
-            X, raw[:, _span(self.labels)], names, [self.attributes[j].name for j in self.labels], name=name
+            X,
+            raw[:, _column_slice(self.labels)],
+            names,
+            [self.attributes[j].name for j in self.labels],
+            name=name,
         )
 
     @cached_property
@@ -136,14 +140,14 @@ class Columns:
         return (sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)), names
 
 
-def _span(columns: np.ndarray) -> Any:
+def _column_slice(columns: np.ndarray) -> Any:
     """The columns as a slice where they stand side by side, which is far cheaper to cut out."""
     if len(columns) and columns[-1] - columns[0] == len(columns) - 1:
         return slice(int(columns[0]), int(columns[-1]) + 1)
     return columns
 
 
-def _converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:
+def _field_converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:
     """Return the function from a field as written to its number; it raises on a bad value."""
     if attribute.kind == "nominal":
         codes = dict(attribute.codes)
@@ -152,10 +156,10 @@ def _converter(attribute: Attribute, is_label: bool) -> Callable[[str], float]:
         else:
             codes.setdefault("?", np.nan)
         return codes.__getitem__
-    return _label_number if is_label else _number
+    return _label_number if is_label else _parse_number
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     if text == "?":
         return float("nan")
     return to_number(text)

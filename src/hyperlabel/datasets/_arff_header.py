@@ -37,7 +37,7 @@ class Attribute:
         return self.codes[self.values[0]] if self.kind == "nominal" else 0.0
 
 
-def unquote(text: str) -> str:
+def unquote_name(text: str) -> str:
     r"""Remove the quotes around a name and its backslash escapes."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -52,7 +52,7 @@ def split_values(text: str) -> list[str]:
         match = _VALUE.match(text, position)
         if match is None:  # a quote that never closes, or text after one that did
             raise ValueError(position)
-        found.append(unquote(match[1] or match[2].rstrip(BLANKS)))
+        found.append(unquote_name(match[1] or match[2].rstrip(BLANKS)))
         if match.end() >= len(text):
             if text.endswith(",") and match[0].endswith(","):
                 found.append("")
@@ -70,9 +70,9 @@ def read_header(lines: LineReader) -> tuple[str, tuple[Attribute, ...]]:
             continue
         word = line.split(None, 1)[0].lower()
         if word == "@relation":
-            relation = unquote(line[len("@relation") :].strip())
+            relation = unquote_name(line[len("@relation") :].strip())
         elif word == "@attribute":
-            attributes.append(_attribute(line, raw, lines))
+            attributes.append(_read_attribute(line, raw, lines))
         elif word == "@data":
             if not attributes:
                 raise lines.fail("@data comes before any @attribute.", lines.line, 1)
@@ -85,11 +85,11 @@ def read_header(lines: LineReader) -> tuple[str, tuple[Attribute, ...]]:
     raise lines.fail("the file ends before @data.", lines.line)
 
 
-def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
+def _read_attribute(line: str, raw: str, lines: LineReader) -> Attribute:
     match = _ATTRIBUTE.match(line) or _TIGHT.match(line)
     if match is None:
         raise lines.fail("an attribute needs a name and a type: @attribute name numeric.", lines.line, 1)
-    name, kind = unquote(match[1] or match[2]), match[3].strip()
+    name, kind = unquote_name(match[1] or match[2]), match[3].strip()
     column = len(raw) - len(raw.lstrip()) + match.start(3) + 1
     word = kind.split(None, 1)[0].lower()
     if kind.startswith("{"):
@@ -98,7 +98,7 @@ def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
                 f"the values of {name!r} lack the closing brace; put them on one line.", lines.line, column
             )
         try:
-            values, codes, is_number = _nominal(kind[1:-1])
+            values, codes, is_number = _nominal_values(kind[1:-1])
         except ValueError as error:
             raise lines.fail(
                 f"a quote in the values of {name!r} never closes.", lines.line, column + error.args[0] + 1
@@ -116,7 +116,7 @@ def _attribute(line: str, raw: str, lines: LineReader) -> Attribute:
 
 
 @lru_cache(maxsize=64)  # most files declare {0,1} a thousand times
-def _nominal(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
+def _nominal_values(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
     """Values between the braces, their numbers, and whether these numbers mean something."""
     values = tuple(split_values(text))
     try:

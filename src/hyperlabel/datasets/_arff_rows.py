@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._arff_columns import Columns
-from hyperlabel.datasets._arff_header import QUOTED, Attribute, split_values, unquote
-from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import BLANKS, MAX_PLAIN, NUMBER, WORD, read_plain, to_whole
+from hyperlabel.datasets._arff_columns import ArffColumns
+from hyperlabel.datasets._arff_header import QUOTED, Attribute, split_values, unquote_name
+from hyperlabel.datasets._lines import LineReader, decode_bytes
+from hyperlabel.datasets._numbers import BLANKS, MAX_PLAIN, NUMBER, WORD, read_plain_numbers, to_whole
 
 _PAIR = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})\s*+|([^,\s'\"][^,]*))(?:,|$)", re.ASCII)
 _PLAIN_PAIR = f"[0-9]++ {NUMBER}"
@@ -23,39 +23,39 @@ _PLAIN_SPARSE = re.compile(rf"(?:\{{(?:{_PLAIN_PAIR}(?:,{_PLAIN_PAIR})*+)?+\}}\n
 # -- dense rows -----------------------------------------------------------------------------------
 
 
-def dense_block(block: bytes, first: int, columns: Columns, lines: LineReader) -> np.ndarray:
+def dense_block(block: bytes, first: int, columns: ArffColumns, lines: LineReader) -> np.ndarray:
     """Rows × attributes as numbers."""
     width = len(columns.attributes)
     if columns.is_plain and len(block) <= MAX_PLAIN:
         raw = _dense_plain(block, columns)
         if raw is not None:
             return raw
-    found = [_dense_row(line, number, columns, lines) for number, line in _rows(block, first)]
+    found = [_dense_row(line, number, columns, lines) for number, line in _data_lines(block, first)]
     return np.array(found, dtype=np.float64).reshape(-1, width)
 
 
-def _rows(block: bytes, first: int) -> Iterator[tuple[int, str]]:
+def _data_lines(block: bytes, first: int) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither blank nor a comment, and their numbers."""
-    for number, line in enumerate(decode(block).split("\n"), start=first):
+    for number, line in enumerate(decode_bytes(block).split("\n"), start=first):
         text = line.strip(BLANKS)
         if text and not text.startswith("%"):
             yield number, line
 
 
-def _dense_plain(block: bytes, columns: Columns) -> np.ndarray | None:
+def _dense_plain(block: bytes, columns: ArffColumns) -> np.ndarray | None:
     """Parse rows of plain numbers; None when anything looks odd."""
     width = len(columns.attributes)
     block = block.strip(b"\n").replace(b", ", b",") + b"\n"
     if columns.plain_rows.fullmatch(block) is None:
         return None
-    numbers, ends = read_plain(block, b",")
+    numbers, ends = read_plain_numbers(block, b",")
     raw, lengths = numbers.reshape(-1, width), np.diff(ends, prepend=-1).reshape(-1, width) - 1
     bound = raw[:, columns.zero_one]
     fits = ((bound == 0) | (bound == 1)).all() and (lengths[:, columns.one_digit] == 1).all()
     return raw if fits else None
 
 
-def _dense_row(line: str, number: int, columns: Columns, lines: LineReader) -> list[float]:
+def _dense_row(line: str, number: int, columns: ArffColumns, lines: LineReader) -> list[float]:
     width = len(columns.attributes)
     if line.lstrip(BLANKS).startswith("{"):
         raise lines.fail("a sparse row in a file of dense rows.", number, 1)
@@ -94,7 +94,7 @@ def _bad_value(
     line: str,
     position: int,
     lines: LineReader,
-    columns: Columns,
+    columns: ArffColumns,
 ) -> Exception:
     position += len(line[position:]) - len(line[position:].lstrip())
     label = columns.is_label[columns.attributes.index(attribute)]
@@ -111,26 +111,26 @@ def _bad_value(
 # -- sparse rows ----------------------------------------------------------------------------------
 
 
-def sparse_block(block: bytes, first: int, columns: Columns, lines: LineReader) -> sparse.csr_array:
+def sparse_block(block: bytes, first: int, columns: ArffColumns, lines: LineReader) -> sparse.csr_array:
     """Rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
     width = len(columns.attributes)
     if columns.is_plain and len(block) <= MAX_PLAIN:
         raw = _sparse_plain(block, columns)
         if raw is not None:
             return raw
-    rows = [_sparse_row(line, number, columns, lines) for number, line in _rows(block, first)]
+    rows = [_sparse_row(line, number, columns, lines) for number, line in _data_lines(block, first)]
     indices, values = (np.array([pair[i] for row in rows for pair in row], dtype=float) for i in (0, 1))
     indptr = np.cumsum([0, *map(len, rows)])
     return sparse.csr_array((values, indices.astype(np.int64), indptr), shape=(len(rows), width))
 
 
-def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
+def _sparse_plain(block: bytes, columns: ArffColumns) -> sparse.csr_array | None:
     """Parse rows ``{index value,…}`` of plain numbers; None when anything looks odd."""
     width = len(columns.attributes)
     block = block.strip(b"\n").replace(b", ", b",") + b"\n"
     if _PLAIN_SPARSE.fullmatch(block) is None:
         return None
-    numbers, ends = read_plain(block, b"{},")
+    numbers, ends = read_plain_numbers(block, b"{},")
     where, values = numbers[0::2], numbers[1::2].copy()
     if not (where < width).all():
         return None
@@ -145,7 +145,7 @@ def _sparse_plain(block: bytes, columns: Columns) -> sparse.csr_array | None:
     return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
 
 
-def _sparse_row(line: str, number: int, columns: Columns, lines: LineReader) -> list[tuple[int, float]]:
+def _sparse_row(line: str, number: int, columns: ArffColumns, lines: LineReader) -> list[tuple[int, float]]:
     text = line.strip(BLANKS)
     start = line.find("{") + 1
     if not text.startswith("{") or not text.endswith("}"):
@@ -168,7 +168,7 @@ def _sparse_row(line: str, number: int, columns: Columns, lines: LineReader) -> 
             )
         if j in found:
             raise lines.fail(f"the index {j} appears twice in one row.", number, match.start(1) + 1)
-        value = unquote(match[2] or match[3].rstrip(BLANKS))
+        value = unquote_name(match[2] or match[3].rstrip(BLANKS))
         try:
             found[j] = columns.parse[j](value)
         except (KeyError, ValueError):

@@ -21,7 +21,7 @@ from hyperlabel._labels import (
     plain_targets,
     small_indices,
 )
-from hyperlabel.datasets._save import save
+from hyperlabel.datasets._save import save_dataset
 from hyperlabel.datasets._statistics import describe_labels
 
 
@@ -73,9 +73,9 @@ class Dataset:
         When each row was seen, for splits by time.
     text : sequence of str, optional
         The raw text of each row, where the source had one.
-    words : dict of str to sequence of str, optional
+    text_columns : dict of str to sequence of str, optional
         Further columns as text, by name: categories, and the parts of `text` where it is several columns.
-    unknown : sparse indicator of shape (n, k), optional
+    missing : sparse indicator of shape (n, k), optional
         Entries of Y nobody knows (they are 0 in Y).
 
     See Also
@@ -104,8 +104,8 @@ class Dataset:
     groups: Any = None
     time: Any = None
     text: Any = None
-    words: Any = None
-    unknown: Any = None
+    text_columns: Any = None
+    missing: Any = None
 
     def __post_init__(self) -> None:
         def put(field: str, value: Any) -> None:
@@ -126,14 +126,14 @@ class Dataset:
             put("text", list(self.text))
             if len(self.text) != self.X.shape[0]:
                 raise ValueError(f"There are {len(self.text)} texts for {self.X.shape[0]} rows.")
-        if self.words is not None:
-            put("words", {str(name): list(column) for name, column in self.words.items()})
-            if any(len(column) != self.X.shape[0] for column in self.words.values()):
+        if self.text_columns is not None:
+            put("text_columns", {str(name): list(column) for name, column in self.text_columns.items()})
+            if any(len(column) != self.X.shape[0] for column in self.text_columns.values()):
                 raise ValueError(f"Every column of words must have {self.X.shape[0]} rows.")
-        if self.unknown is not None:
-            put("unknown", sparse.csr_array(self.unknown))
-            if self.unknown.shape != self.Y.shape:
-                raise ValueError(f"unknown must have the shape of Y, not {self.unknown.shape}.")
+        if self.missing is not None:
+            put("missing", sparse.csr_array(self.missing))
+            if self.missing.shape != self.Y.shape:
+                raise ValueError(f"missing must have the shape of Y, not {self.missing.shape}.")
 
     @property
     def n_rows(self) -> int:
@@ -169,8 +169,9 @@ class Dataset:
             groups=None if self.groups is None else self.groups[index],
             time=None if self.time is None else self.time[index],
             text=None if self.text is None else [self.text[i] for i in index],
-            words=self.words and {name: [c[i] for i in index] for name, c in self.words.items()},
-            unknown=None if self.unknown is None else self.unknown[index],
+            text_columns=self.text_columns
+            and {name: [c[i] for i in index] for name, c in self.text_columns.items()},
+            missing=None if self.missing is None else self.missing[index],
         )
 
     def describe(self, *, n_pairs: int = 10) -> dict[str, Any]:
@@ -241,7 +242,7 @@ class Dataset:
         ...     load_npz(file)
         Dataset('a', n=4, d=2, k=3, dense)
         """
-        return save(self, path, format)
+        return save_dataset(self, path, format)
 
     def label_sets(self) -> list[list[str]]:
         """Return, for each row, the names of its labels."""
@@ -253,7 +254,7 @@ class Dataset:
         return found
 
 
-def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
+def concat(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
     """Put the rows of several data sets with the same columns on top of each other.
 
     Parameters
@@ -269,14 +270,14 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
 
     Examples
     --------
-    >>> from hyperlabel.datasets import Dataset, stack
+    >>> from hyperlabel.datasets import Dataset, concat
     >>> one = Dataset([[1.0]], [[1]], name="one")
-    >>> len(stack([one, one]))
+    >>> len(concat([one, one]))
     2
     """
     parts = list(parts)
     if not parts:
-        raise ValueError("There is nothing to stack: give at least one data set.")
+        raise ValueError("There is nothing to concatenate: give at least one data set.")
     if len(parts) == 1:
         return parts[0] if name is None else replace(parts[0], name=name)
     first = parts[0]
@@ -284,7 +285,7 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
         if other.feature_names != first.feature_names or other.label_names != first.label_names:
             raise ValueError(
                 f"{first.name!r} and {other.name!r} differ in their feature or label names: "
-                "only data sets with the same columns can be stacked."
+                "only data sets with the same columns can be concatenated."
             )
 
     def joined(field: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
@@ -293,24 +294,24 @@ def stack(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
 
     return replace(
         first,
-        X=joined("X", _stack_rows),
-        Y=joined("Y", _stack_rows),
+        X=joined("X", _concat_rows),
+        Y=joined("Y", _concat_rows),
         name=first.name if name is None else name,
         groups=joined("groups"),
         time=joined("time"),
         text=joined("text", lambda texts: list(chain.from_iterable(texts))),
-        words=joined("words", _stack_words),
-        unknown=joined("unknown", _stack_rows),
+        text_columns=joined("text_columns", _concat_texts),
+        missing=joined("missing", _concat_rows),
     )
 
 
-def _stack_rows(blocks: list[Any]) -> Any:
+def _concat_rows(blocks: list[Any]) -> Any:
     if not any(sparse.issparse(block) for block in blocks):
         return np.vstack(blocks)
     return sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
 
 
-def _stack_words(blocks: list[dict[str, list[str]]]) -> dict[str, list[str]]:
+def _concat_texts(blocks: list[dict[str, list[str]]]) -> dict[str, list[str]]:
     return {name: [cell for block in blocks for cell in block[name]] for name in blocks[0]}
 
 
@@ -324,12 +325,12 @@ def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
         held.append(part)
         count += len(part)
         while count >= rows:
-            whole = stack(held)
+            whole = concat(held)
             yield whole[:rows]
             given = True
             held, count = [whole[rows:]], count - rows
     if count or (held and not given):
-        yield stack(held)
+        yield concat(held)
 
 
 def _as_features(X: Any) -> Any:

@@ -46,16 +46,16 @@ def load_debtags() -> Dataset:
     >>> data.label_names[:3]
     ['admin::backup', 'admin::boot', 'admin::configuring']
     """
-    stored = _stored()
-    X = _tfidf().transform(_counts())
-    labels, names = stored["Y_indices"], _lines(stored["label_names"])
+    stored = _stored_arrays()
+    X = _tfidf_features().transform(_word_counts())
+    labels, names = stored["Y_indices"], _split_lines(stored["label_names"])
     Y = sparse.csr_array(
-        (np.ones(len(labels), dtype=np.int64), labels.astype(np.int32), _pointer(stored["Y_lengths"])),
+        (np.ones(len(labels), dtype=np.int64), labels.astype(np.int32), _row_pointer(stored["Y_lengths"])),
         shape=(X.shape[0], len(names)),
     )
-    sources = np.array(_lines(stored["group_names"]))
+    sources = np.array(_split_lines(stored["group_names"]))
     return Dataset(
-        X, Y, _lines(stored["vocabulary"]), names, name="debtags", groups=sources[stored["groups"]]
+        X, Y, _split_lines(stored["vocabulary"]), names, name="debtags", groups=sources[stored["groups"]]
     )
 
 
@@ -76,37 +76,37 @@ def debtags_vectorizer() -> Any:
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = _lines(_stored()["vocabulary"])
+    words = _split_lines(_stored_arrays()["vocabulary"])
     vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=words, token_pattern=TOKEN_PATTERN)
-    vectorizer.idf_ = _tfidf().idf_
+    vectorizer.idf_ = _tfidf_features().idf_
     return vectorizer
 
 
 @cache
-def _stored() -> dict[str, np.ndarray]:
+def _stored_arrays() -> dict[str, np.ndarray]:
     with np.load(DATA_FILE, allow_pickle=False) as stored:
         return {key: stored[key] for key in stored.files}
 
 
-def _lines(raw: np.ndarray) -> list[str]:
+def _split_lines(raw: np.ndarray) -> list[str]:
     return raw.tobytes().decode().split("\n")
 
 
-def _pointer(lengths: np.ndarray) -> np.ndarray:
+def _row_pointer(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
 
 
 @cache
-def _counts() -> sparse.csr_array:
-    stored = _stored()
-    indptr = _pointer(stored["X_lengths"])
-    shape = (len(indptr) - 1, len(_lines(stored["vocabulary"])))
+def _word_counts() -> sparse.csr_array:
+    stored = _stored_arrays()
+    indptr = _row_pointer(stored["X_lengths"])
+    shape = (len(indptr) - 1, len(_split_lines(stored["vocabulary"])))
     indices = stored["X_indices"].astype(np.int32)
     return sparse.csr_array((stored["X_data"].astype(np.float64), indices, indptr), shape=shape)
 
 
-def _tfidf() -> Any:
+def _tfidf_features() -> Any:
     """Weigh words by ``(1 + log count) · (log((1 + n) / (1 + n_word)) + 1)``, rows of length 1."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    return TfidfTransformer(sublinear_tf=True).fit(_counts())
+    return TfidfTransformer(sublinear_tf=True).fit(_word_counts())

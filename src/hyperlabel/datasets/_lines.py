@@ -16,7 +16,7 @@ MAX_LINE_BYTES = 256 << 20  # a line longer than this is no table; stops decompr
 
 
 class DataError(ValueError):
-    """A file that cannot be read as promised; the message names the file, line and column.
+    """A file that cannot be read as guaranteed; the message names the file, line and column.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class DataError(ValueError):
         self.path, self.line, self.column = path, line, column
 
 
-def warn(message: str) -> None:
+def warn_user(message: str) -> None:
     """Warn the first caller outside the library, however deep inside it the cause was found."""
     level, frame = 1, sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("hyperlabel."):
@@ -59,20 +59,20 @@ def warn(message: str) -> None:
     warnings.warn(message, stacklevel=level)
 
 
-def ending(path: str | os.PathLike[str]) -> str:
+def file_ending(path: str | os.PathLike[str]) -> str:
     """Return the last suffix of a file's name, that of packing left out."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     return suffixes[-1] if suffixes else ""
 
 
-def decode(raw: bytes) -> str:
+def decode_bytes(raw: bytes) -> str:
     """Text of raw bytes: lines that are valid UTF-8 as such, others as Latin-1 (which takes any byte)."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         if b"\n" not in raw:
             return raw.decode("latin-1")
-    return "\n".join(decode(line) for line in raw.split(b"\n"))
+    return "\n".join(decode_bytes(line) for line in raw.split(b"\n"))
 
 
 class LineReader:
@@ -123,7 +123,7 @@ class LineReader:
         end = len(self._rest) if end < 0 else end
         line, self._at = self._rest[self._at : end], end + 1
         self.line += 1
-        return decode(line.rstrip(b"\r"))
+        return decode_bytes(line.rstrip(b"\r"))
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         r"""Yield (number of the first line, bytes of whole lines); line ends come out as ``\n``."""
@@ -150,7 +150,7 @@ class LineReader:
             chunk = self._file.read(wanted)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.fail(
-                "the gzip data is damaged or cut short; get a complete copy of the file."
+                "the gzip data is damaged or truncated; get a complete copy of the file."
             ) from error
         if b"\0" in chunk:
             raise self.fail("the file holds binary bytes, not text; is it the right file?")

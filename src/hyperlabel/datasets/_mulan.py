@@ -135,10 +135,10 @@ def label_columns(
     if isinstance(labels, str | os.PathLike):
         source = labels
         labels = read_mulan_xml(labels)
-    return _places(list(labels), attributes, path, source)
+    return _label_positions(list(labels), attributes, path, source)
 
 
-def _places(
+def _label_positions(
     labels: list[str], attributes: Sequence[str], path: Path, source: str | os.PathLike[str]
 ) -> list[int]:
     check_distinct(labels, source)

@@ -34,7 +34,7 @@ def to_whole(word: str) -> int:
     return int(digits) if len(digits) <= 18 else 10**18
 
 
-def read_plain(block: bytes, marks: bytes) -> tuple[np.ndarray, np.ndarray]:
+def read_plain_numbers(block: bytes, marks: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Read the numbers between marks, blanks and line ends; return them and where each ends.
 
     A decimal of at most 15 digits is an integer below 2⁵³ divided by a power of ten that a double holds

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hyperlabel.datasets._arff import iter_arff, read_arff
-from hyperlabel.datasets._dataset import Dataset, rebatch, stack
+from hyperlabel.datasets._dataset import Dataset, concat, rebatch
 from hyperlabel.datasets._debtags import load_debtags
-from hyperlabel.datasets._lines import ending
+from hyperlabel.datasets._lines import file_ending
 from hyperlabel.datasets._rows import iter_svmlight, iter_xmc, looks_like_xmc, read_svmlight, read_xmc
 from hyperlabel.datasets.npz import iter_npz, load_npz
 from hyperlabel.datasets.table import iter_table, read_table
@@ -30,7 +30,7 @@ _READERS: dict[str, Callable[..., Dataset]] = {
     "svmlight": read_svmlight,
     "xmc": read_xmc,
     "table": read_table,
-    "shards": lambda path: stack(iter_npz(path), name=Path(path).name),
+    "shards": lambda path: concat(iter_npz(path), name=Path(path).name),
     "debtags": lambda _: load_debtags(),
 }
 _STREAMS: dict[str, Callable[..., Iterator[Dataset]]] = {
@@ -56,7 +56,7 @@ def data_format(path: str | os.PathLike[str]) -> str:
         return "shards"
     if str(path) == "debtags" and not path.exists():
         return "debtags"
-    found = _ENDINGS.get(ending(path))
+    found = _ENDINGS.get(file_ending(path))
     if found is None:
         raise ValueError(
             f"Cannot tell the format of {path.name!r}: known endings are {', '.join(_ENDINGS)} (.gz too)."

@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.datasets._lines import LineReader, decode
-from hyperlabel.datasets._numbers import BLANKS, MAX_PLAIN, NUMBER, WORD, read_plain, to_number, to_whole
+from hyperlabel.datasets._lines import LineReader, decode_bytes
+from hyperlabel.datasets._numbers import (
+    BLANKS,
+    MAX_PLAIN,
+    NUMBER,
+    WORD,
+    read_plain_numbers,
+    to_number,
+    to_whole,
+)
 
 MAX_FEATURES = 2**31 - 2  # 32-bit indices, as scikit-learn's solvers want them
 MAX_LABELS = 20_000_000  # counts of labels are dense: a larger claim is a mistake or an attack
@@ -32,8 +40,10 @@ def read_blocks(
 ) -> Iterator[Rows]:
     """Parse the rest of the file; numbers must lie below ``n_features`` and ``n_labels``."""
     for first, block in lines.blocks():
-        parsed = _plain(block, keep_blank, n_features, n_labels) if len(block) <= MAX_PLAIN else None
-        yield parsed or _careful(block, first, lines, keep_blank, n_features, n_labels)
+        parsed = (
+            _parse_plain_block(block, keep_blank, n_features, n_labels) if len(block) <= MAX_PLAIN else None
+        )
+        yield parsed or _parse_lines(block, first, lines, keep_blank, n_features, n_labels)
 
 
 def no_rows(n_features: int, n_labels: int) -> Rows:
@@ -45,12 +55,12 @@ def join_blocks(blocks: Sequence[Rows]) -> Rows:
     return X, Y
 
 
-def _plain(block: bytes, keep_blank: bool, n_features: int, n_labels: int) -> Rows | None:
+def _parse_plain_block(block: bytes, keep_blank: bool, n_features: int, n_labels: int) -> Rows | None:
     """Parse rows of plain numbers as a whole; None when anything looks odd."""
     block = block.removesuffix(b"\n") + b"\n"
     if _PLAIN.fullmatch(block) is None:
         return None
-    numbers, ends = read_plain(block, b",:")
+    numbers, ends = read_plain_numbers(block, b",:")
     text = np.frombuffer(block, dtype=np.uint8)
     lines = np.flatnonzero(text == _NEWLINE)
     is_column = text[ends] == _COLON
@@ -62,12 +72,12 @@ def _plain(block: bytes, keep_blank: bool, n_features: int, n_labels: int) -> Ro
     labels, columns = numbers[is_label], numbers[is_column]
     if (columns >= n_features).any() or (labels >= n_labels).any():
         return None
-    X = _matrix(numbers[is_value], columns, entries_of[used], n_features)
-    Y = _matrix(None, labels, labels_of[used], n_labels)
+    X = _build_matrix(numbers[is_value], columns, entries_of[used], n_features)
+    Y = _build_matrix(None, labels, labels_of[used], n_labels)
     return (X, Y) if X.has_canonical_format and Y.has_canonical_format else None  # no number twice in a row
 
 
-def _matrix(values: Any, columns: Any, lengths: Any, width: int) -> sparse.csr_array:
+def _build_matrix(values: Any, columns: Any, lengths: Any, width: int) -> sparse.csr_array:
     columns = np.asarray(columns, dtype=np.int64)
     values = np.ones(len(columns), dtype=np.int64) if values is None else np.asarray(values, dtype=np.float64)
     indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
@@ -76,23 +86,23 @@ def _matrix(values: Any, columns: Any, lengths: Any, width: int) -> sparse.csr_a
     return matrix
 
 
-def _careful(
+def _parse_lines(
     block: bytes, first: int, lines: LineReader, keep_blank: bool, n_features: int, n_labels: int
 ) -> Rows:
     rows = []
-    for number, line in enumerate(decode(block).removesuffix("\n").split("\n"), start=first):
+    for number, line in enumerate(decode_bytes(block).removesuffix("\n").split("\n"), start=first):
         text = line.split("#", 1)[0]
         if text.strip(BLANKS) or (keep_blank and "#" not in line):
-            rows.append(_row(text, number, lines, n_features, n_labels))
+            rows.append(_parse_row(text, number, lines, n_features, n_labels))
     labels = [label for found, _ in rows for label in found]
     columns, values = ([entry[i] for _, found in rows for entry in found] for i in (0, 1))
     return (
-        _matrix(values, columns, [len(found) for _, found in rows], n_features),
-        _matrix(None, labels, [len(found) for found, _ in rows], n_labels),
+        _build_matrix(values, columns, [len(found) for _, found in rows], n_features),
+        _build_matrix(None, labels, [len(found) for found, _ in rows], n_labels),
     )
 
 
-def _row(
+def _parse_row(
     text: str, number: int, lines: LineReader, n_features: int, n_labels: int
 ) -> tuple[list[int], list[tuple[int, float]]]:
     labels: set[int] = set()
@@ -104,14 +114,14 @@ def _row(
             if column > 1:
                 raise lines.fail(f"{word[:40]!r} is not index:value (labels come first).", number, column)
             for part in word.split(","):
-                label = _whole(part, "label", n_labels, number, column, lines)
+                label = _parse_index(part, "label", n_labels, number, column, lines)
                 if label in labels:
                     raise lines.fail("a label appears twice in the row.", number, column)
                 labels.add(label)
             continue
         if index == "qid":
             continue
-        j = _whole(index, "feature", n_features, number, column, lines)
+        j = _parse_index(index, "feature", n_features, number, column, lines)
         if j in entries:
             raise lines.fail(f"the feature {j} appears twice in the row.", number, column)
         try:
@@ -123,7 +133,7 @@ def _row(
     return sorted(labels), sorted(entries.items())
 
 
-def _whole(text: str, what: str, bound: int, number: int, column: int, lines: LineReader) -> int:
+def _parse_index(text: str, what: str, bound: int, number: int, column: int, lines: LineReader) -> int:
     plain = text[:-2] if what == "label" and text.endswith(".0") else text
     try:
         found = to_whole(plain)

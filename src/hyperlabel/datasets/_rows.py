@@ -53,8 +53,8 @@ def read_svmlight(
     given = (n_features, n_labels, zero_based, labels_zero_based)
     with LineReader(path) as lines:
         blocks = list(read_blocks(lines, keep_blank=False))
-        shape = _shape(blocks, lines, *given)
-    return _svm_dataset(join_blocks(blocks), shape, _title(path, name))
+        shape = _count_columns(blocks, lines, *given)
+    return _svm_dataset(join_blocks(blocks), shape, _dataset_name(path, name))
 
 
 def iter_svmlight(
@@ -64,13 +64,13 @@ def iter_svmlight(
     with LineReader(path) as lines:
         is_open = len(options) < 4 or None in options.values() or "auto" in options.values()
         seen = read_blocks(lines, keep_blank=False) if is_open else ()
-        n_features, n_labels, base, label_base = _shape(seen, lines, **options)
+        n_features, n_labels, base, label_base = _count_columns(seen, lines, **options)
 
     def datasets() -> Iterator[Dataset]:
         with LineReader(path) as lines:
             for block in read_blocks(lines, keep_blank=False):
-                shape = _shape([block], lines, n_features, n_labels, base == 0, label_base == 0)
-                yield _svm_dataset(block, shape, _title(path, name))
+                shape = _count_columns([block], lines, n_features, n_labels, base == 0, label_base == 0)
+                yield _svm_dataset(block, shape, _dataset_name(path, name))
 
     yield from rebatch(datasets(), chunk_rows)
 
@@ -112,7 +112,7 @@ def read_xmc(
     with LineReader(path) as lines:
         n_rows, n_features, n_labels = _xmc_header(lines)
         X, Y = join_blocks(list(_xmc_blocks(lines, n_rows, n_features, n_labels)))
-    return Dataset(X, Y, feature_names, label_names, name=_title(path, name))
+    return Dataset(X, Y, feature_names, label_names, name=_dataset_name(path, name))
 
 
 def iter_xmc(
@@ -124,7 +124,7 @@ def iter_xmc(
         with LineReader(path) as lines:
             n_rows, n_features, n_labels = _xmc_header(lines)
             for X, Y in _xmc_blocks(lines, n_rows, n_features, n_labels):
-                yield Dataset(X, Y, name=_title(path, name), **names)
+                yield Dataset(X, Y, name=_dataset_name(path, name), **names)
 
     yield from rebatch(datasets(), chunk_rows)
 
@@ -139,11 +139,11 @@ def looks_like_xmc(path: str | os.PathLike[str]) -> bool:
 # -- shared -----------------------------------------------------------------------------------------
 
 
-def _title(path: str | os.PathLike[str], name: str | None) -> str:
+def _dataset_name(path: str | os.PathLike[str], name: str | None) -> str:
     return Path(path).name.split(".")[0] if name is None else name
 
 
-def _shape(
+def _count_columns(
     blocks: Iterable[Rows],
     lines: LineReader,
     n_features: int | None = None,
@@ -158,12 +158,12 @@ def _shape(
             if part.nnz:
                 ends = (int(part.indices.min()), int(part.indices.max()), *spans[i])
                 spans[i] = (min(ends), max(ends))
-    d, base = _settled(spans[0], n_features, zero_based, "feature", lines)
-    k, label_base = _settled(spans[1], n_labels, labels_zero_based, "label", lines)
+    d, base = _settle_numbering(spans[0], n_features, zero_based, "feature", lines)
+    k, label_base = _settle_numbering(spans[1], n_labels, labels_zero_based, "label", lines)
     return d, k, base, label_base
 
 
-def _settled(
+def _settle_numbering(
     span: tuple[int, ...], count: int | None, zero_based: bool | str, what: str, lines: LineReader
 ) -> tuple[int, int]:
     low, high = span or (None, -1)

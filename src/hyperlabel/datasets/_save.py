@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
@@ -14,14 +14,11 @@ from scipy import sparse
 from hyperlabel._files import opened
 from hyperlabel.datasets.writing import list_cells, target_format, write_columns
 
-if TYPE_CHECKING:
-    from hyperlabel.datasets._dataset import Dataset
-
 _DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
 _MOST_COLUMNS = 100_000  # of a table
 
 
-def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None) -> Path:
+def save_dataset(data: Any, path: str | os.PathLike[str], format: str | None = None) -> Path:
     """Write a data set; see `Dataset.save`."""
     path = Path(path)
     format = target_format(path, format)
@@ -30,7 +27,7 @@ def save(data: Dataset, path: str | os.PathLike[str], format: str | None = None)
     return path
 
 
-def save_shards(parts: Iterable[Dataset], folder: str | os.PathLike[str]) -> list[Path]:
+def save_shards(parts: Iterable[Any], folder: str | os.PathLike[str]) -> list[Path]:
     """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per piece.
 
     Parameters
@@ -56,10 +53,10 @@ def save_shards(parts: Iterable[Dataset], folder: str | os.PathLike[str]) -> lis
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [save(part, folder / f"part-{i:05d}.npz") for i, part in enumerate(parts)]
+    return [save_dataset(part, folder / f"part-{i:05d}.npz") for i, part in enumerate(parts)]
 
 
-def _save_npz(data: Dataset, file: BinaryIO) -> None:
+def _save_npz(data: Any, file: BinaryIO) -> None:
     arrays: dict[str, Any] = {}
     if sparse.issparse(data.X):
         arrays |= {
@@ -88,27 +85,27 @@ def _save_npz(data: Dataset, file: BinaryIO) -> None:
         values = getattr(data, key)
         if values is not None:
             arrays[key] = values.astype(np.str_) if values.dtype.hasobject else values
-    if data.unknown is not None:
-        arrays["unknown_rows"], arrays["unknown_labels"] = data.unknown.nonzero()
+    if data.missing is not None:
+        arrays["missing_rows"], arrays["missing_labels"] = data.missing.nonzero()
     if data.text is not None:
         arrays |= _text_arrays(data.text, "text")
-    if data.words:
-        arrays["words"] = np.array(list(data.words), dtype=np.str_)
-        for j, column in enumerate(data.words.values()):
+    if data.text_columns:
+        arrays["text_columns"] = np.array(list(data.text_columns), dtype=np.str_)
+        for j, column in enumerate(data.text_columns.values()):
             arrays |= _text_arrays(column, f"words{j}")
     np.savez_compressed(file, **arrays)
 
 
 def _text_arrays(texts: list[str], key: str) -> dict[str, np.ndarray]:
     """Bytes and offsets: a fixed-width array would be as wide as the longest text."""
-    encoded = [_encoded(text, i) for i, text in enumerate(texts)]
+    encoded = [_encode_text(text, i) for i, text in enumerate(texts)]
     return {
         f"{key}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
         f"{key}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
     }
 
 
-def _encoded(text: str, row: int) -> bytes:
+def _encode_text(text: str, row: int) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -117,38 +114,38 @@ def _encoded(text: str, row: int) -> bytes:
         ) from None
 
 
-def _save_xmc(data: Dataset, file: BinaryIO) -> None:
+def _save_xmc(data: Any, file: BinaryIO) -> None:
     file.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
     _save_rows(data, file, first=0, empty="")
 
 
-def _save_rows(data: Dataset, file: BinaryIO, *, first: int, empty: str) -> None:
+def _save_rows(data: Any, file: BinaryIO, *, first: int, empty: str) -> None:
     X, Y = sparse.csr_array(data.X), data.Y
     for i in range(data.n_rows):
         labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
         part = slice(X.indptr[i], X.indptr[i + 1])
         entries = zip((X.indices[part] + first).tolist(), X.data[part].tolist(), strict=True)
-        row = ",".join(map(str, labels)) + "".join(f" {j}:{_short(value)}" for j, value in entries)
+        row = ",".join(map(str, labels)) + "".join(f" {j}:{_short_number(value)}" for j, value in entries)
         file.write((row or empty).encode() + b"\n")
 
 
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-def _save_table(data: Dataset, file: BinaryIO, *, kind: str) -> None:
+def _save_table(data: Any, file: BinaryIO, *, kind: str) -> None:
     """Text, features, groups, time and a column ``labels``, which lists the labels of each row."""
     names = list(data.feature_names[: _MOST_COLUMNS + 1])
     if len(names) > _MOST_COLUMNS:
         raise ValueError(f"A table cannot have {data.n_features} columns: write npz, LIBSVM or XMC.")
     X = data.X.toarray() if sparse.issparse(data.X) else data.X
     columns: dict[str, list[Any]] = {} if data.text is None else {"text": data.text}
-    columns = dict(data.words) if data.words else columns
-    columns |= {name: _shorter(X[:, j]) for j, name in enumerate(names)}
+    columns = dict(data.text_columns) if data.text_columns else columns
+    columns |= {name: _short_numbers(X[:, j]) for j, name in enumerate(names)}
     for key in ("groups", "time"):
         if getattr(data, key) is not None:
             columns[key] = getattr(data, key).astype(str).tolist()
-    texts = len(data.words) if data.words else int(data.text is not None)
+    texts = len(data.text_columns) if data.text_columns else int(data.text is not None)
     if len(columns) < len(names) + texts + sum(v is not None for v in (data.groups, data.time)):
         raise ValueError("Two columns would have the same name: rename a feature.")
     labels = next(name for name in ("labels", "labels of the row") if name not in columns)
@@ -156,7 +153,7 @@ def _save_table(data: Dataset, file: BinaryIO, *, kind: str) -> None:
     write_columns(columns, file, kind)
 
 
-def _shorter(values: np.ndarray) -> list[Any]:
+def _short_numbers(values: np.ndarray) -> list[Any]:
     """Whole numbers without a point."""
     whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (abs(values) < 2**53).all()
     return (values.astype(np.int64) if whole else values).tolist()

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from hyperlabel.datasets._lines import warn
+from hyperlabel.datasets._lines import warn_user
 
 MARKS = (";", "|", ",")
 NO_LABEL = ("", "-", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
@@ -26,17 +26,17 @@ def find_separator(cells: Iterable[Any]) -> str | None:
 
     ``""`` says that the cells are single names although they hold commas, None that nothing needs cutting.
     """
-    texts = {str(cell).strip() for cell in cells if _listed(cell) is None and not _is_empty(cell)}
+    texts = {str(cell).strip() for cell in cells if _labels_of_list(cell) is None and not _is_empty(cell)}
     cut, moving, share = {}, {}, {}
     for mark in MARKS:
-        cut[mark], moving[mark], share[mark] = _evidence(texts, mark)
+        cut[mark], moving[mark], share[mark] = _separator_evidence(texts, mark)
     lists = [mark for mark in MARKS if cut[mark] and (mark != "," or share[mark] >= _MOVING)]
     if not lists:
         return "" if cut[","] else None
     return max(lists, key=lambda mark: (moving[mark], cut[mark]))
 
 
-def label_sets(
+def split_label_cells(
     cells: Sequence[Any], separator: str | None, names: Collection[str] | None = None
 ) -> list[list[str]]:
     """Return the labels of each cell; `names`, where known, may hold a word that else means no label."""
@@ -45,10 +45,10 @@ def label_sets(
     for cell in cells:
         if isinstance(cell, str):
             if cell not in known:
-                known[cell] = _labels(cell, separator, names)
+                known[cell] = _labels_of_cell(cell, separator, names)
             sets.append(known[cell])
         else:
-            sets.append(_labels(cell, separator, names))
+            sets.append(_labels_of_cell(cell, separator, names))
     return sets
 
 
@@ -60,19 +60,19 @@ def warn_of_empty(cells: Iterable[Any], column: str, file: str, names: Collectio
     if count:
         shown = ", ".join(map(repr, words[:5])) + (", …" if len(words) > 5 else "")
         verb = "cell says" if count == 1 else "cells say"
-        warn(f"{file}: {count} {verb} {shown} in {column!r}: read as no label.")
+        warn_user(f"{file}: {count} {verb} {shown} in {column!r}: read as no label.")
 
 
-def _labels(cell: Any, separator: str | None, names: Collection[str] | None) -> list[str]:
+def _labels_of_cell(cell: Any, separator: str | None, names: Collection[str] | None) -> list[str]:
     if _is_empty(cell) and str(cell).strip() not in (names or ()):
         return []
-    listed = _listed(cell)
+    listed = _labels_of_list(cell)
     if listed is None:
         text = _name(cell)
         if text[:1] == "[" and text[-1:] == "]":  # a list without quotes
             text = text[1:-1]
             separator = separator if separator and separator in text else ","
-        listed = _cut(text, separator)
+        listed = _split_text(text, separator)
     return [name for name in dict.fromkeys(map(_name, listed)) if name]
 
 
@@ -80,7 +80,7 @@ def _is_empty(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, list | tuple) and str(cell).strip().lower() in NO_LABEL)
 
 
-def _listed(cell: Any) -> list[Any] | None:
+def _labels_of_list(cell: Any) -> list[Any] | None:
     """Return the values of a cell that is a list by itself: of JSON, Parquet, or quoted in brackets."""
     if isinstance(cell, list | tuple):
         return [value for value in cell if value is not None and value == value]
@@ -109,18 +109,18 @@ def _name(value: Any) -> str:
     return str(value).strip()
 
 
-def _cut(text: str, separator: str | None) -> list[str]:
+def _split_text(text: str, separator: str | None) -> list[str]:
     parts = [text] if not separator else text.split() if separator == " " else text.split(separator)
     return [name for part in parts if (name := part.strip().strip("'\"").strip())]
 
 
-def _evidence(texts: Collection[str], mark: str) -> tuple[int, int, float]:
+def _separator_evidence(texts: Collection[str], mark: str) -> tuple[int, int, float]:
     """Count the cells that hold the mark and the parts in them that move; the latter also as a share."""
     starts: defaultdict[str, set[int]] = defaultdict(set)
     ends: defaultdict[str, set[int]] = defaultdict(set)
     parts, cut = [], 0
     for text in texts:
-        names = _cut(text, mark)
+        names = _split_text(text, mark)
         for place, name in enumerate(names):
             starts[name].add(place)
             ends[name].add(len(names) - place)

@@ -14,7 +14,7 @@ from scipy import sparse
 from hyperlabel._files import npy_header
 from hyperlabel._labels import check_places
 from hyperlabel.datasets._dataset import Dataset, NumberedNames
-from hyperlabel.datasets._lines import DataError, decode
+from hyperlabel.datasets._lines import DataError, decode_bytes
 from hyperlabel.datasets._numbers import to_whole
 from hyperlabel.datasets._row_blocks import MAX_FEATURES, MAX_LABELS
 
@@ -35,7 +35,7 @@ def load_npz(
         ``label_names`` (or ``…_names_numbered``: what stands before the numbers, and the first number),
         ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with ``text_ends`` (UTF-8 text
         of all rows, and where each ends); ``words`` (names of further columns of
-        text) with ``words0_bytes``, ``words0_ends`` and so on; ``unknown_rows`` and ``unknown_labels``
+        text) with ``words0_bytes``, ``words0_ends`` and so on; ``missing_rows`` and ``missing_labels``
         (entries of Y nobody knows).
     part : {"train", "test"}, optional
         Only the rows of the published split.
@@ -61,17 +61,17 @@ def load_npz(
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
-        arrays = _arrays(path)
-        X, Y = _matrix(arrays, "X", MAX_FEATURES), _matrix(arrays, "Y", MAX_LABELS)
+        arrays = _read_arrays(path)
+        X, Y = _read_matrix(arrays, "X", MAX_FEATURES), _read_matrix(arrays, "Y", MAX_LABELS)
         data = Dataset(
             X,
             Y,
-            _names(arrays, "feature_names", X.shape[-1]),
-            _names(arrays, "label_names", Y.shape[-1]),
+            _read_names(arrays, "feature_names", X.shape[-1]),
+            _read_names(arrays, "label_names", Y.shape[-1]),
             name=path.stem if name is None else name,
-            text=_texts(arrays, "text"),
-            words=_words(arrays),
-            unknown=_unknown(arrays, Y.shape),
+            text=_read_texts(arrays, "text"),
+            text_columns=_read_text_columns(arrays),
+            missing=_read_missing(arrays, Y.shape),
             **{key: arrays.get(key) for key in _OPTIONAL},
         )
     except DataError:
@@ -97,36 +97,36 @@ def iter_npz(folder: str | os.PathLike[str]) -> Iterator[Dataset]:
     return map(load_npz, files)
 
 
-def _names(arrays: dict[str, np.ndarray], key: str, count: int) -> Any:
+def _read_names(arrays: dict[str, np.ndarray], key: str, count: int) -> Any:
     if f"{key}_numbered" not in arrays:
         return arrays.get(key)
     prefix, start = arrays[f"{key}_numbered"].tolist()
     return NumberedNames(prefix, count, to_whole(start))
 
 
-def _words(arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    if "words" not in arrays:
+def _read_text_columns(arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    if "text_columns" not in arrays:
         return None
-    return {str(name): _texts(arrays, f"words{j}") for j, name in enumerate(arrays["words"])}
+    return {str(name): _read_texts(arrays, f"words{j}") for j, name in enumerate(arrays["text_columns"])}
 
 
-def _unknown(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
-    if "unknown_rows" not in arrays:
+def _read_missing(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
+    if "missing_rows" not in arrays:
         return None
-    rows, labels = arrays["unknown_rows"], arrays["unknown_labels"]
+    rows, labels = arrays["missing_rows"], arrays["missing_labels"]
     return sparse.csr_array((np.ones(len(rows), dtype=np.int8), (rows, labels)), shape=shape)
 
 
-def _texts(arrays: dict[str, np.ndarray], key: str) -> list[str] | None:
+def _read_texts(arrays: dict[str, np.ndarray], key: str) -> list[str] | None:
     if f"{key}_ends" not in arrays:
         return None
     raw, ends = arrays[f"{key}_bytes"].tobytes(), arrays[f"{key}_ends"].tolist()
     if ends != sorted(ends) or (ends and (ends[0] < 0 or ends[-1] != len(raw))):
         raise ValueError("the ends of the texts do not fit their bytes.")
-    return [decode(raw[a:b]) for a, b in itertools.pairwise([0, *ends])]
+    return [decode_bytes(raw[a:b]) for a, b in itertools.pairwise([0, *ends])]
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return every array of the file, after checking that its sizes can be true."""
     found: dict[str, np.ndarray] = {}
     with zipfile.ZipFile(path) as archive:
@@ -152,7 +152,7 @@ def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path)
         raise DataError(f"the array {member.filename!r} declares more values than it holds.", path)
 
 
-def _matrix(arrays: dict[str, np.ndarray], key: str, most: int) -> Any:
+def _read_matrix(arrays: dict[str, np.ndarray], key: str, most: int) -> Any:
     if key in arrays:
         return arrays[key]
     if f"{key}_indptr" not in arrays:

@@ -11,16 +11,16 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
-from hyperlabel.datasets._dataset import Dataset, stack
+from hyperlabel.datasets._dataset import Dataset, concat
 from hyperlabel.datasets._lines import DataError
-from hyperlabel.datasets.label_cells import find_separator, label_sets, warn_of_empty
+from hyperlabel.datasets.label_cells import find_separator, split_label_cells, warn_of_empty
 from hyperlabel.datasets.objects import cell_text, names_inside
 from hyperlabel.datasets.table_columns import (
     TableColumns,
-    groups,
-    marks,
     need_no_objects,
-    vectors,
+    parse_groups,
+    parse_marks,
+    parse_vectors,
     warn_of_dropped,
     warn_of_objects,
 )
@@ -36,8 +36,8 @@ def read_table(
     label_names: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     text: Sequence[str] | str | None = None,
-    words: Sequence[str] = (),
-    blank: Literal["no", "unknown"] | None = None,
+    text_columns: Sequence[str] = (),
+    blank: Literal["no", "missing"] | None = None,
     group: str | None = None,
     time: str | None = None,
     delimiter: str | None = None,
@@ -72,11 +72,11 @@ def read_table(
         columns that start empty are read once before to tell.
     text : str or list of str, optional
         Columns of raw text, kept in ``Dataset.text`` (several are joined by a line end).
-    words : list of str
-        Columns to keep as they are in ``Dataset.words``: categories, or texts to be told apart.
-    blank : {"no", "unknown"}, optional
+    text_columns : list of str
+        Columns to keep as they are in ``Dataset.text_columns``: categories, or texts to be told apart.
+    blank : {"no", "missing"}, optional
         What an empty cell of a label column means. By default "no" in columns that hold nothing but ``x``
-        marks; elsewhere it is refused. Unknown entries are kept in ``Dataset.unknown``.
+        marks; elsewhere it is refused. Unknown entries are kept in ``Dataset.missing``.
     group, time : str, optional
         Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``, empty cells are one group) and
         ``Dataset.time`` (numbers where all are, dates where all are, otherwise text; an empty one is NaN, NaT
@@ -105,7 +105,19 @@ def read_table(
     ([['a', 'b'], []], ['two\nlines', 'short'], [[3.0], [4.0]])
     """
     plan = TablePlan(
-        *(path, labels, label_column, label_separator, features, text, group, time, name, words, blank),
+        *(
+            path,
+            labels,
+            label_column,
+            label_separator,
+            features,
+            text,
+            group,
+            time,
+            name,
+            text_columns,
+            blank,
+        ),
         decimal=decimal,
     )
     return plan.read(delimiter, label_names)
@@ -155,13 +167,13 @@ def scan_labels(
             need_no_objects([label_column], {label_column: inside}, path)
         for cell in column:
             if isinstance(cell, list | tuple):
-                lists.update(label_sets([cell], None)[0])
+                lists.update(split_label_cells([cell], None)[0])
             elif cell is not None:
                 distinct[str(cell)] += 1
-    need([label_column], names, path)
+    require_columns([label_column], names, path)
     warn_of_empty(distinct.elements(), label_column, Path(path).name)
     separator = find_separator(distinct) if label_separator is None else label_separator
-    return separator, sorted(lists.union(*label_sets(list(distinct), separator)))
+    return separator, sorted(lists.union(*split_label_cells(list(distinct), separator)))
 
 
 @dataclass
@@ -177,8 +189,8 @@ class TablePlan:
     group: str | None = None
     time: str | None = None
     name: str | None = None
-    words: Sequence[str] = ()
-    blank: Literal["no", "unknown"] | None = None
+    text_columns: Sequence[str] = ()
+    blank: Literal["no", "missing"] | None = None
     numbers: list[str] | None = None
     decimal: Literal[",", "."] | None = None
 
@@ -193,7 +205,7 @@ class TablePlan:
         self.text_list = [self.text] if isinstance(self.text, str) else list(self.text or ())
         if len(set(self.label_list)) < len(self.label_list):
             raise DataError("a label column is listed more than once.", self.path)
-        if self.blank not in (None, "no", "unknown"):
+        if self.blank not in (None, "no", "missing"):
             raise ValueError(f"blank must be 'no' or 'unknown', not {self.blank!r}.")
         if self.decimal not in (None, ",", "."):
             raise ValueError(f"decimal must be ',' or '.', not {self.decimal!r}.")
@@ -209,7 +221,7 @@ class TablePlan:
             parts.append(self.dataset(cells))
             if self.label_column is not None:
                 listed += cells.column(self.label_column)
-        data = stack(parts)
+        data = concat(parts)
         if self.label_column is None:
             return data
         warn_of_empty(listed, self.label_column, Path(self.path).name, label_names)
@@ -219,7 +231,7 @@ class TablePlan:
 
     def settle(self, chunks: Iterable[Cells]) -> None:
         """Choose the columns of numbers and the form of the times, from as many rows as that takes."""
-        special = [*self.label_list, *self.text_list, *self.words]
+        special = [*self.label_list, *self.text_list, *self.text_columns]
         special += [column for column in (self.label_column, self.group, self.time) if column is not None]
         needed = [*special, *(self.features or ())]
         for cells in chunks:
@@ -228,7 +240,7 @@ class TablePlan:
                 break
         kinds = self.columns.is_number
         need_no_objects(needed, self.columns.inside, self.path)
-        need([name for name in needed if name not in kinds], self.columns.names, self.path)
+        require_columns([name for name in needed if name not in kinds], self.columns.names, self.path)
         self.numbers = list(self.features or ())
         if self.features is None:
             warn_of_objects(Path(self.path).name, self.columns.unreached(needed))
@@ -259,20 +271,20 @@ class TablePlan:
         blocks = [np.zeros((n_rows, 0)), *(self._numbers(cells, column) for column in self.numbers)]
         Y = np.zeros((n_rows, len(self.label_list)))
         for j, column in enumerate(self.label_list):
-            Y[:, j] = marks(cells, column, self._blank(column))
+            Y[:, j] = parse_marks(cells, column, self._blank(column))
         missing = np.isnan(Y)
-        texts = [_words(cells, column) for column in self.text_list]
+        texts = [_text_cells(cells, column) for column in self.text_list]
         return Dataset(
             np.hstack(blocks),
             np.where(missing, 0.0, Y),
             self.feature_names,
             self.label_list,
             name=self.title,
-            groups=None if self.group is None else groups(cells, self.group),
+            groups=None if self.group is None else parse_groups(cells, self.group),
             time=None if self.time is None else self.columns.times(cells),
             text=["\n".join(row) for row in zip(*texts, strict=True)] if texts else None,
-            words={column: _words(cells, column) for column in self.words} or None,
-            unknown=sparse.csr_array(missing.astype(np.int8)) if self.blank == "unknown" else None,
+            text_columns={column: _text_cells(cells, column) for column in self.text_columns} or None,
+            missing=sparse.csr_array(missing.astype(np.int8)) if self.blank == "missing" else None,
         )
 
     @property
@@ -287,7 +299,7 @@ class TablePlan:
     def _numbers(self, cells: Cells, column: str) -> np.ndarray:
         length = self.columns.vectors.get(column)
         if length is not None:
-            return vectors(cells, column, length)
+            return parse_vectors(cells, column, length)
         return self.columns.numbers(cells, column)[:, None]
 
     def _blank(self, column: str) -> float | None:
@@ -299,13 +311,15 @@ class TablePlan:
     def with_sets(self, data: Dataset, cells: Sequence[Any], label_names: Sequence[str] | None) -> Dataset:
         """Give a data set the labels that the cells of its list column name."""
         try:
-            Y, names = indicator_from_sets(label_sets(cells, self.label_separator, label_names), label_names)
+            Y, names = indicator_from_sets(
+                split_label_cells(cells, self.label_separator, label_names), label_names
+            )
         except ValueError as error:
             raise DataError(f"{error}", self.path) from None
-        return replace(data, Y=Y, label_names=names, unknown=None)
+        return replace(data, Y=Y, label_names=names, missing=None)
 
 
-def _words(cells: Cells, column: str) -> list[str]:
+def _text_cells(cells: Cells, column: str) -> list[str]:
     texts = []
     for i, cell in enumerate(cells.column(column)):
         try:
@@ -317,7 +331,7 @@ def _words(cells: Cells, column: str) -> list[str]:
     return texts
 
 
-def need(columns: Iterable[str], names: Iterable[str], path: str | os.PathLike[str]) -> None:
+def require_columns(columns: Iterable[str], names: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Refuse columns the table does not have."""
     there = dict.fromkeys(names)
     for column in columns:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.datasets._lines import DataError, warn
+from hyperlabel.datasets._lines import DataError, warn_user
 from hyperlabel.datasets._numbers import to_number
 from hyperlabel.datasets.label_cells import NO_LABEL
 from hyperlabel.datasets.objects import head_of, is_object, names_inside, objects_message, shown_names
@@ -53,7 +53,7 @@ class TableColumns:
                 if self.is_number[name] is False and (length := vector_length(column)):
                     self.vectors[name] = length
             if name in self.marks:
-                self.marks[name] |= {_word(cell) for cell in column} & {"", *YES, *NO}
+                self.marks[name] |= {_cell_text(cell) for cell in column} & {"", *YES, *NO}
         if self.time in cells.columns:
             column = cells.columns[self.time]
             self.time_forms = [form for form in self.time_forms if _can_read(form, column)]
@@ -85,8 +85,8 @@ class TableColumns:
     def numbers(self, cells: Cells, name: str) -> np.ndarray:
         """Read a column of numbers, which must agree on one decimal mark."""
         if not reads_commas(cells, self.decimal):
-            return convert(cells, name, number, "a number")
-        found = convert(cells, name, lambda cell: number(with_point(cell)), "a number")
+            return convert_cells(cells, name, cell_number, "a number")
+        found = convert_cells(cells, name, lambda cell: cell_number(with_point(cell)), "a number")
         seen = self.decimal_marks.setdefault(name, set(self.decimal or ()))
         for i, cell in enumerate(cells.column(name)):
             mark = next((mark for mark in ",." if isinstance(cell, str) and mark in cell), None)
@@ -121,14 +121,14 @@ def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
     """Name the columns that no feature can be made of."""
     if columns:
         more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-        warn(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
+        warn_user(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
 def warn_of_objects(file: str, inside: Mapping[str, Iterable[str]]) -> None:
     """Name the columns of objects that nobody reaches into, and the dotted names that would."""
     for column, names in inside.items():
         choices = f": dotted names reach inside ({shown_names(list(names))})" if names else ""
-        warn(f"{file}: left out the column of objects {column!r}{choices}.")
+        warn_user(f"{file}: left out the column of objects {column!r}{choices}.")
 
 
 def need_no_objects(
@@ -144,7 +144,7 @@ def first_is_number(column: Iterable[Any]) -> bool | None:
     """Tell whether the first cell that is not empty is a number; None when all are empty."""
     for cell in column:
         try:
-            value = number(cell)
+            value = cell_number(cell)
         except _UNREADABLE:
             return False
         if value == value:
@@ -156,12 +156,12 @@ def vector_length(column: Sequence[Any]) -> int:
     """Return how many numbers the first cell that is not empty lists; 0 where it lists none."""
     first = next((cell for cell in column if cell is not None and cell != ""), None)
     try:
-        return len(vector(first))
+        return len(parse_vector(first))
     except _UNREADABLE:
         return 0
 
 
-def vector(cell: Any) -> list[float]:
+def parse_vector(cell: Any) -> list[float]:
     """Read a cell that lists numbers."""
     if isinstance(cell, str):
         if cell.strip()[:1] != "[":
@@ -172,14 +172,14 @@ def vector(cell: Any) -> list[float]:
     return [float(part) for part in cell]
 
 
-def vectors(cells: Cells, column: str, length: int) -> np.ndarray:
+def parse_vectors(cells: Cells, column: str, length: int) -> np.ndarray:
     """Read a column of lists of numbers, all of one length; NaN where a cell is empty."""
     found = np.full((len(cells.places), length), np.nan)
     for i, cell in enumerate(cells.column(column)):
         if cell is None or cell == "":
             continue
         try:
-            numbers = vector(cell)
+            numbers = parse_vector(cell)
         except _UNREADABLE:
             numbers = []
         if len(numbers) != length:
@@ -188,9 +188,9 @@ def vectors(cells: Cells, column: str, length: int) -> np.ndarray:
     return found
 
 
-def marks(cells: Cells, column: str, blank: float | None) -> np.ndarray:
+def parse_marks(cells: Cells, column: str, blank: float | None) -> np.ndarray:
     """Read a 0/1 column; an empty cell is `blank`, and refused where that is None."""
-    empty = np.array([not _word(cell) for cell in cells.column(column)], dtype=bool)
+    empty = np.array([not _cell_text(cell) for cell in cells.column(column)], dtype=bool)
     if blank is None and empty.any():
         raise cells.fail(
             f"the value of {column!r} is empty, not 0 or 1: say what that means with blank (--blank on the "
@@ -199,14 +199,14 @@ def marks(cells: Cells, column: str, blank: float | None) -> np.ndarray:
             column,
         )
     value = 0.0 if blank is None else blank
-    return convert(cells, column, lambda cell: zero_one(cell) if _word(cell) else value, "0 or 1")
+    return convert_cells(cells, column, lambda cell: zero_one(cell) if _cell_text(cell) else value, "0 or 1")
 
 
-def _word(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip().lower()
 
 
-def convert(cells: Cells, column: str, read: Callable[[Any], float], meaning: str) -> np.ndarray:
+def convert_cells(cells: Cells, column: str, read: Callable[[Any], float], meaning: str) -> np.ndarray:
     """Read the cells of a column one by one; an error says which is not what it must be."""
     found = np.empty(len(cells.places))
     for i, cell in enumerate(cells.column(column)):
@@ -219,7 +219,7 @@ def convert(cells: Cells, column: str, read: Callable[[Any], float], meaning: st
     return found
 
 
-def number(cell: Any) -> float:
+def cell_number(cell: Any) -> float:
     """Read a cell as a number; NaN where it is empty."""
     if isinstance(cell, str):
         text = cell.strip()
@@ -239,13 +239,13 @@ def zero_one(cell: Any) -> float:
     raise ValueError(word)
 
 
-def groups(cells: Cells, column: str) -> np.ndarray:
+def parse_groups(cells: Cells, column: str) -> np.ndarray:
     """Read a column of groups as text, with one spelling for a number."""
     _check_width(cells, column)
-    return np.array([_spelling(cell) for cell in cells.column(column)], dtype=np.str_)
+    return np.array([_spell_group(cell) for cell in cells.column(column)], dtype=np.str_)
 
 
-def _spelling(cell: Any) -> str:
+def _spell_group(cell: Any) -> str:
     """Spell 1, 1.0 and "1.0" alike: two spellings would tear a group apart, and it would leak over folds."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return str(int(cell))
@@ -275,20 +275,20 @@ def _can_read(form: Callable[[Sequence[Any]], np.ndarray], column: Sequence[Any]
 
 
 def _number_times(column: Sequence[Any]) -> np.ndarray:
-    return np.array([number(cell) for cell in column], dtype=np.float64)
+    return np.array([cell_number(cell) for cell in column], dtype=np.float64)
 
 
 def _date_times(column: Sequence[Any]) -> np.ndarray:
-    words = _words(column)
+    words = _column_text(column)
     if not all(_YEAR.match(word) for word in words):
         raise ValueError("NumPy would read 3 as a year and 'now' as a date.")
     return np.array(words, dtype="datetime64[s]")  # an empty one is NaT
 
 
 def _text_times(column: Sequence[Any]) -> np.ndarray:
-    return np.array(_words(column), dtype=np.str_)
+    return np.array(_column_text(column), dtype=np.str_)
 
 
-def _words(column: Sequence[Any]) -> list[str]:
+def _column_text(column: Sequence[Any]) -> list[str]:
     words = ("" if cell is None else str(cell).strip() for cell in column)
     return ["" if word.lower() in _MISSING else word for word in words]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperlabel.datasets._lines import DataError, LineReader, decode, ending
+from hyperlabel.datasets._lines import DataError, LineReader, decode_bytes, file_ending
 from hyperlabel.datasets._numbers import BLANKS
 from hyperlabel.datasets.objects import head_of, reach
 
@@ -66,15 +66,15 @@ class Cells:
 
 def table_kind(path: str | os.PathLike[str]) -> str:
     """Tell csv, jsonl or parquet from the ending of a file."""
-    return {**TABLES, ".json": "jsonl"}.get(ending(path), "csv")
+    return {**TABLES, ".json": "jsonl"}.get(file_ending(path), "csv")
 
 
 def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
     """Yield the table in chunks; at least one, perhaps without rows."""
     kind = table_kind(path)
     if kind == "parquet":
-        return _parquet(Path(path), rows)
-    return _json_lines(path, rows) if kind == "jsonl" else _csv(path, rows, delimiter)
+        return _read_parquet(Path(path), rows)
+    return _json_lines(path, rows) if kind == "jsonl" else _read_csv(path, rows, delimiter)
 
 
 def whole_table(path: str | os.PathLike[str]) -> Cells:
@@ -88,10 +88,10 @@ def whole_table(path: str | os.PathLike[str]) -> Cells:
 def _text_lines(lines: LineReader) -> Iterator[str]:
     """Yield lines with their ends; `str.splitlines` would also cut at form feeds inside a field."""
     for _, block in lines.blocks():
-        yield from io.StringIO(decode(block), newline="\n")
+        yield from io.StringIO(decode_bytes(block), newline="\n")
 
 
-def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
+def _read_csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
     if delimiter is not None and len(delimiter) != 1:
         raise ValueError(f"delimiter must be one character, not {delimiter!r}.")
     with LineReader(path) as lines:
@@ -101,8 +101,8 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
             outside = "".join(first.split('"')[::2])  # what stands outside quotes
             delimiter = max(_SEPARATORS, key=outside.count)
         reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
-        numbered = _numbered(reader, lines)
-        names = _header(numbered, lines)
+        numbered = _numbered_rows(reader, lines)
+        names = _read_header(numbered, lines)
         given = False
         while chunk := _rows_with_long_fields(numbered, rows):
             for line, row in chunk:
@@ -120,12 +120,12 @@ def _csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iter
             yield Cells({name: [] for name in names}, [], lines.path, delimiter=delimiter)
 
 
-def _header(numbered: Iterator[Any], lines: LineReader) -> list[str]:
+def _read_header(numbered: Iterator[Any], lines: LineReader) -> list[str]:
     [(_, header)] = _rows_with_long_fields(numbered, 1)
     if len(header) > MAX_COLUMNS:
         raise lines.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
     names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
-    if (twice := _repeated(names)) is not None:
+    if (twice := _repeated_names(names)) is not None:
         column = names.index(twice, names.index(twice) + 1) + 1
         raise lines.fail(f"the column {twice!r} appears twice in the header.", 1, column)
     return names
@@ -141,7 +141,7 @@ def _rows_with_long_fields(rows: Iterator[Any], count: int) -> list[Any]:
             csv.field_size_limit(before)
 
 
-def _numbered(reader: Any, lines: LineReader) -> Iterator[tuple[int, list[str]]]:
+def _numbered_rows(reader: Any, lines: LineReader) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not blank, with the line each starts on."""
     while True:
         start = reader.line_num + 1
@@ -158,7 +158,7 @@ def _numbered(reader: Any, lines: LineReader) -> Iterator[tuple[int, list[str]]]
 def _json_lines(path: str | os.PathLike[str], rows: int) -> Iterator[Cells]:
     names: dict[str, None] = {}
     with LineReader(path) as lines:
-        numbered = _objects(lines)
+        numbered = _read_objects(lines)
         while chunk := list(itertools.islice(numbered, rows)):
             names |= {name: None for _, row in chunk for name in row}
             if len(names) * len(chunk) > MAX_CELLS:
@@ -175,23 +175,23 @@ class _TwiceError(Exception):
     """A JSON object that uses a name twice: the reader would keep the last value only."""
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _TwiceError(_repeated([name for name, _ in pairs]))
+        raise _TwiceError(_repeated_names([name for name, _ in pairs]))
     return found
 
 
-def _repeated(names: Sequence[str]) -> str | None:
+def _repeated_names(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
-def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
     while (text := lines.readline()) is not None:
         if not text.strip(BLANKS):
             continue
         try:
-            row = json.loads(text, object_pairs_hook=_distinct)
+            row = json.loads(text, object_pairs_hook=_distinct_keys)
             if "\\ud" in text.lower():
                 json.dumps(row, ensure_ascii=False).encode()
         except _TwiceError as error:
@@ -213,7 +213,7 @@ def _objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
         yield lines.line, row
 
 
-def _parquet(path: Path, rows: int) -> Iterator[Cells]:
+def _read_parquet(path: Path, rows: int) -> Iterator[Cells]:
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
@@ -223,7 +223,7 @@ def _parquet(path: Path, rows: int) -> Iterator[Cells]:
         raise ValueError("Reading Parquet needs pyarrow: pip install 'hyperlabel[tables]'.") from error
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            if (twice := _repeated(file.schema_arrow.names)) is not None:
+            if (twice := _repeated_names(file.schema_arrow.names)) is not None:
                 raise DataError(f"the column {twice!r} appears twice; give each a name of its own.", path)
             seen = 0
             for batch in file.iter_batches(batch_size=rows):

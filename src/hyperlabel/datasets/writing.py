@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hyperlabel.datasets._lines import ending
+from hyperlabel.datasets._lines import file_ending
 from hyperlabel.datasets.label_cells import MARKS
 from hyperlabel.datasets.table_sources import TABLES
 
@@ -30,7 +30,7 @@ WRITTEN = TABLES | {".json": "json"}  # a table of answers, by the ending of its
 def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Tell what to write from the ending of a file, unless it is said."""
     if format is None:
-        format = FORMATS.get(ending(path))
+        format = FORMATS.get(file_ending(path))
         if format is None:
             raise ValueError(
                 f"Cannot tell the format from {Path(path).name!r}: end it with {', '.join(FORMATS)}."
@@ -38,15 +38,15 @@ def target_format(path: str | os.PathLike[str], format: str | None = None) -> st
     if format not in FORMATS.values():
         known = ", ".join(dict.fromkeys(FORMATS.values()))
         raise ValueError(f"format must be one of {known}, not {format!r}.")
-    told = FORMATS.get(ending(path))
-    if told not in (None, format) and ending(path) != ".txt":  # which says little
+    told = FORMATS.get(file_ending(path))
+    if told not in (None, format) and file_ending(path) != ".txt":  # which says little
         raise ValueError(f"{Path(path).name} would hold {format}, not {told} as its name says: rename it.")
     return format
 
 
 def output_kind(path: str | os.PathLike[str], kind: str | None = None) -> str:
     """Tell what table to write from the ending of a file (none: CSV); refuse what the name does not say."""
-    end = ending(path)
+    end = file_ending(path)
     told = WRITTEN.get(end)
     if kind is None and told is None and end:
         raise ValueError(f"{Path(path).name} cannot be written as a table: end it with {', '.join(WRITTEN)}.")
@@ -80,7 +80,7 @@ def _write_csv(columns: dict[str, list[Any]], file: BinaryIO, delimiter: str) ->
         writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
         writer.writerow(columns)
         for row in zip(*columns.values(), strict=True):
-            cells = [_cell(value) for value in row]
+            cells = [_write_cell(value) for value in row]
             if cells == [""]:
                 out.write('""\n')  # a blank line would be no row
             else:
@@ -89,18 +89,18 @@ def _write_csv(columns: dict[str, list[Any]], file: BinaryIO, delimiter: str) ->
         out.detach()
 
 
-def _cell(value: Any) -> Any:
+def _write_cell(value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, list | tuple | dict):
-        return json.dumps(plain(value), ensure_ascii=False, default=str)
+        return json.dumps(json_value(value), ensure_ascii=False, default=str)
     return value
 
 
 def _records(columns: dict[str, list[Any]]) -> Iterator[bytes]:
-    names, cells = list(columns), [_typed(column) for column in columns.values()]
+    names, cells = list(columns), [_typed_cells(column) for column in columns.values()]
     for row in zip(*cells, strict=True):
-        record = {name: plain(value) for name, value in zip(names, row, strict=True)}
+        record = {name: json_value(value) for name, value in zip(names, row, strict=True)}
         yield json.dumps(record, ensure_ascii=False, default=str).encode()
 
 
@@ -117,14 +117,14 @@ def _write_json(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
     file.write(b"\n]\n" if mark == b"," else b"[]\n")
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON can hold it: numbers that are not finite become null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [json_value(part) for part in value]
     if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): json_value(part) for key, part in value.items()}
     return value
 
 
@@ -137,24 +137,24 @@ def _write_parquet(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> Non
     arrays = {}
     for name, cells in columns.items():
         try:
-            arrays[name] = pyarrow.array(_typed(cells))
+            arrays[name] = pyarrow.array(_typed_cells(cells))
         except (pyarrow.ArrowException, TypeError):  # values of several kinds
             arrays[name] = pyarrow.array([None if cell is None else str(cell) for cell in cells])
     pyarrow.parquet.write_table(pyarrow.table(arrays), file)
 
 
-def _typed(cells: list[Any]) -> list[Any]:
+def _typed_cells(cells: list[Any]) -> list[Any]:
     """Numbers in place of text where each cell spells one as Python would; other columns as they are."""
     if not all(isinstance(cell, str) for cell in cells) or not any(cells):
         return cells
     for kind in (int, float):
-        found = [_number(cell, kind) for cell in cells]
+        found = [_parse_cell(cell, kind) for cell in cells]
         if all((value is None) == (not cell) for value, cell in zip(found, cells, strict=True)):
             return found
     return cells
 
 
-def _number(cell: str, kind: Callable[[str], Any]) -> Any:
+def _parse_cell(cell: str, kind: Callable[[str], Any]) -> Any:
     try:
         value = kind(cell)
     except ValueError:

@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from hyperlabel.solvers.scaling import FeatureScaling
-from hyperlabel.solvers.svr import solve_svr
+from hyperlabel.solvers.rank.scaling import FeatureScaling
+from hyperlabel.solvers.rank.svr import solve_svr
 
 
 def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:

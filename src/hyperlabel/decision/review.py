@@ -22,7 +22,7 @@ def review_gains(
     where:
 
     - p is the calibrated probability that the row has the label, and `sets` what the model predicts;
-    - entries that are `sure` (promised, say) gain nothing.
+    - entries that are `sure` (guaranteed, say) gain nothing.
 
     A label is predicted where its score came out high, so it is right less often than its curve says, the
     more so the fewer `positives` m the curve rests on: there p·m/(m + 2) is taken for p.

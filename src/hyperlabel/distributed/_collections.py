@@ -15,7 +15,7 @@ class RowBlocks:
     sizes: list[float]
 
 
-def row_blocks(collection: Any, name: str, like: RowBlocks | None = None) -> RowBlocks:
+def collection_blocks(collection: Any, name: str, like: RowBlocks | None = None) -> RowBlocks:
     """Take a Dask collection apart into row blocks; those of `like`, where their sizes are known."""
     if not hasattr(collection, "to_delayed"):
         raise TypeError(

@@ -17,11 +17,11 @@ from sklearn.base import clone
 
 from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
-from hyperlabel.distributed._collections import row_blocks, tree_reduce
+from hyperlabel.distributed._collections import collection_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.linear.per_label import fit_labels
 from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 
 def fit(
@@ -85,7 +85,7 @@ def fit(
     opened = blocks.open(estimator, classes, memory_limit)
     if opened._scans():
         opened._use_scan(blocks.total(scan_block, opened, add_scans))
-    total = blocks.total(sum_block, opened, RowSums.add)
+    total = blocks.total(sum_block, opened, RowMoments.add)
     return close_fit(_take_over(estimator, opened), total)
 
 
@@ -100,12 +100,12 @@ class _Blocks:
     """Row blocks of X with the labels and weights that belong to them."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
-        rows = row_blocks(X, "X")
+        rows = collection_blocks(X, "X")
         self.X = rows.blocks
-        self.y = row_blocks(y, "y", rows).blocks
+        self.y = collection_blocks(y, "y", rows).blocks
         self.weights = [None] * len(self.X)
         if sample_weight is not None:
-            self.weights = row_blocks(sample_weight, "sample_weight", rows).blocks
+            self.weights = collection_blocks(sample_weight, "sample_weight", rows).blocks
         self._how = {} if client is None else {"scheduler": client}
 
     def compute(self, values: Any) -> Any:
@@ -116,19 +116,19 @@ class _Blocks:
         shared = delayed(model, pure=False)
         task = delayed(partial(_of_block, step), pure=False)
         parts = [task(shared, *block) for block in zip(self.X, self.y, self.weights, strict=True)]
-        return self.compute(tree_reduce(parts, partial(_total, add)))
+        return self.compute(tree_reduce(parts, partial(_sum_blocks, add)))
 
     def open(self, estimator: Any, classes: Any, memory_limit: float | None) -> Any:
-        """Let the first block that has rows through the gate, on a worker."""
+        """Let the first block that has rows through validation, on a worker."""
         bare = clone(estimator)
         for rows, labels in zip(self.X, self.y, strict=True):
-            opened = self.compute(delayed(_open, pure=False)(bare, rows, labels, classes, memory_limit))
+            opened = self.compute(delayed(_open_fit, pure=False)(bare, rows, labels, classes, memory_limit))
             if opened is not None:
                 return opened
         raise ValueError("X has no rows.")
 
 
-def _open(model: Any, X: Any, labels: Any, classes: Any, memory_limit: float | None) -> Any:
+def _open_fit(model: Any, X: Any, labels: Any, classes: Any, memory_limit: float | None) -> Any:
     if not X.shape[0]:
         return None
     opened = copy.copy(model)
@@ -141,7 +141,7 @@ def _of_block(step: Any, model: Any, X: Any, labels: Any, weights: Any) -> Any:
     return step(model, X, labels, weights) if X.shape[0] else None
 
 
-def _total(add: Any, parts: list[Any]) -> Any:
+def _sum_blocks(add: Any, parts: list[Any]) -> Any:
     total = None
     for part in parts:
         if part is not None:  # inputs of a task are never changed: Dask may need them again
@@ -153,7 +153,7 @@ def _total(add: Any, parts: list[Any]) -> Any:
 
 
 def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) -> Any:
-    whole = delayed(_gather, pure=False)(blocks.X, blocks.y, blocks.weights)
+    whole = delayed(_gather_rows, pure=False)(blocks.X, blocks.y, blocks.weights)
     opened = delayed(_open_labels, pure=False)(clone(estimator), whole)
     model = blocks.compute(delayed(lambda pair: pair[0], pure=False)(opened))
     labels = np.flatnonzero(model._constant == 0)
@@ -167,11 +167,11 @@ def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) 
     return _take_over(estimator, model)
 
 
-def _gather(X: list[Any], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:
-    return _stack(X), _stack(y), None if weights[0] is None else np.concatenate(weights)
+def _gather_rows(X: list[Any], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:
+    return _stack_blocks(X), _stack_blocks(y), None if weights[0] is None else np.concatenate(weights)
 
 
-def _stack(blocks: list[Any]) -> Any:
+def _stack_blocks(blocks: list[Any]) -> Any:
     if sparse.issparse(blocks[0]):
         return sparse.vstack(blocks, format="csr")
     if hasattr(blocks[0], "columns"):

@@ -7,7 +7,7 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 
-from hyperlabel.distributed._collections import row_blocks
+from hyperlabel.distributed._collections import collection_blocks
 
 _CALLS = {
     "labels": "predict",
@@ -56,23 +56,24 @@ def predict(
     """
     if output not in (*_CALLS, "topk"):
         raise ValueError(f"output must be one of {', '.join((*_CALLS, 'topk'))}; got {output!r}.")
-    rows = row_blocks(X, "X")
+    rows = collection_blocks(X, "X")
     shared = delayed(model, pure=False)
     if output == "topk":
         k = min(k, len(model.classes_))
-        pairs = [delayed(_topk, pure=False, nout=2)(shared, block, k) for block in rows.blocks]
+        pairs = [delayed(_block_topk, pure=False, nout=2)(shared, block, k) for block in rows.blocks]
         examples = (np.empty((0, k), dtype=np.intp), np.empty((0, k)))
         return tuple(
-            _array([pair[i] for pair in pairs], rows.sizes, example) for i, example in enumerate(examples)
+            _as_dask_array([pair[i] for pair in pairs], rows.sizes, example)
+            for i, example in enumerate(examples)
         )
-    example = _example(model, output)
+    example = _predict_example(model, output)
     if hasattr(X, "map_partitions") and hasattr(X, "columns"):
-        return _frame(model, X, output, example)
-    parts = [delayed(_call, pure=False)(shared, block, output) for block in rows.blocks]
-    return _array(parts, rows.sizes, example)
+        return _as_dask_frame(model, X, output, example)
+    parts = [delayed(_call_model, pure=False)(shared, block, output) for block in rows.blocks]
+    return _as_dask_array(parts, rows.sizes, example)
 
 
-def _example(model: Any, output: str) -> Any:
+def _predict_example(model: Any, output: str) -> Any:
     """Predict one made-up row: its shape, dtype and sparsity are those of all rows."""
     names = getattr(model, "feature_names_in_", None)
     row: Any = np.zeros((1, model.n_features_in_))
@@ -83,7 +84,7 @@ def _example(model: Any, output: str) -> Any:
     return getattr(model, _CALLS[output])(row)
 
 
-def _array(parts: list[Any], sizes: list[float], example: Any) -> Any:
+def _as_dask_array(parts: list[Any], sizes: list[float], example: Any) -> Any:
     meta = sparse.csr_array((0, example.shape[1]), dtype=example.dtype) if sparse.issparse(example) else None
     if meta is None:
         meta = np.empty((0, *example.shape[1:]), dtype=example.dtype)
@@ -94,7 +95,7 @@ def _array(parts: list[Any], sizes: list[float], example: Any) -> Any:
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def _frame(model: Any, X: Any, output: str, example: Any) -> Any:
+def _as_dask_frame(model: Any, X: Any, output: str, example: Any) -> Any:
     import pandas as pd
 
     dense = example.toarray() if sparse.issparse(example) else example
@@ -118,9 +119,9 @@ def _call_frame(block: Any, model: Any, output: str, meta: Any) -> Any:
     return pd.DataFrame(values, index=block.index, columns=meta.columns)
 
 
-def _call(model: Any, block: Any, output: str) -> Any:
+def _call_model(model: Any, block: Any, output: str) -> Any:
     return getattr(model, _CALLS[output])(block)
 
 
-def _topk(model: Any, block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _block_topk(model: Any, block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     return model.predict_topk(block, k=k)

@@ -1,6 +1,6 @@
 """A label set as geometry: hyperedges over samples, and the thin factors they turn into."""
 
-from hyperlabel.geometry.edges import Edges, EdgeSums, edge_weights
+from hyperlabel.geometry.edges import EdgeMoments, Edges, edge_weights
 from hyperlabel.geometry.factor import ExpansionFactor, LabelFactor, PlainFactor
 from hyperlabel.geometry.hypergraph import LabelHypergraph
 from hyperlabel.geometry.similarity import EXPANSIONS, ThinFactor
@@ -12,7 +12,7 @@ __all__ = [
     "ExpansionFactor",
     "ThinFactor",
     "Edges",
-    "EdgeSums",
+    "EdgeMoments",
     "edge_weights",
     "EXPANSIONS",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._validation import per_label_values
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.arrays import as_dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Edges:
 
 
 @dataclass
-class EdgeSums:
+class EdgeMoments:
     """What the hyperedge weights need to know of the rows; sums, so that blocks add.
 
     `sizes` are δ; `x_sums` and `squares` are Σ(x − shift) and Σ‖x − shift‖² over the members of each
@@ -39,7 +39,7 @@ class EdgeSums:
     Examples
     --------
     >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [1, 0]]))
-    >>> EdgeSums.from_rows(Y, np.array([[0.0], [1.0], [2.0]])).spread().tolist()
+    >>> EdgeMoments.from_rows(Y, np.array([[0.0], [1.0], [2.0]])).scatter().tolist()
     [2.0, nan]
     """
 
@@ -57,7 +57,7 @@ class EdgeSums:
         *,
         shift: np.ndarray | None = None,
         sample_weight: np.ndarray | None = None,
-    ) -> EdgeSums:
+    ) -> EdgeMoments:
         """Sum over a block of rows (a weight is a repetition); with X also what `compactness` needs."""
         Y = Y if sample_weight is None else sparse.diags_array(sample_weight) @ Y
         sizes = np.asarray(Y.sum(axis=0)).ravel()
@@ -70,9 +70,9 @@ class EdgeSums:
             shift = X.mean(axis=0, dtype=np.float64) if shift is None else shift
             X = X - shift
             norms = np.einsum("ij,ij->i", X, X)
-        return cls(Y.shape[0], sizes, shift, dense(Y.T @ X), Y.T @ norms)
+        return cls(Y.shape[0], sizes, shift, as_dense(Y.T @ X), Y.T @ norms)
 
-    def add(self, other: EdgeSums) -> EdgeSums:
+    def add(self, other: EdgeMoments) -> EdgeMoments:
         """Add another block of rows (summed around the same point)."""
         self.n += other.n
         self.sizes = self.sizes + other.sizes
@@ -89,11 +89,11 @@ class EdgeSums:
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], shift: np.ndarray) -> EdgeSums:
+    def from_arrays(cls, arrays: dict[str, np.ndarray], shift: np.ndarray) -> EdgeMoments:
         """Return the sums that `to_arrays` took apart."""
         return cls(int(arrays["n"]), arrays["sizes"], shift, arrays.get("x_sums"), arrays.get("squares"))
 
-    def spread(self) -> np.ndarray:
+    def scatter(self) -> np.ndarray:
         """Mean squared distance d̄(e) over ordered pairs of members (29); NaN below two members."""
         if self.x_sums is None or self.squares is None:
             raise ValueError("Compactness weights need the rows X.")
@@ -103,7 +103,7 @@ class EdgeSums:
 
 
 def edge_weights(
-    spec: Any, sums: EdgeSums, *, nu: float = 1.0, label_names: np.ndarray | None = None
+    spec: Any, sums: EdgeMoments, *, nu: float = 1.0, label_names: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the hyperedge weights w.
 
@@ -113,7 +113,7 @@ def edge_weights(
         1 for every label; exp(−ν·d̄(e)) with d̄ relative to its mean over the labels (30), or d̄
         as it is (underflows on raw features); given numbers; or ``{label: weight}``, labels not
         named having weight 1. A label with fewer than two members has no d̄ and gets 1.
-    sums : EdgeSums
+    sums : EdgeMoments
         Sizes, and for compactness the sums over rows.
     nu : float, default=1.0
         ν of the compactness weights.
@@ -122,7 +122,7 @@ def edge_weights(
 
     Examples
     --------
-    >>> sums = EdgeSums.from_rows(sparse.csr_array(np.eye(3)))
+    >>> sums = EdgeMoments.from_rows(sparse.csr_array(np.eye(3)))
     >>> edge_weights({1: 0.5}, sums).tolist()
     [1.0, 0.5, 1.0]
     """
@@ -135,7 +135,7 @@ def edge_weights(
                 f"Unknown edge_weights {spec!r}: choose 'uniform', 'compactness', 'compactness-literal', "
                 "an array or {label: weight}."
             )
-        weights = _compactness(sums.spread(), nu, literal=spec.endswith("literal"))
+        weights = _compactness_weights(sums.scatter(), nu, literal=spec.endswith("literal"))
     else:
         weights = per_label_values(spec, k, label_names, name="edge_weights")
     if not weights.any():
@@ -143,8 +143,8 @@ def edge_weights(
     return weights
 
 
-def _compactness(spread: np.ndarray, nu: float, *, literal: bool) -> np.ndarray:
-    known = np.isfinite(spread)
-    mean = spread[known].mean() if known.any() else 1.0
-    exponent = spread if literal or mean == 0 else spread / mean
+def _compactness_weights(scatter: np.ndarray, nu: float, *, literal: bool) -> np.ndarray:
+    known = np.isfinite(scatter)
+    mean = scatter[known].mean() if known.any() else 1.0
+    exponent = scatter if literal or mean == 0 else scatter / mean
     return np.where(known, np.exp(-nu * np.where(known, exponent, 0.0)), 1.0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.geometry.edges import Edges, EdgeSums, edge_weights
+from hyperlabel.geometry.edges import EdgeMoments, Edges, edge_weights
 from hyperlabel.geometry.similarity import (
     EXPANSIONS,
     FactorShape,
@@ -22,9 +22,9 @@ from hyperlabel.geometry.similarity import (
     edge_scale,
     edge_share,
     normalise_rows,
-    whitening,
+    whitening_root,
 )
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 
 class LabelFactor(ABC):
@@ -64,12 +64,12 @@ class LabelFactor(ABC):
     def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
         """Return the mix, a q×m matrix or the diagonal of one; `gram` is that of the centred base."""
 
-    def count(self, Y: sparse.csr_array, X: Any = None, **options: Any) -> EdgeSums:
+    def count(self, Y: sparse.csr_array, X: Any = None, **options: Any) -> EdgeMoments:
         """Return what the hyperedge weights need to know of a block of rows."""
         needs_rows = isinstance(self.edge_weights, str) and self.edge_weights.startswith("compactness")
-        return EdgeSums.from_rows(Y, X if needs_rows else None, **options)
+        return EdgeMoments.from_rows(Y, X if needs_rows else None, **options)
 
-    def edges(self, sums: EdgeSums, label_names: np.ndarray | None = None) -> Edges:
+    def edges(self, sums: EdgeMoments, label_names: np.ndarray | None = None) -> Edges:
         """Return the hyperedges of all rows from their sums."""
         weights = edge_weights(self.edge_weights, sums, nu=self.nu, label_names=label_names)
         return Edges(sums.sizes, weights)
@@ -90,14 +90,14 @@ class LabelFactor(ABC):
         base = self.base(Y, edges or unknown)
         return base if self.needs_sizes or base is Y else sparse.hstack([base, Y], format="csr")
 
-    def on_sums(self, moments: RowSums, edges: Edges | None, k: int) -> FactorShape:
+    def on_moments(self, moments: RowMoments, edges: Edges | None, k: int) -> FactorShape:
         """Return the shape of the factor from sums over `summed`, k the number of labels."""
         if edges is None:
-            edges = Edges(moments.f_sum[-k:], np.ones(k))
-        q = len(moments.f_sum) if self.needs_sizes else max(len(moments.f_sum) - k, 0) or k
-        ff = moments.centered().ff
-        assert ff is not None
-        gram = clear_constant(np.array(ff[:q, :q]), np.diag(np.asarray(moments.ff))[:q])
+            edges = Edges(moments.sum_targets[-k:], np.ones(k))
+        q = len(moments.sum_targets) if self.needs_sizes else max(len(moments.sum_targets) - k, 0) or k
+        target_gram = moments.centered().target_gram
+        assert target_gram is not None
+        gram = clear_constant(np.array(target_gram[:q, :q]), np.diag(np.asarray(moments.target_gram))[:q])
         return FactorShape(self.right(edges, gram), gram, edges)
 
 
@@ -151,7 +151,7 @@ class ExpansionFactor(LabelFactor):
         uniform = isinstance(self.edge_weights, str) and self.edge_weights == "uniform"
         return self.expansion != "cca" and not (self.expansion == "zhou" and uniform)
 
-    def edges(self, sums: EdgeSums, label_names: np.ndarray | None = None) -> Edges:
+    def edges(self, sums: EdgeMoments, label_names: np.ndarray | None = None) -> Edges:
         """Return the hyperedges; cca has no use for weights."""
         if self.expansion == "cca":
             return Edges(sums.sizes, np.ones(len(sums.sizes)))
@@ -166,5 +166,5 @@ class ExpansionFactor(LabelFactor):
     def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
         """Return diag(c)^(1/2), or (YcᵀYc)^(+1/2) for cca."""
         if self.expansion == "cca":
-            return whitening(gram)
+            return whitening_root(gram)
         return np.sqrt(edge_scale(edges.sizes, edges.weights, self.expansion))

@@ -21,7 +21,7 @@ def majority_vertex(Y: Any) -> np.ndarray:
     return mean_vertex(Y) > 0.5
 
 
-def flip(Y: Any, vertex: np.ndarray) -> sparse.csr_array:
+def flip_vertices(Y: Any, vertex: np.ndarray) -> sparse.csr_array:
     """XOR every row with one vertex, which moves that vertex to the origin.
 
     Only the columns of the flipped labels grow dense.

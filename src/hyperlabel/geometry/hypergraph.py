@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from hyperlabel.geometry.factor import ExpansionFactor
 from hyperlabel.geometry.similarity import ThinFactor, edge_scale, edge_share
-from hyperlabel.solvers.arrays import dense, mix
+from hyperlabel.solvers.arrays import as_dense, mix_columns
 
 
 class LabelHypergraph:
@@ -78,8 +78,10 @@ class LabelHypergraph:
             centre = expansion == "cca"
 
             def product(v: np.ndarray) -> np.ndarray:
-                inner = mix(dense(factor.base.T @ (v - v.mean(axis=0) if centre else v)).T, factor.right)
-                image = factor.base @ mix(inner, factor.right.T).T
+                inner = mix_columns(
+                    as_dense(factor.base.T @ (v - v.mean(axis=0) if centre else v)).T, factor.right
+                )
+                image = factor.base @ mix_columns(inner, factor.right.T).T
                 return v - (image - image.mean(axis=0) if centre else image)
         else:
             scale, degrees = edge_scale(self.sizes, self.weights, expansion), self.degrees(expansion)
@@ -104,18 +106,18 @@ class LabelHypergraph:
             factor = self.factor(expansion)
             if expansion == "cca":
                 along = np.asarray(X.sum(axis=0)).ravel()
-                B = dense(X.T @ factor.base) - np.outer(along, factor.base.mean(axis=0))
+                B = as_dense(X.T @ factor.base) - np.outer(along, factor.base.mean(axis=0))
             else:
-                B = dense(X.T @ factor.base)
-            B = mix(B, factor.right)
-            return dense(X.T @ X) - B @ B.T
+                B = as_dense(X.T @ factor.base)
+            B = mix_columns(B, factor.right)
+            return as_dense(X.T @ X) - B @ B.T
         if not sparse.issparse(X):
             X = X - X.mean(axis=0, dtype=np.float64)
         degrees, incidence = self.degrees(expansion), self.incidence
         if self.sample_weight is not None:
             degrees = degrees * self.sample_weight
             incidence = sparse.diags_array(self.sample_weight) @ incidence
-        B = dense(X.T @ incidence) * np.sqrt(edge_scale(self.sizes, self.weights, expansion))
+        B = as_dense(X.T @ incidence) * np.sqrt(edge_scale(self.sizes, self.weights, expansion))
         scaled = sparse.diags_array(degrees) @ X if sparse.issparse(X) else degrees[:, None] * X
-        form = dense(X.T @ scaled) - B @ B.T
+        form = as_dense(X.T @ scaled) - B @ B.T
         return (form + form.T) / 2

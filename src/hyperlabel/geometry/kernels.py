@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 
-from hyperlabel.solvers.row_space import kernel_space
-from hyperlabel.solvers.scaling import FeatureScaling
+from hyperlabel.solvers.rank.row_space import kernel_space
+from hyperlabel.solvers.rank.scaling import FeatureScaling
 
 
 @dataclass(eq=False)

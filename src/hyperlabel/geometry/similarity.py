@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from hyperlabel.geometry.edges import Edges
-from hyperlabel.solvers.arrays import mix, mix_both, rank_floor
+from hyperlabel.solvers.arrays import mix_both, mix_columns, rank_tolerance
 
 POWER = {"clique": 0, "zhou": 1, "star": 2}
 EXPANSIONS = ("clique", "star", "zhou", "cca")
@@ -73,7 +73,7 @@ class ThinFactor(FactorShape):
 
     def toarray(self) -> np.ndarray:
         """Return F dense, for small n."""
-        return mix(self.base.toarray(), self.right)
+        return mix_columns(self.base.toarray(), self.right)
 
 
 def edge_scale(sizes: np.ndarray, weights: np.ndarray, expansion: str) -> np.ndarray:
@@ -94,10 +94,10 @@ def normalise_rows(Y: sparse.csr_array, along: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((Y.data * np.repeat(root, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
 
 
-def whitening(gram: np.ndarray) -> np.ndarray:
+def whitening_root(gram: np.ndarray) -> np.ndarray:
     """Return the pseudo-inverse square root of a small Gram, null directions dropped (k×rank)."""
     s, V = linalg.eigh(gram)
-    kept = s > rank_floor(s)
+    kept = s > rank_tolerance(s)
     return (V[:, kept] / np.sqrt(s[kept])) @ V[:, kept].T
 
 

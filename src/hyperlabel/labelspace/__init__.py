@@ -2,16 +2,16 @@
 
 from hyperlabel.labelspace.classifier import ErrorDecomposition, LabelSpaceClassifier, ideal_scores
 from hyperlabel.labelspace.encoders import (
+    AffineEncoder,
     ConditionalPrincipalEncoder,
     Encoder,
-    FlatEncoder,
     FrequentLabelsEncoder,
     IdentityEncoder,
     PrincipalEncoder,
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
 from hyperlabel.labelspace.kernel_dependency import KernelDependencyEstimation
-from hyperlabel.labelspace.named import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
+from hyperlabel.labelspace.plst import CPLST, PLST, CompressedSensing, PartialBinaryRelevance
 from hyperlabel.labelspace.powerset import LabelPowerset
 from hyperlabel.labelspace.topics import LabelTopicModel
 
@@ -25,7 +25,7 @@ __all__ = [
     "LabelTopicModel",
     "KernelDependencyEstimation",
     "Encoder",
-    "FlatEncoder",
+    "AffineEncoder",
     "IdentityEncoder",
     "FrequentLabelsEncoder",
     "PrincipalEncoder",

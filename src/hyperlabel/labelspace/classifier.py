@@ -22,15 +22,20 @@ from hyperlabel._params import check_params
 from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
-from hyperlabel.labelspace.encoders import FlatEncoder, IdentityEncoder
-from hyperlabel.labelspace.ridge_codes import RidgeOfCodes, codes_from_rows, codes_from_sums, through_labels
+from hyperlabel.labelspace.encoders import AffineEncoder, IdentityEncoder
+from hyperlabel.labelspace.ridge_codes import (
+    RidgeOfCodes,
+    codes_from_moments,
+    codes_from_rows,
+    through_labels,
+)
+from hyperlabel.moments.auto_params import ALPHA, THRESHOLD, Auto, decide_alpha, default_threshold
 from hyperlabel.moments.blocks import refuse_large
-from hyperlabel.moments.decided import ALPHA, CUT, Auto, cut_beside, decide_alpha
-from hyperlabel.moments.linear_map import LinearMap, not_linear, signed
+from hyperlabel.moments.linear_map import LinearMap, not_linear, signed_targets
 from hyperlabel.moments.model import MomentsModel
-from hyperlabel.solvers.arrays import dense, row_blocks
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath
+from hyperlabel.solvers.arrays import as_dense, row_blocks
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import RidgePath
 
 
 @dataclass(frozen=True)
@@ -68,21 +73,21 @@ class ErrorDecomposition:
 class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     """Everything a label-space classifier does, for any encoder; subclasses name it (`_encodes`).
 
-    What it can do beyond `fit` and `predict` is up to the encoder: with a `FlatEncoder` it streams,
-    merges, forgets, relabels, fits in blocks, is searched freely and chooses its dimension.
+    What it can do beyond `fit` and `predict` is up to the encoder: with an `AffineEncoder` it streams,
+    merges, forgets, relabels, fits in blocks, is searched in closed form and chooses its dimension.
     """
 
     _: KW_ONLY
     regressor: Any = None
     alpha: float | Auto = "auto"
-    cut: float | Auto | None = None
+    threshold: float | Auto | None = None
     scoring: Any = None
-    candidates: Any = None
+    n_components_grid: Any = None
     cv: Any = 3
-    _rules: ClassVar = {"alpha": ALPHA, "cut": CUT}
+    _rules: ClassVar = {"alpha": ALPHA, "threshold": THRESHOLD}
     _inner = "regressor"
-    # where the parameters that FreeSearchCV may search live
-    _free_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
+    # where the parameters that ClosedFormSearchCV may search live
+    _closed_form_params: ClassVar = {"alpha": "alpha", "n_components": "n_components"}
 
     _encodes: ClassVar[Any]  # a class of encoders whose parameters are among those of the classifier
 
@@ -96,7 +101,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         `groups` keep rows together in the folds of ``n_components="auto"``.
         """
         encoder, sums, alpha = self._encoder(), None, self.alpha
-        chooses = _chooses(encoder)
+        chooses = _chooses_dimension(encoder)
         if chooses:
             encoder.set_params(n_components=None)
         for part in (self, encoder):
@@ -108,51 +113,51 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             encoder.set_params(n_components=self.dimension_path_["chosen"])
         per_row = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
         if sums is not None:
-            self._fit_sums(encoder, sums, alpha, per_row)
+            self._fit_moments(encoder, sums, alpha, per_row)
         else:
             self._fit_rows(encoder, X, Y, alpha, per_row)
         return self
 
     def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, alpha: Any, per_row: float) -> None:
         if self.regressor is None:
-            found = codes_from_rows(encoder, self._told, alpha, X, Y)
+            found = codes_from_rows(encoder, self._with_alpha, alpha, X, Y)
             self._keep(encoder, found, np.asarray(Y.sum(axis=0)), Y.shape[0], per_row)
             return
-        H = dense(encoder.fit(Y, X).transform(Y))
-        self.encoder_, self.cut_ = encoder, self._plain_cut()
+        H = as_dense(encoder.fit(Y, X).transform(Y))
+        self.encoder_, self.threshold_ = encoder, self._plain_threshold()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
-    def _fit_sums(self, encoder: FlatEncoder, moments: RowSums, alpha: Any, per_row: float) -> None:
+    def _fit_moments(self, encoder: AffineEncoder, moments: RowMoments, alpha: Any, per_row: float) -> None:
         """Fit encoder and ridge from sums over the rows alone."""
-        found = codes_from_sums(encoder, self._told, alpha, moments)
-        self._keep(encoder, found, moments.f_sum, moments.weight, per_row)
+        found = codes_from_moments(encoder, self._with_alpha, alpha, moments)
+        self._keep(encoder, found, moments.sum_targets, moments.weight, per_row)
 
-    def _told(self, encoder: Any, alpha: float) -> Any:
+    def _with_alpha(self, encoder: Any, alpha: float) -> Any:
         """Return the encoder, told λ where the ridge's λ is its own."""
         return encoder
 
-    def _plain_cut(self) -> float:
-        """Return the cut where sums do not tell one."""
-        return 0.0 if self.cut is None or isinstance(self.cut, str) else float(self.cut)
+    def _plain_threshold(self) -> float:
+        """Return the threshold where sums do not tell one."""
+        return 0.0 if self.threshold is None or isinstance(self.threshold, str) else float(self.threshold)
 
     def _keep(
         self, encoder: Any, found: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
     ) -> None:
         codes = found.codes
         self.encoder_, self.alpha_, self._codes_, self.residual_ = encoder, found.alpha, codes, codes.residual
-        self.cut_ = self._plain_cut()
-        if isinstance(encoder, FlatEncoder):
+        self.threshold_ = self._plain_threshold()
+        if isinstance(encoder, AffineEncoder):
             P, offset = encoder.components_, encoder.offset_
-            if isinstance(self.cut, str) or (self.cut is None and isinstance(self.alpha, str)):
-                self.cut_ = found.cut("auto", self._layout.kind, P, offset, counts, weight)
+            if isinstance(self.threshold, str) or (self.threshold is None and isinstance(self.alpha, str)):
+                self.threshold_ = found.threshold("auto", self._layout.kind, P, offset, counts, weight)
             whole = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
-            self._map_ = whole.lowered(self.cut_)
+            self._map_ = whole.lowered(self.threshold_)
 
     # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
 
     @property
-    def _keeps_ff(self) -> bool:  # type: ignore[override]
-        return getattr(self._encoder(), "_needs_pairs", False)
+    def _keeps_target_gram(self) -> bool:  # type: ignore[override]
+        return getattr(self._encoder(), "needs_cooccurrence", False)
 
     @property
     def _how_to_keep(self) -> str:  # type: ignore[override]
@@ -161,61 +166,65 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     def _refuses_blocks(self) -> str | None:
         encoder = self._encoder()
-        if not isinstance(encoder, FlatEncoder):
+        if not isinstance(encoder, AffineEncoder):
             return f"{type(self).__name__} needs all rows at once: its codes are not sums over rows."
         if self.regressor is not None:
             return "Your own regressor needs all rows at once: leave regressor=None for the shared ridge."
-        if _chooses(encoder):
+        if _chooses_dimension(encoder):
             return "Choosing n_components needs all rows at once: give the number."
         return None
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowSums:
-        refuse_large(X.shape[1], Y.shape[1], self._keeps_ff)
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowMoments:
+        refuse_large(X.shape[1], Y.shape[1], self._keeps_target_gram)
         return super()._sum_rows(X, Y, sample_weight)
 
     def _solve(self) -> None:
         moments = self.moments_
-        self._constant = constant_labels(moments.f_sum, moments.weight)
+        self._constant = constant_labels(moments.sum_targets, moments.weight)
         encoder = self._encoder()
         check_params(encoder)
-        self._fit_sums(encoder, moments, self.alpha, moments.n_features)
+        self._fit_moments(encoder, moments, self.alpha, moments.n_features)
 
     def _blocks_done(self) -> None:
         del self.moments_  # K×K and d×K: kept by `partial_fit` alone
 
     def _fold_maps(
-        self, moments: RowSums, X: Any, Y: Any, alphas: Sequence[float]
+        self, moments: RowMoments, X: Any, Y: Any, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
         path = RidgePath(moments)
-        fitted: dict[str, FlatEncoder] = {}
+        fitted: dict[str, AffineEncoder] = {}
         decided: dict[Any, float] = {}
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
-            model = clone(self).set_params(**{self._free_params[name]: setting[name] for name in setting})
+            model = clone(self).set_params(
+                **{self._closed_form_params[name]: setting[name] for name in setting}
+            )
             encoder = model._encoder()
             M = getattr(encoder, "n_components", None)
             if M is not None:
                 encoder.set_params(n_components=None)  # components are nested: one fit holds every M
             if model.alpha not in decided:
                 decided[model.alpha] = decide_alpha(moments, model.alpha, path)
-            encoder = model._told(encoder, decided[model.alpha])
+            encoder = model._with_alpha(encoder, decided[model.alpha])
             key = repr(sorted(encoder.get_params().items()))
             if key not in fitted:
-                fitted[key] = encoder.fit_sums(moments)
+                fitted[key] = encoder.fit_moments(moments)
             P, offset = fitted[key].components_[:M], fitted[key].offset_
             found = through_labels(path, P, offset, decided[model.alpha])
-            asked = cut_beside(model.cut, model.alpha)
-            cut = found.cut(asked, self._layout.kind, P, offset, moments.f_sum, moments.weight)
+            asked = default_threshold(model.threshold, model.alpha)
+            threshold = found.threshold(
+                asked, self._layout.kind, P, offset, moments.sum_targets, moments.weight
+            )
             through = LinearMap.through_directions(found.codes.coef, found.codes.intercept, P, offset)
-            return through.lowered(cut)
+            return through.lowered(threshold)
 
         return fold_map
 
     # -- the fitted model ---------------------------------------------------------------------------
 
     def _linear_map(self) -> LinearMap:
-        """Return f(x) = coef·x + intercept; predictions, explanations and free search all read it."""
+        """Return f(x) = coef·x + intercept; predictions, explanations and closed-form search all read it."""
         if not hasattr(self, "_map_"):
             raise not_linear(type(self).__name__)
         return self._map_
@@ -239,7 +248,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def _scores(self, X: Any) -> np.ndarray:
         if hasattr(self, "_map_"):
             return self._map_.scores(X)
-        return signed(self.encoder_.inverse_transform(self._codes(X))) - self.cut_
+        return signed_targets(self.encoder_.inverse_transform(self._codes(X))) - self.threshold_
 
     def predict_codes(self, X: Any) -> np.ndarray:
         """Return r(x), the predicted codes of each row, n×M."""
@@ -253,9 +262,9 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         X = self._check_predict(X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
         encoder, (n, K) = self.encoder_, Y.shape
-        exact = isinstance(encoder, FlatEncoder)
+        exact = isinstance(encoder, AffineEncoder)
         if exact:  # Theorem 1 needs PPᵀ = I
-            gram = dense(encoder.components_ @ encoder.components_.T)
+            gram = as_dense(encoder.components_ @ encoder.components_.T)
             exact = bool(np.abs(gram - np.eye(len(gram))).max() <= 1e-8)
         sums = np.zeros(4)
         for rows in row_blocks(n, 8 * K):
@@ -265,7 +274,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             sums[0] += np.sum((points - vertices) ** 2)
             sums[1] += np.count_nonzero(round_to_vertex(points) != (vertices > 0))
             if exact:
-                h = dense(encoder.transform(truth))
+                h = as_dense(encoder.transform(truth))
                 sums[2] += np.sum((codes - h) ** 2)
                 sums[3] += np.sum((vertices - encoder.inverse_transform(h)) ** 2)
         lemma, loss, prediction, encoding = (sums / (n * K)).tolist()
@@ -295,10 +304,10 @@ class LabelSpaceClassifier(EncodedClassifier):
         Any scikit-learn regressor; None is the ridge on shared moments.
     alpha : float or "auto", default="auto"
         The ridge λ of the default regressor, as in `BinaryRelevance`.
-    cut : float, "auto" or None, default=None
+    threshold : float, "auto" or None, default=None
         What is subtracted from every score; "auto" as in `BinaryRelevance` with a flat encoder and the
         default regressor, 0 otherwise. None is "auto" beside ``alpha="auto"``.
-    scoring, candidates, cv
+    scoring, n_components_grid, cv
         How ``n_components="auto"`` of a flat encoder is chosen: see `PLST`.
 
     Attributes
@@ -310,8 +319,8 @@ class LabelSpaceClassifier(EncodedClassifier):
         codes are predicted first.
     intercept_ : ndarray of shape (n_labels,)
         Scores of a row of zeros.
-    alpha_, cut_ : float
-        λ of the default ridge and the cut, as in `BinaryRelevance`.
+    alpha_, threshold_ : float
+        λ of the default ridge and the threshold, as in `BinaryRelevance`.
     residual_ : float
         Certificate: relative residual of the normal equations of the default ridge.
     dimension_path_ : dict
@@ -334,24 +343,24 @@ class LabelSpaceClassifier(EncodedClassifier):
         regressor: Any = None,
         *,
         alpha: float | Auto = "auto",
-        cut: float | Auto | None = None,
+        threshold: float | Auto | None = None,
         scoring: Any = None,
-        candidates: Any = None,
+        n_components_grid: Any = None,
         cv: Any = 3,
     ) -> None:
         self.encoder = encoder
         self.regressor = regressor
         self.alpha = alpha
-        self.cut = cut
+        self.threshold = threshold
         self.scoring = scoring
-        self.candidates = candidates
+        self.n_components_grid = n_components_grid
         self.cv = cv
 
     def _encoder(self) -> Any:
         return IdentityEncoder() if self.encoder is None else clone(self.encoder)
 
     @property
-    def _free_params(self) -> dict[str, str]:  # type: ignore[override]
+    def _closed_form_params(self) -> dict[str, str]:  # type: ignore[override]
         places = {"alpha": "alpha", "n_components": "encoder__n_components"}
         return places if hasattr(self.encoder, "n_components") else {"alpha": "alpha"}
 
@@ -369,8 +378,8 @@ def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
     >>> bool(((ideal_scores(PrincipalEncoder(2).fit(Y), Y) > 0) == Y).all())
     True
     """
-    return signed(encoder.inverse_transform(encoder.transform(y)))
+    return signed_targets(encoder.inverse_transform(encoder.transform(y)))
 
 
-def _chooses(encoder: Any) -> bool:
-    return isinstance(encoder, FlatEncoder) and getattr(encoder, "n_components", None) == "auto"
+def _chooses_dimension(encoder: Any) -> bool:
+    return isinstance(encoder, AffineEncoder) and getattr(encoder, "n_components", None) == "auto"

@@ -16,18 +16,18 @@ from sklearn.base import clone
 
 from hyperlabel._base import KnownScores, constant_labels
 from hyperlabel._validation import TargetLayout
-from hyperlabel.labelspace.ridge_codes import codes_from_rows, codes_from_sums
+from hyperlabel.labelspace.ridge_codes import codes_from_moments, codes_from_rows
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.cross_validate import Fold, Folds, as_indicator
-from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.label_svd import GRAM_MAX
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.prefix_scores import score_prefixes
-from hyperlabel.solvers.ridge import alpha_of_labels, choose_alpha
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.labels.nested_metric_path import score_nested
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import alpha_of_labels, choose_alpha
+from hyperlabel.solvers.spectral.label_svd import GRAM_MAX
 
 # The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
-WALKED = {f"{name}_at_{k}": (name, k) for name in ("ndcg", "precision") for k in (1, 3, 5)}
-WALKED |= {"f1_micro": ("f1_micro", 1), "hamming_loss": ("hamming_loss", 1)}
+COMPILED_METRICS = {f"{name}_at_{k}": (name, k) for name in ("ndcg", "precision") for k in (1, 3, 5)}
+COMPILED_METRICS |= {"f1_micro": ("f1_micro", 1), "hamming_loss": ("hamming_loss", 1)}
 LARGE_MAX = 256  # components tried when the labels are too many for a K×K matrix
 GRID_SIZE = 16
 FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (first)
@@ -35,20 +35,25 @@ FAR = 1e6  # score of labels that a fold never (always) sees: they rank last (fi
 
 def choose_dimension(
     model: Any, encoder: Any, X: Any, Y: sparse.csr_array, groups: Any
-) -> tuple[dict[str, Any], RowSums | None, Any]:
+) -> tuple[dict[str, Any], RowMoments | None, Any]:
     """Held-out score of every candidate M of a label-space classifier: its `dimension_path_` (see `PLST`).
 
     Also return the sums over all rows, where the folds were summed, and λ.
     """
-    grid, scorer = check_candidates(model.candidates, Y.shape), check_scoring(model.scoring)
+    grid, scorer = check_n_components_grid(model.n_components_grid, Y.shape), check_scoring(model.scoring)
     scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare
     alpha = model.alpha
     if Y.shape[0] > 1 and len(grid) > 1:
         cv = min(model.cv, Y.shape[0]) if isinstance(model.cv, int) else model.cv
         largest = clone(encoder).set_params(n_components=int(grid[-1]))
-        with_ff = encoder._needs_pairs
+        with_target_gram = encoder.needs_cooccurrence
         folds = Folds(
-            X, Y, cv, groups=groups, with_ff=with_ff, summed=None if model.regressor is None else False
+            X,
+            Y,
+            cv,
+            groups=groups,
+            with_target_gram=with_target_gram,
+            summed=None if model.regressor is None else False,
         )
         total, sums = folds.total, folds.sums or repeat(None)
         if isinstance(alpha, str) and model.regressor is None:
@@ -65,33 +70,33 @@ def choose_dimension(
     path = {
         "n_components": grid,
         "mean": mean,
-        "spread": scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(len(grid)),
+        "std": scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(len(grid)),
         "fold_scores": scores,
         "chosen": int(grid[mean.argmax()]),  # the smallest of equals
     }
     return path, total, alpha
 
 
-def check_candidates(candidates: Any, shape: tuple[int, int]) -> np.ndarray:
+def check_n_components_grid(n_components_grid: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return the M to try, ascending: a geometric grid, all of them, or the user's own."""
     n, K = shape
     largest = min(n, K) if min(n, K) <= GRAM_MAX else LARGE_MAX
-    if candidates is None:
+    if n_components_grid is None:
         return np.unique(np.geomspace(1, largest, GRID_SIZE).round().astype(np.int64))
-    if isinstance(candidates, str):
-        if candidates != "all":
-            raise ValueError(f"candidates must be None, 'all' or integers, got {candidates!r}.")
+    if isinstance(n_components_grid, str):
+        if n_components_grid != "all":
+            raise ValueError(f"n_components_grid must be None, 'all' or integers, got {n_components_grid!r}.")
         return np.arange(1, largest + 1)
-    grid = np.unique(np.asarray(candidates))
+    grid = np.unique(np.asarray(n_components_grid))
     if grid.ndim != 1 or grid.dtype.kind not in "iu" or not len(grid) or grid[0] < 1 or grid[-1] > K:
-        raise ValueError(f"candidates must be integers from 1 to the number of labels ({K}).")
+        raise ValueError(f"n_components_grid must be integers from 1 to the number of labels ({K}).")
     return grid.astype(np.int64)
 
 
 def check_scoring(scoring: Any) -> Any:
     """Return the name and k of a metric that the compiled walk knows, or a scorer."""
     name = "ndcg_at_5" if scoring is None else scoring
-    return WALKED[name] if isinstance(name, str) and name in WALKED else get_scorer(name)
+    return COMPILED_METRICS[name] if isinstance(name, str) and name in COMPILED_METRICS else get_scorer(name)
 
 
 def _score_fold(
@@ -110,29 +115,29 @@ def _score_fold(
     if fold.moments is None:
         R = _predict_rows(model, encoder, alpha, X[fold.train], Y[fold.train], test)
     else:
-        ridge = codes_from_sums(encoder, model._told, alpha, fold.moments).codes
+        ridge = codes_from_moments(encoder, model._with_alpha, alpha, fold.moments).codes
         # in single precision, as they are judged: see `prefix_scores`
-        R = dense(test.astype(np.float32) @ ridge.coef.astype(np.float32))
+        R = as_dense(test.astype(np.float32) @ ridge.coef.astype(np.float32))
         R += ridge.intercept.astype(np.float32)
     base = encoder.offset_ - 0.5 + constant
-    P, truth = dense(encoder.components_), Y[fold.test]
+    P, truth = as_dense(encoder.components_), Y[fold.test]
     # a fold of lower rank has fewer components: larger M change nothing there
     steps, place = np.unique(np.minimum(grid, len(P)), return_inverse=True)
-    metric, k = scorer if isinstance(scorer, tuple) else (_judge(scorer, test, model._layout), 0)
-    return score_prefixes(R, P, base, truth, steps, metric=metric, k=k)[place]
+    metric, k = scorer if isinstance(scorer, tuple) else (_scorer_metric(scorer, test, model._layout), 0)
+    return score_nested(R, P, base, truth, steps, metric=metric, k=k)[place]
 
 
 def _predict_rows(model: Any, encoder: Any, alpha: Any, X: Any, Y: sparse.csr_array, test: Any) -> np.ndarray:
     """Codes predicted for the test rows, where sums do not tell or fit."""
     if model.regressor is None:
-        ridge = codes_from_rows(encoder, model._told, alpha, X, Y).codes
-        return dense(test @ ridge.coef) + ridge.intercept
-    H = dense(encoder.fit(Y, X).transform(Y))
+        ridge = codes_from_rows(encoder, model._with_alpha, alpha, X, Y).codes
+        return as_dense(test @ ridge.coef) + ridge.intercept
+    H = as_dense(encoder.fit(Y, X).transform(Y))
     fitted = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
     return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1)
 
 
-def _judge(scorer: Any, X: Any, layout: TargetLayout) -> Any:
+def _scorer_metric(scorer: Any, X: Any, layout: TargetLayout) -> Any:
     """Return the metric(Y, scores) that a scorer(estimator, X, y) means on these rows."""
     layout = as_indicator(layout)
 

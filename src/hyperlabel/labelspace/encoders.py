@@ -4,7 +4,7 @@ Notation (Tai & Lin 2012, Algorithms 7–8)
 -----------------------------------------
 code         paper                                       shape
 Y            vertices y, one per row                     n×K
-offset_      reference point o of the flat               K
+offset_      reference point o of the affine subspace               K
 components_  projection matrix P                         M×K
 H            codes h = P(y − o)                          n×M
 points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
@@ -12,8 +12,8 @@ points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
 `fit(y, X=None)` (only CPLST looks at X), `transform(y)` gives H, `inverse_transform(H)` gives
 ỹ: real numbers, so that labels can be ranked; rounding at ½ gives the vertex.
 
-A `FlatEncoder` says how o and P follow from sums over the rows (`fit_sums`). Any classifier that
-holds one can then be fitted in blocks, streamed, merged, relabelled, searched freely and asked to
+An `AffineEncoder` says how o and P follow from sums over the rows (`fit_moments`). Any classifier that
+holds one can then be fitted in blocks, streamed, merged, relabelled, searched in closed form and asked to
 choose the number of components; tests/labelspace/test_own_encoder.py is one in full.
 """
 
@@ -30,15 +30,15 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._params import NONE, clip_components, number, one_of, start_fit, whole
 from hyperlabel._validation import canonical_rows, check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
-from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.label_svd import (
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import choose_route, solve_ridge
+from hyperlabel.solvers.spectral.label_svd import (
     directions_of_gram,
     predictable_directions,
     principal_directions,
     shifted_gram,
 )
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import choose_route, solve_ridge
 
 COMPONENTS = whole(1) | NONE
 REFERENCE = one_of("mean", "origin")
@@ -101,47 +101,49 @@ class Encoder(BaseEstimator, ABC):
         return H
 
 
-class FlatEncoder(Encoder):
+class AffineEncoder(Encoder):
     """Codes h = P(y − o), points ỹ = o + Pᵀh, with o and P that follow from sums over the rows.
 
-    A subclass sets `offset_` and `components_` in `fit_sums`. With a parameter `n_components` the
+    A subclass sets `offset_` and `components_` in `fit_moments`. With a parameter `n_components` the
     rows of P come best first: those of a smaller number are the first of them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlabel.labelspace import FlatEncoder, LabelSpaceClassifier
-    >>> class AnyLabel(FlatEncoder):
-    ...     def fit_sums(self, moments):
-    ...         self.offset_ = moments.f_sum / moments.weight
-    ...         self.components_ = np.ones((1, len(moments.f_sum)))
+    >>> from hyperlabel.labelspace import AffineEncoder, LabelSpaceClassifier
+    >>> class AnyLabel(AffineEncoder):
+    ...     def fit_moments(self, moments):
+    ...         self.offset_ = moments.sum_targets / moments.weight
+    ...         self.components_ = np.ones((1, len(moments.sum_targets)))
     ...         return self
     >>> X, Y = np.eye(4), np.array([[1, 1], [0, 0], [1, 0], [0, 0]])
     >>> LabelSpaceClassifier(AnyLabel()).partial_fit(X[:2], Y[:2]).partial_fit(X[2:], Y[2:]).coef_.shape
     (2, 4)
     """
 
-    _needs_pairs: ClassVar[bool] = True  # whether `fit_sums` reads label co-occurrence, moments.ff
+    needs_cooccurrence: ClassVar[bool] = (
+        True  # whether `fit_moments` reads label co-occurrence, moments.target_gram
+    )
 
     @abstractmethod
-    def fit_sums(self, moments: RowSums) -> Any:
-        """Choose the flat from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY."""
+    def fit_moments(self, moments: RowMoments) -> Any:
+        """Choose the affine subspace from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY."""
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         nothing = sparse.csr_array((Y.shape[0], 0))
-        self.fit_sums(RowSums.from_rows(nothing, Y, with_ff=self._needs_pairs))
+        self.fit_moments(RowMoments.from_rows(nothing, Y, with_target_gram=self.needs_cooccurrence))
 
     def transform(self, y: Any) -> Any:
         Y = self._check_labels(y)
         H = Y @ self.components_.T
         origin = np.asarray(self.components_ @ self.offset_)
-        return H if sparse.issparse(H) and not origin.any() else dense(H) - origin
+        return H if sparse.issparse(H) and not origin.any() else as_dense(H) - origin
 
     def inverse_transform(self, H: Any) -> np.ndarray:
-        return dense(self._check_codes(H) @ self.components_) + self.offset_
+        return as_dense(self._check_codes(H) @ self.components_) + self.offset_
 
 
-class IdentityEncoder(FlatEncoder):
+class IdentityEncoder(AffineEncoder):
     """P = I, o = 0: binary relevance seen as a label-space transformation.
 
     Examples
@@ -154,16 +156,16 @@ class IdentityEncoder(FlatEncoder):
            [1., 1.]])
     """
 
-    _needs_pairs = False
+    needs_cooccurrence = False
 
-    def fit_sums(self, moments: RowSums) -> Any:
-        self.offset_ = np.zeros_like(moments.f_sum)
-        self.components_ = sparse.eye_array(len(moments.f_sum), format="csr")
+    def fit_moments(self, moments: RowMoments) -> Any:
+        self.offset_ = np.zeros_like(moments.sum_targets)
+        self.components_ = sparse.eye_array(len(moments.sum_targets), format="csr")
         return self
 
 
 @dataclass(eq=False, repr=False)
-class FrequentLabelsEncoder(FlatEncoder):
+class FrequentLabelsEncoder(AffineEncoder):
     """Rows of I for the M most frequent labels; the other labels decode to o.
 
     Parameters
@@ -188,23 +190,23 @@ class FrequentLabelsEncoder(FlatEncoder):
     """
 
     _rules: ClassVar = {"n_components": COMPONENTS, "reference": REFERENCE}
-    _needs_pairs = False
+    needs_cooccurrence = False
 
     n_components: Any = None
     _: KW_ONLY
     reference: Literal["origin", "mean"] = "origin"
 
-    def fit_sums(self, moments: RowSums) -> Any:
-        K = len(moments.f_sum)
+    def fit_moments(self, moments: RowMoments) -> Any:
+        K = len(moments.sum_targets)
         M = clip_components(self.n_components, K)
-        kept = np.argsort(-moments.f_sum, kind="stable")[:M]
-        self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
+        kept = np.argsort(-moments.sum_targets, kind="stable")[:M]
+        self.offset_ = _reference_point(self.reference, moments.sum_targets, moments.weight)
         self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), kept)), shape=(M, K))
         return self
 
 
 @dataclass(eq=False, repr=False)
-class PrincipalEncoder(FlatEncoder):
+class PrincipalEncoder(AffineEncoder):
     """The flat that loses least of the label sets, eq. (6) of `PLST`.
 
     Parameters
@@ -243,15 +245,15 @@ class PrincipalEncoder(FlatEncoder):
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         # not from sums: many labels have no dense YᵀY
-        self.offset_ = _origin(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
+        self.offset_ = _reference_point(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
         found = principal_directions(Y, self.n_components, offset=self.offset_)
         self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
 
-    def fit_sums(self, moments: RowSums) -> Any:
-        assert moments.ff is not None
-        self.offset_ = _origin(self.reference, moments.f_sum, moments.weight)
-        gram = shifted_gram(moments.ff, moments.f_sum, moments.weight, self.offset_)
+    def fit_moments(self, moments: RowMoments) -> Any:
+        assert moments.target_gram is not None
+        self.offset_ = _reference_point(self.reference, moments.sum_targets, moments.weight)
+        gram = shifted_gram(moments.target_gram, moments.sum_targets, moments.weight, self.offset_)
         found = directions_of_gram(gram, self.n_components)
         self.components_, self.singular_values_ = found.components, found.singular_values
         self.residual_ = found.residual
@@ -259,7 +261,7 @@ class PrincipalEncoder(FlatEncoder):
 
 
 @dataclass(eq=False, repr=False)
-class ConditionalPrincipalEncoder(FlatEncoder):
+class ConditionalPrincipalEncoder(AffineEncoder):
     """Directions of the labels that are both principal and predictable from X: the encoder of `CPLST`.
 
     Parameters
@@ -287,7 +289,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
     """
 
     _rules: ClassVar = {"n_components": COMPONENTS, "alpha": number(0)}
-    _needs_pairs = False
+    needs_cooccurrence = False
 
     n_components: Any = None
     _: KW_ONLY
@@ -299,7 +301,7 @@ class ConditionalPrincipalEncoder(FlatEncoder):
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
         X = canonical_rows(X) if sparse.issparse(X) else X
         if choose_route(X) == "gram" and self.alpha > 0:
-            self.fit_sums(RowSums.from_rows(X, Y))
+            self.fit_moments(RowMoments.from_rows(X, Y))
         else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
             reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
@@ -307,13 +309,13 @@ class ConditionalPrincipalEncoder(FlatEncoder):
             self.components_, self.eigenvalues_ = found.components, found.singular_values**2
             self.residual_ = found.residual
 
-    def fit_sums(self, moments: RowSums) -> Any:
-        self.offset_ = moments.f_sum / moments.weight
+    def fit_moments(self, moments: RowMoments) -> Any:
+        self.offset_ = moments.sum_targets / moments.weight
         found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
         self.components_, self.eigenvalues_ = found.components, found.singular_values**2
         self.residual_ = found.residual
         return self
 
 
-def _origin(reference: str, counts: np.ndarray, n_rows: float) -> np.ndarray:
+def _reference_point(reference: str, counts: np.ndarray, n_rows: float) -> np.ndarray:
     return counts / n_rows if reference == "mean" else np.zeros(len(counts))

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from hyperlabel._params import NONE, clip_components, one_of, whole
 from hyperlabel.geometry.hypercube import (
-    flip,
+    flip_vertices,
     hadamard_order,
     hadamard_sample,
     majority_vertex,
@@ -16,8 +16,8 @@ from hyperlabel.geometry.hypercube import (
     random_signs,
 )
 from hyperlabel.labelspace.encoders import COMPONENTS, Encoder
-from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.cosamp import solve_sparse_codes
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.labels.cosamp import solve_sparse_codes
 
 SENSING = {"hadamard": hadamard_sample, "bernoulli": random_signs, "gaussian": random_normal}
 
@@ -90,16 +90,16 @@ class HadamardEncoder(Encoder):
         self.components_ = SENSING[self.sensing](M, K, np.random.default_rng(self.random_state or 0))
         self.offset_ = np.zeros(K)
         # the flipped sets have another largest size: s is counted after the XOR
-        longest = int(np.diff(flip(Y, self.vertex_).indptr).max(initial=1))
+        longest = int(np.diff(flip_vertices(Y, self.vertex_).indptr).max(initial=1))
         self.sparsity_ = max(1, min(longest if self.sparsity is None else self.sparsity, K))
         self.gram_ = self.components_.T @ self.components_
 
     def transform(self, y: Any) -> np.ndarray:
-        return np.asarray(flip(self._check_labels(y), self.vertex_) @ self.components_.T)
+        return np.asarray(flip_vertices(self._check_labels(y), self.vertex_) @ self.components_.T)
 
     def inverse_transform(self, H: Any) -> np.ndarray:
         """Recover the sparse label set behind each code: exactly 0 (1 where flipped) outside it."""
-        H = dense(self._check_codes(H))
+        H = as_dense(self._check_codes(H))
         found = solve_sparse_codes(
             self.components_, H, self.sparsity_, method=self.decoder, gram=self.gram_
         ).toarray()

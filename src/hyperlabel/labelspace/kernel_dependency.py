@@ -25,11 +25,11 @@ from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._params import NONE, number, one_of
 from hyperlabel.geometry.hypercube import distinct_vertices, mean_vertex
 from hyperlabel.labelspace.encoders import COMPONENTS
-from hyperlabel.moments.linear_map import not_linear, signed
-from hyperlabel.solvers.arrays import dense, row_blocks
-from hyperlabel.solvers.label_svd import directions_of_gram
-from hyperlabel.solvers.ridge import SamplePath
-from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
+from hyperlabel.moments.linear_map import not_linear, signed_targets
+from hyperlabel.solvers.arrays import as_dense, row_blocks
+from hyperlabel.solvers.labels.vertex_decode import best_with_and_without, label_margins
+from hyperlabel.solvers.ridge.routes import SamplePath
+from hyperlabel.solvers.spectral.label_svd import directions_of_gram
 
 ROWS_MAX = 20_000  # the kernel of the rows is then 3.2 GB
 SAME = 1e-10  # squared distances this close are ties, which go to the first
@@ -127,8 +127,8 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         self.vertices_ = found.Y
         self._sizes_ = np.diff(found.Y.indptr).astype(np.float64)
         self._offset_ = mean_vertex(Y)
-        spread = 2.0 * float(np.sum(self._offset_ * (1.0 - self._offset_)))
-        self._gamma_ = self.label_gamma if self.label_gamma is not None else 1.0 / max(spread, 1e-12)
+        variance = 2.0 * float(np.sum(self._offset_ * (1.0 - self._offset_)))
+        self._gamma_ = self.label_gamma if self.label_gamma is not None else 1.0 / max(variance, 1e-12)
         self._components(found.counts)
         self._X_ = X
         gram = self._row_kernel(X)
@@ -161,7 +161,7 @@ class KernelDependencyEstimation(MultiLabelClassifier):
 
     def _components(self, counts: np.ndarray) -> None:
         V, c = self.vertices_, counts.astype(np.float64)
-        kernel = self._label_kernel(dense(V @ V.T), self._sizes_, self._sizes_)
+        kernel = self._label_kernel(as_dense(V @ V.T), self._sizes_, self._sizes_)
         mean = kernel @ c / c.sum()
         centred = kernel - mean[:, None] - mean + c @ mean / c.sum()
         root = np.sqrt(c)
@@ -182,7 +182,7 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     def _row_kernel(self, X: Any) -> np.ndarray:
         params = {} if self.gamma is None else {"gamma": self.gamma}
         gram = pairwise_kernels(X, self._X_, metric=self.kernel, filter_params=True, **params)
-        return np.asarray(dense(gram), dtype=np.float64)
+        return np.asarray(as_dense(gram), dtype=np.float64)
 
     def _linear_map(self) -> Any:
         raise not_linear(type(self).__name__)
@@ -195,8 +195,8 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         return scores
 
     def _round(self, codes: np.ndarray) -> np.ndarray:
-        components = dense(self._dual_.T @ self.vertices_)
-        return signed(self._offset_ + codes @ components)
+        components = as_dense(self._dual_.T @ self.vertices_)
+        return signed_targets(self._offset_ + codes @ components)
 
     def _preimages(self, codes: np.ndarray) -> np.ndarray:
         """Scores of the nearest label sets, seen or one flip after another from a seen one."""

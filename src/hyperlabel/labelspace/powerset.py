@@ -13,9 +13,9 @@ from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._params import number, one_of, whole
 from hyperlabel.geometry.hypercube import Vertices, distinct_vertices
 from hyperlabel.moments.linear_map import not_linear
-from hyperlabel.solvers.arrays import dense, row_blocks
-from hyperlabel.solvers.ridge import solve_ridge
-from hyperlabel.solvers.vertex_decode import best_with_and_without, label_margins
+from hyperlabel.solvers.arrays import as_dense, row_blocks
+from hyperlabel.solvers.labels.vertex_decode import best_with_and_without, label_margins
+from hyperlabel.solvers.ridge.routes import solve_ridge
 
 
 @dataclass(eq=False, repr=False)
@@ -125,7 +125,7 @@ class LabelPowerset(MultiLabelClassifier):
     def _set_scores(self, X: Any) -> np.ndarray:
         """Score of every set, n×C."""
         if self.estimator is None:
-            return dense(X @ self.coef_.T) + self.intercept_
+            return as_dense(X @ self.coef_.T) + self.intercept_
         C = self.vertices_.shape[0]
         if C == 1:
             return np.zeros((X.shape[0], 1))
@@ -150,7 +150,7 @@ def prune_vertices(found: Vertices, min_count: int) -> Vertices:
     sizes = np.diff(kept.indptr)
     place = np.arange(len(found.counts))
     for rows in row_blocks(gone.shape[0], 8 * n_kept):
-        shared = dense(gone[rows] @ kept.T)
+        shared = as_dense(gone[rows] @ kept.T)
         place[n_kept + rows.start : n_kept + rows.stop] = np.argmin(sizes - 2 * shared, axis=1)
     codes = place[found.codes]
     return Vertices(kept, codes, np.bincount(codes, minlength=n_kept))

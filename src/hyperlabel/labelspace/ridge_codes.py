@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.labelspace.encoders import FlatEncoder
-from hyperlabel.moments.decided import decide_alpha, decide_cut
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import (
+from hyperlabel.labelspace.encoders import AffineEncoder
+from hyperlabel.moments.auto_params import decide_alpha, decide_threshold
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import (
     RidgePath,
     RidgeResult,
     choose_alpha,
@@ -25,7 +25,7 @@ from hyperlabel.solvers.ridge import (
     solve_ridge,
 )
 
-Told = Callable[[Any, float], Any]  # an encoder and λ → the encoder that knows λ
+WithAlpha = Callable[[Any, float], Any]  # an encoder and λ → the encoder that knows λ
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,44 +37,52 @@ class RidgeOfCodes:
     path: Any
     rights: tuple[Any, ...]
 
-    def cut(self, cut: Any, kind: str, P: Any, offset: np.ndarray, counts: Any, weight: float) -> float:
-        """Return the cut of the points o + Pᵀr(x): as given, or decided on their means and variances."""
+    def threshold(
+        self, threshold: Any, kind: str, P: Any, offset: np.ndarray, counts: Any, weight: float
+    ) -> float:
+        """Return the threshold of the points o + Pᵀr(x): as given, or decided on their means and
+        variances.
+        """
         means = offset + np.asarray((P @ (counts / weight - offset)) @ P)
         squares = partial(self.path.fitted_squares, self.alpha, *self.rights)
-        return decide_cut(cut, kind, means, squares, counts, weight)
+        return decide_threshold(threshold, kind, means, squares, counts, weight)
 
 
-def codes_from_rows(encoder: Any, told: Told, alpha: Any, X: Any, Y: sparse.csr_array) -> RidgeOfCodes:
+def codes_from_rows(
+    encoder: Any, with_alpha: WithAlpha, alpha: Any, X: Any, Y: sparse.csr_array
+) -> RidgeOfCodes:
     """Fit the encoder and the ridge of its codes to rows."""
-    flat, auto = isinstance(encoder, FlatEncoder), isinstance(alpha, str)
-    on_sums = flat and choose_route(X) == "gram"
-    if on_sums and auto:
-        sums = RowSums.from_rows(X, Y)
+    flat, auto = isinstance(encoder, AffineEncoder), isinstance(alpha, str)
+    on_moments = flat and choose_route(X) == "gram"
+    if on_moments and auto:
+        sums = RowMoments.from_rows(X, Y)
         path: Any = RidgePath(sums)
         chosen = decide_alpha(sums, alpha, path)
-        told(encoder, chosen).fit(Y, X)
+        with_alpha(encoder, chosen).fit(Y, X)
         return through_labels(path, encoder.components_, encoder.offset_, chosen)
     chosen = choose_alpha(X, Y) if auto else float(alpha)
-    told(encoder, chosen).fit(Y, X)
+    with_alpha(encoder, chosen).fit(Y, X)
     # At λ = 0 the rows themselves may have to answer. XᵀY (d×K), which gives XᵀH for codes linear in y, may
     # be smaller than the codes H (n×M).
-    if on_sums and chosen > 0 and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
-        sums = RowSums.from_rows(X, Y)
+    if on_moments and chosen > 0 and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
+        sums = RowMoments.from_rows(X, Y)
         path = path_of_codes(sums.centered(), encoder.components_, encoder.offset_, chosen)
     else:
         path = solve_ridge(X, encoder.transform(Y), alphas=(chosen,))
     return RidgeOfCodes(chosen, path.solve(chosen), path, (encoder.components_,) if flat else ())
 
 
-def codes_from_sums(encoder: FlatEncoder, told: Told, alpha: Any, moments: RowSums) -> RidgeOfCodes:
+def codes_from_moments(
+    encoder: AffineEncoder, with_alpha: WithAlpha, alpha: Any, moments: RowMoments
+) -> RidgeOfCodes:
     """Fit the encoder and the ridge of its codes to sums over rows."""
     if isinstance(alpha, str):
         path = RidgePath(moments)
         chosen = decide_alpha(moments, alpha, path)
-        told(encoder, chosen).fit_sums(moments)
+        with_alpha(encoder, chosen).fit_moments(moments)
         return through_labels(path, encoder.components_, encoder.offset_, chosen)
     chosen = float(alpha)
-    told(encoder, chosen).fit_sums(moments)
+    with_alpha(encoder, chosen).fit_moments(moments)
     path = path_of_codes(moments.centered(), encoder.components_, encoder.offset_, chosen)
     return RidgeOfCodes(chosen, path.solve(chosen), path, (encoder.components_,))
 

@@ -13,9 +13,9 @@ from sklearn.decomposition import LatentDirichletAllocation
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
 from hyperlabel._params import number, whole
 from hyperlabel.geometry.hypercube import mean_vertex
-from hyperlabel.moments.linear_map import not_linear, signed
-from hyperlabel.solvers.arrays import dense
-from hyperlabel.solvers.soft_logistic import solve_soft_logistic
+from hyperlabel.moments.linear_map import not_linear, signed_targets
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.margin.soft_logistic import solve_soft_logistic
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +33,7 @@ class LabelTopicModel(MultiLabelClassifier):
     - :math:`r_m(x)` is multinomial logistic regression (maximum entropy) on the soft targets h.
 
     Labels with :math:`\tilde y_k > ½` are predicted; rare labels seldom get there, so tune the
-    cut or use the ranking.
+    threshold or use the ranking.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class LabelTopicModel(MultiLabelClassifier):
         empty = sparse.csr_array((np.diff(Y.indptr) == 0).astype(np.float64)[:, None])
         H = self._find_topics(sparse.hstack([Y, empty], format="csr"))
         mass = H.sum(axis=0)
-        centres = dense(Y.T @ H).T
+        centres = as_dense(Y.T @ H).T
         # a topic that no row belongs to has no centre of its own: it gets the mean
         self.components_ = np.where(
             mass[:, None] > 1e-9, centres / np.maximum(mass, 1e-9)[:, None], mean_vertex(Y)
@@ -151,7 +151,7 @@ class LabelTopicModel(MultiLabelClassifier):
     def _topic_probabilities(self, X: Any) -> np.ndarray:
         """r(x) of validated rows, n×M."""
         if self.classifier is None:
-            return special.softmax(dense(X @ self.coef_.T) + self.intercept_, axis=1)
+            return special.softmax(as_dense(X @ self.coef_.T) + self.intercept_, axis=1)
         found = np.zeros((X.shape[0], len(self.components_)))
         found[:, self.classifier_.classes_] = self.classifier_.predict_proba(X)
         return found
@@ -160,7 +160,7 @@ class LabelTopicModel(MultiLabelClassifier):
         raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return signed(self._topic_probabilities(X) @ self.components_)
+        return signed_targets(self._topic_probabilities(X) @ self.components_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each label, Σ r_m(x) p_m, n×k."""

@@ -26,26 +26,40 @@ from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts, shape_probabilities
 from hyperlabel._params import number, one_of
-from hyperlabel._validation import check_weights, split_unknown
+from hyperlabel._validation import check_weights, split_missing
 from hyperlabel.linear.margins import cross_validate_margins, margin_path
 from hyperlabel.linear.per_label import fit_labels, map_of_labels, refit_folds, score_labels, solve_known
 from hyperlabel.metrics import get_scorer
-from hyperlabel.moments.cross_validate import Folds, FreeCV, cross_validate_ridge
-from hyperlabel.moments.decided import CUT, Auto, cut_beside, decide_alpha, decide_cut, is_auto
-from hyperlabel.moments.linear_map import LinearMap, signed
+from hyperlabel.moments.auto_params import (
+    THRESHOLD,
+    Auto,
+    decide_alpha,
+    decide_threshold,
+    default_threshold,
+    is_auto,
+)
+from hyperlabel.moments.cross_validate import ClosedFormCV, Folds, cross_validate_ridge
+from hyperlabel.moments.linear_map import LinearMap, signed_targets
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
-from hyperlabel.solvers.followed import TOLERANCE, can_follow, learn_rows
-from hyperlabel.solvers.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
-from hyperlabel.solvers.margin_losses import CURVATURE
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, RowsPath, Solver, choose_route, needs_rows
+from hyperlabel.solvers.margin.losses import CURVATURE
+from hyperlabel.solvers.moments.rank_one_update import TOLERANCE, can_update_factor, update_with_rows
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
+from hyperlabel.solvers.ridge.routes import (
+    RidgePath,
+    RidgeResult,
+    RowsPath,
+    Solver,
+    choose_route,
+    gram_too_ill_conditioned,
+)
 
 
 def _has_probabilities(self: Any) -> bool:
     if self.estimator is not None:
         return hasattr(self.estimator, "predict_proba")
-    return self.loss == "logistic" or hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
+    return self.loss == "logistic" or hasattr(self, "calibrators_") or hasattr(self, "_oof_labels")
 
 
 @dataclass(eq=False, repr=False)
@@ -87,11 +101,11 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,
         Dask) chooses the same; other losses take it in proportion to their curvature. 0 means the
         pseudo-inverse. Several values need `cv`, which chooses one.
-    cut : float, "auto" or None, default=None
+    threshold : float, "auto" or None, default=None
         What is subtracted from every score, so that a label is predicted where its score exceeded
         it; rankings stay as they are. "auto" predicts about as many labels as the training rows carry, from
         the sums alone (0 for a 1-D y). None is "auto" beside ``alpha="auto"``, 0 beside numbers and other
-        losses. Cuts for each label are `ThresholdTuner`'s.
+        losses. Thresholds for each label are `ThresholdTuner`'s.
     cv : None, int, "loo", splitter or iterable of (train, test), default=None
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
         `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
@@ -103,7 +117,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     solver : {"auto", "gram", "samples", "krylov"}, default="auto"
         Route of the shared solve (`solver_` names the one taken): "gram" factors the d×d Gram and
         keeps the moments, "samples" the n×n one, "krylov" iterates without either.
-    max_weights : int, default=None
+    max_nonzero_coefs : int, default=None
         Keep only so many weights per label, those of largest magnitude; `coef_` is then a
         ``csr_array``. What it costs depends on the data: measure it (docs/scaling.md does).
     memory_limit : float, default=None
@@ -120,9 +134,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     Attributes
     ----------
     coef_, intercept_ : ndarray of shape (n_labels, n_features), and of shape (n_labels,)
-        The shared ridge (absent when `estimator` is given); weights are a csr_array with `max_weights`.
-    alpha_, cut_ : float
-        The λ and the cut used; `intercept_` holds the cut already.
+        The shared ridge (absent when `estimator` is given); weights are a csr_array with `max_nonzero_coefs`.
+    alpha_, threshold_ : float
+        The λ and the threshold used; `intercept_` holds the threshold already.
     residual_ : float
         Certificate: relative residual of the equations solved.
     solver_ : str
@@ -153,20 +167,22 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     (2, 2)
     """
 
-    _accepts_unknown_labels = True
+    _accepts_missing_labels = True
     _rules: ClassVar = {"tol": number(above=0), "loss": one_of("squared", *CURVATURE)}
-    _free_params: ClassVar = {"alpha": "alpha"}  # what FreeSearchCV may search, and where it lives
+    _closed_form_params: ClassVar = {
+        "alpha": "alpha"
+    }  # what ClosedFormSearchCV may search, and where it lives
     _fitted_shapes: ClassVar[dict[str, str]] = {"coef_": "k d", "intercept_": "k"}
 
     estimator: Any = None
     _: KW_ONLY
     loss: Literal["squared", "squared_hinge", "logistic"] = "squared"
     alpha: float | Sequence[float] | Auto = "auto"
-    cut: float | Auto | None = None
+    threshold: float | Auto | None = None
     cv: Any = None
     scoring: Any = None
     solver: Solver = "auto"
-    max_weights: int | None = None
+    max_nonzero_coefs: int | None = None
     memory_limit: float | None = None
     tol: float = SETTLED
     n_jobs: int | None = None
@@ -179,31 +195,31 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         `sample_weight` weighs the rows, `groups` keep them together in the folds of `cv`; further metadata
         goes to `estimator`, when metadata routing is enabled.
         """
-        y, unknown = split_unknown(y)
-        self._drop_curves()
+        y, missing = split_missing(y)
+        self._drop_calibrators()
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
-        if unknown is not None:
+        if missing is not None:
             if self.cv is not None:
                 raise ValueError(
                     "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
                 )
-            gaps, _ = label_counts(unknown.astype(np.float64), weights)
+            gaps, _ = label_counts(missing.astype(np.float64), weights)
             counts, weight = label_counts(Y, weights)
             self._constant = constant_labels(counts, weight - gaps)
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
             if self.loss != "squared":
-                self._fit_margins(X, Y, weights, groups, unknown)
-            elif unknown is None:
+                self._fit_margins(X, Y, weights, groups, missing)
+            elif missing is None:
                 self._fit_shared(X, Y, weights, groups)
             else:
                 (alpha,) = self._alphas()
-                self._keep_blocks(*solve_known(X, Y, unknown, weights, alpha, self.solver))
+                self._set_coef(*solve_known(X, Y, missing, weights, alpha, self.solver))
         else:
             labels = np.flatnonzero(self._constant == 0)
-            fitted = iter(fit_labels(self, X, Y, labels, weights, fit_params, unknown))
+            fitted = iter(fit_labels(self, X, Y, labels, weights, fit_params, missing))
             self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
             if self.cv is not None:
                 folds = Folds(X, Y, self.cv, groups=groups, summed=False)
@@ -224,7 +240,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         X = self._check_predict(X)
         p = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
         if self.estimator is None:
-            p = np.where(self._constant, p, expit(self._scores(X) + self.cut_))
+            p = np.where(self._constant, p, expit(self._scores(X) + self.threshold_))
         for j, model in enumerate(() if self.estimator is None else self.estimators_):
             if model is not None:
                 p[:, j] = model.predict_proba(X)[:, 1]
@@ -278,9 +294,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         self.alpha_ = alphas[0]
         if self.cv is not None:
             scorer = self._scorer(len(alphas))
-            cut = cut_beside(self.cut, self.alpha)
+            threshold = default_threshold(self.threshold, self.alpha)
             found, total = cross_validate_ridge(
-                X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, cut
+                X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, threshold
             )
             self._keep_cv(found, Y, weights)
             self.alpha_ = alphas[found.best]
@@ -288,22 +304,22 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 self.moments_ = total
         if route == "gram":
             if not hasattr(self, "moments_"):
-                self.moments_ = RowSums.from_rows(X, Y, sample_weight=weights)
+                self.moments_ = RowMoments.from_rows(X, Y, sample_weight=weights)
             self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
             counts, weight = label_counts(Y, weights)
             self._constant = constant_labels(counts, weight)
             options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
-            placed = is_auto(cut_beside(self.cut, self.alpha))
+            placed = is_auto(default_threshold(self.threshold, self.alpha))
             blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=placed, **options)
-            self._keep_blocks(blocks, route, counts, weight)
+            self._set_coef(blocks, route, counts, weight)
 
     def _scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
             return None
         return get_scorer(self.scoring or "label_ranking_average_precision")
 
-    def _keep_cv(self, found: FreeCV, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+    def _keep_cv(self, found: ClosedFormCV, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         oof = found.oof_scores
         if self._is_ridge():
             self._keep_truth(Y, weights)
@@ -312,10 +328,12 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
 
     def _alphas(self) -> list[Any]:
-        if not CUT.accepts(self.cut):
-            raise ValueError(f"cut must be {CUT.wording}, got {self.cut!r}.")
-        if is_auto(self.cut) and not self._is_ridge():
-            raise ValueError("cut='auto' is read off the shared ridge: give a number, or use ThresholdTuner.")
+        if not THRESHOLD.accepts(self.threshold):
+            raise ValueError(f"threshold must be {THRESHOLD.wording}, got {self.threshold!r}.")
+        if is_auto(self.threshold) and not self._is_ridge():
+            raise ValueError(
+                "threshold='auto' is read off the shared ridge: give a number, or use ThresholdTuner."
+            )
         if is_auto(self.alpha):
             return ["auto"]
         if isinstance(self.alpha, str):
@@ -331,18 +349,18 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         sums = self.moments_
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
             self.alpha_ = self._alphas()[0]
-        self._constant = constant_labels(sums.f_sum, sums.weight)
+        self._constant = constant_labels(sums.sum_targets, sums.weight)
         path: Any = RidgePath(sums, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
         alpha = decide_alpha(sums, self.alpha_, path)
-        if rows is not None and alpha == 0 and needs_rows(path, rows[0].shape):
+        if rows is not None and alpha == 0 and gram_too_ill_conditioned(path, rows[0].shape):
             path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
-        squares = path.fitted_squares(alpha) if is_auto(cut_beside(self.cut, self.alpha)) else None
+        squares = (
+            path.fitted_squares(alpha) if is_auto(default_threshold(self.threshold, self.alpha)) else None
+        )
         block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
-        self._keep_blocks([block], path.solver, sums.f_sum, sums.weight)
+        self._set_coef([block], path.solver, sums.sum_targets, sums.weight)
 
-    def _keep_blocks(
-        self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any
-    ) -> None:
+    def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
         """Take over the solutions of blocks of labels, in order; few weights per label if asked."""
         coef, intercept, self.residual_ = [], [], 0.0
         squares: list[Any] = []
@@ -352,61 +370,67 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             intercept.append(found.intercept)
             squares.append(block.squares)
             self.residual_, self.alpha_ = max(self.residual_, block.result.residual), block.alpha
-        if self.max_weights is not None:
+        if self.max_nonzero_coefs is not None:
             self.coef_ = sparse.vstack(coef, format="csr")
         else:
             self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
-        cut = cut_beside(self.cut, self.alpha if self._is_ridge() else 0.0)
+        threshold = default_threshold(self.threshold, self.alpha if self._is_ridge() else 0.0)
         means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
         together = partial(np.concatenate, squares)
-        self.cut_ = decide_cut(cut, self._layout.kind, means, together, counts, weight)
-        self.intercept_ = np.concatenate(intercept) - self.cut_
+        self.threshold_ = decide_threshold(threshold, self._layout.kind, means, together, counts, weight)
+        self.intercept_ = np.concatenate(intercept) - self.threshold_
         self.solver_ = solver
 
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
-        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.followed`)."""
-        # λ and the cut are those of the last solve, and no row can change them
-        fixed = cut_beside(self.cut, self.alpha) == self.cut_ and (
+        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.moments.rank_one_update`)."""
+        # λ and the threshold are those of the last solve, and no row can change them
+        fixed = default_threshold(self.threshold, self.alpha) == self.threshold_ and (
             np.ndim(self.alpha) or self.alpha == self.alpha_
         )
-        if not fixed or self.max_weights is not None or not can_follow(self.moments_, X, self.alpha_):
+        if (
+            not fixed
+            or self.max_nonzero_coefs is not None
+            or not can_update_factor(self.moments_, X, self.alpha_)
+        ):
             return False
         self.coef_ = self.coef_.copy()  # whoever holds the old weights keeps them
-        residual = learn_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
+        residual = update_with_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
         if not residual <= TOLERANCE:
             self._solve()
             return True
         sums = self.moments_
-        self.residual_, self._constant = residual, constant_labels(sums.f_sum, sums.weight)
-        centre = sums.shift + sums.x_sum / sums.weight
-        self.intercept_ = signed(sums.f_sum / sums.weight) - self.coef_ @ centre - self.cut_
+        self.residual_, self._constant = residual, constant_labels(sums.sum_targets, sums.weight)
+        centre = sums.shift + sums.sum_x / sums.weight
+        self.intercept_ = (
+            signed_targets(sums.sum_targets / sums.weight) - self.coef_ @ centre - self.threshold_
+        )
         return True
 
     def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
         """Return the map of a solution; few weights per label if asked, exact at the centre of the rows."""
         full = LinearMap.of_targets(result.coef, result.intercept)
-        if self.max_weights is None:
+        if self.max_nonzero_coefs is None:
             return full
-        kept = keep_largest(np.ascontiguousarray(full.product), self.max_weights)
+        kept = keep_largest(np.ascontiguousarray(full.product), self.max_nonzero_coefs)
         return LinearMap(kept, full.intercept + np.asarray((full.product - kept) @ centre))
 
     def _linear_map(self) -> LinearMap:
-        """Return f(x) = coef·x + intercept; predictions, explanations and free search all read it."""
+        """Return f(x) = coef·x + intercept; predictions, explanations and closed-form search all read it."""
         if self.estimator is None:
             return LinearMap(self.coef_, self.intercept_)
         return map_of_labels(self.estimators_, type(self.estimator).__name__)
 
     def _fold_maps(
-        self, moments: RowSums, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
+        self, moments: RowMoments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
-        path, counts, weight = RidgePath(moments), moments.f_sum, moments.weight
+        path, counts, weight = RidgePath(moments), moments.sum_targets, moments.weight
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
             asked = setting.get("alpha", self.alpha)
-            alpha, cut = decide_alpha(moments, asked, path), cut_beside(self.cut, asked)
+            alpha, threshold = decide_alpha(moments, asked, path), default_threshold(self.threshold, asked)
             squares = partial(path.fitted_squares, alpha)
-            placed = decide_cut(cut, self._layout.kind, counts / weight, squares, counts, weight)
+            placed = decide_threshold(threshold, self._layout.kind, counts / weight, squares, counts, weight)
             return self._map_of(path.solve(alpha), path.x_mean).lowered(placed)
 
         return fold_map
@@ -419,7 +443,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Y: sparse.csr_array,
         weights: np.ndarray | None,
         groups: Any,
-        unknown: sparse.csc_array | None,
+        missing: sparse.csc_array | None,
     ) -> None:
         alphas, rest = self._alphas(), (self.loss, self.tol)
         alpha = alphas[0]
@@ -430,7 +454,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             self._keep_cv(found, Y, weights)
             alpha = alphas[found.best]
         counts, weight = label_counts(Y, weights)
-        self._keep_blocks(margin_path(X, Y, weights, unknown, [alpha], *rest), "lbfgs", counts, weight)
+        self._set_coef(margin_path(X, Y, weights, missing, [alpha], *rest), "lbfgs", counts, weight)
         if self.residual_ > self.tol:
             warnings.warn(
                 f"The {self.loss} loss was not minimised to tol={self.tol:g} (reached {self.residual_:.1e}): "

@@ -8,20 +8,26 @@ from scipy import sparse
 
 from hyperlabel._base import constant_labels, label_counts, place_constant_labels
 from hyperlabel._validation import TargetLayout
-from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
-from hyperlabel.moments.decided import is_auto
+from hyperlabel.moments.auto_params import is_auto
+from hyperlabel.moments.cross_validate import (
+    ClosedFormCV,
+    Fold,
+    FoldModel,
+    Folds,
+    closed_form_cross_validation,
+)
 from hyperlabel.moments.linear_map import LinearMap
-from hyperlabel.solvers.label_blocks import SolvedBlock
-from hyperlabel.solvers.margin_losses import CURVATURE, solve_margins
-from hyperlabel.solvers.operators import weighted_mean
-from hyperlabel.solvers.ridge import RidgeResult, choose_alpha
+from hyperlabel.solvers.margin.losses import CURVATURE, solve_margins
+from hyperlabel.solvers.operators import weighted_row_mean
+from hyperlabel.solvers.ridge.label_blocks import SolvedBlock
+from hyperlabel.solvers.ridge.routes import RidgeResult, choose_alpha
 
 
 def margin_path(
     X: Any,
     Y: sparse.csr_array,
     weights: np.ndarray | None,
-    unknown: sparse.csc_array | None,
+    missing: sparse.csc_array | None,
     alphas: Sequence[Any],
     loss: str,
     tol: float,
@@ -32,10 +38,10 @@ def margin_path(
     """
     T = np.full(Y.shape, -1, dtype=np.int8)
     T[Y.nonzero()] = 1
-    if unknown is not None:
-        T[unknown.nonzero()] = 0
+    if missing is not None:
+        T[missing.nonzero()] = 0
     varies = np.asarray((T > 0).any(axis=0) & (T < 0).any(axis=0))
-    centre, found, start = weighted_mean(X, weights), {}, None
+    centre, found, start = weighted_row_mean(X, weights), {}, None
     size = {alpha: margin_alpha(alpha, X, Y, weights, loss) for alpha in alphas}
     for alpha in sorted(alphas, key=size.__getitem__, reverse=True):
         start = solve_margins(X, T[:, varies], loss, size[alpha], sample_weight=weights, tol=tol, start=start)
@@ -62,7 +68,7 @@ def cross_validate_margins(
     loss: str,
     tol: float,
     scorer: Any,
-) -> FreeCV:
+) -> ClosedFormCV:
     """Score every λ on every fold, each fold fitted anew."""
 
     def fold_model(fold: Fold) -> FoldModel:
@@ -80,4 +86,4 @@ def cross_validate_margins(
         return scores
 
     settings = [{"alpha": alpha} for alpha in alphas]
-    return free_cross_validation(X, Y, layout, folds, settings, fold_model, scorer)
+    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_model, scorer)

@@ -10,12 +10,18 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from hyperlabel._base import label_counts
-from hyperlabel.moments.cross_validate import Fold, FoldModel, Folds, FreeCV, free_cross_validation
-from hyperlabel.moments.decided import is_auto
+from hyperlabel.moments.auto_params import is_auto
+from hyperlabel.moments.cross_validate import (
+    ClosedFormCV,
+    Fold,
+    FoldModel,
+    Folds,
+    closed_form_cross_validation,
+)
 from hyperlabel.moments.linear_map import LinearMap, not_linear
-from hyperlabel.solvers.label_blocks import SolvedBlock
-from hyperlabel.solvers.operators import weighted_mean
-from hyperlabel.solvers.ridge import RidgeResult, Solver, choose_alpha, solve_ridge
+from hyperlabel.solvers.operators import weighted_row_mean
+from hyperlabel.solvers.ridge.label_blocks import SolvedBlock
+from hyperlabel.solvers.ridge.routes import RidgeResult, Solver, choose_alpha, solve_ridge
 
 
 def fit_labels(
@@ -25,13 +31,13 @@ def fit_labels(
     labels: np.ndarray,
     weights: np.ndarray | None,
     fit_params: dict[str, Any],
-    unknown: sparse.csc_array | None,
+    missing: sparse.csc_array | None,
 ) -> list[Any]:
     """Fit a clone of the owner's estimator for each of the labels, on the rows where it is known."""
     if not is_classifier(owner.estimator):
         raise ValueError(f"estimator must be a classifier, got {type(owner.estimator).__name__}.")
     params, columns = _params_for_labels(owner, weights, fit_params), Y.tocsc()
-    jobs = (delayed(_fit_label)(clone(owner.estimator), X, columns, j, params, unknown) for j in labels)
+    jobs = (delayed(_fit_label)(clone(owner.estimator), X, columns, j, params, missing) for j in labels)
     return list(Parallel(n_jobs=owner.n_jobs)(jobs))
 
 
@@ -53,11 +59,11 @@ def _fit_label(
     Y: sparse.csc_array,
     j: int,
     params: dict[str, Any],
-    unknown: sparse.csc_array | None,
+    missing: sparse.csc_array | None,
 ) -> Any:
     target = np.zeros(Y.shape[0], dtype=np.int8)
     target[_rows_of(Y, j)] = 1
-    gaps = None if unknown is None else _rows_of(unknown, j)
+    gaps = None if missing is None else _rows_of(missing, j)
     if gaps is not None and len(gaps):
         kept = np.setdiff1d(np.arange(len(target)), gaps)
         X, target = X[kept], target[kept]
@@ -73,7 +79,7 @@ def refit_folds(
     weights: np.ndarray | None,
     fit_params: dict[str, Any],
     scorer: Any,
-) -> FreeCV:
+) -> ClosedFormCV:
     """Return out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
 
     def fold_model(fold: Fold) -> FoldModel:
@@ -81,7 +87,7 @@ def refit_folds(
         model = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **part)
         return lambda rows, _: model.decision_function(rows)
 
-    return free_cross_validation(X, Y, owner._layout, folds, [{}], fold_model, scorer)
+    return closed_form_cross_validation(X, Y, owner._layout, folds, [{}], fold_model, scorer)
 
 
 def score_labels(models: list[Any], X: Any) -> np.ndarray:
@@ -102,7 +108,7 @@ def score_labels(models: list[Any], X: Any) -> np.ndarray:
 def solve_known(
     X: Any,
     Y: sparse.csr_array,
-    unknown: sparse.csc_array,
+    missing: sparse.csc_array,
     weights: np.ndarray | None,
     alpha: Any,
     solver: Solver,
@@ -113,19 +119,19 @@ def solve_known(
     labels about which nothing is known keep zeros. λ = "auto" is chosen on all rows at once, as if every
     unknown entry were the frequency of its label.
     """
-    (counts, total), gaps = label_counts(Y, weights), label_counts(unknown.astype(np.float64), weights)[0]
+    (counts, total), gaps = label_counts(Y, weights), label_counts(missing.astype(np.float64), weights)[0]
     weight = total - gaps
     if is_auto(alpha):
         share = np.divide(counts, weight, out=np.zeros(len(weight)), where=weight > 0)
-        filled = sparse.csr_array(Y + unknown.astype(np.float64) @ sparse.diags_array(share))
+        filled = sparse.csr_array(Y + missing.astype(np.float64) @ sparse.diags_array(share))
         alpha = choose_alpha(X, filled, solver=solver, sample_weight=weights)
     coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
     squares, residual, taken = np.zeros(Y.shape[1]), 0.0, "gram"
     patterns: dict[bytes, list[int]] = {}
     for j in range(Y.shape[1]):
-        patterns.setdefault(_rows_of(unknown, j).tobytes(), []).append(j)
+        patterns.setdefault(_rows_of(missing, j).tobytes(), []).append(j)
     for labels in patterns.values():
-        kept = np.setdiff1d(np.arange(X.shape[0]), _rows_of(unknown, labels[0]))
+        kept = np.setdiff1d(np.arange(X.shape[0]), _rows_of(missing, labels[0]))
         if not len(kept):
             continue
         part = None if weights is None else weights[kept]
@@ -135,7 +141,7 @@ def solve_known(
         squares[labels] = path.fitted_squares(alpha)
         residual, taken = max(residual, result.residual), path.solver
     result = RidgeResult(coef, intercept, residual)
-    return [SolvedBlock(result, weighted_mean(X, weights), alpha, squares)], taken, counts, weight
+    return [SolvedBlock(result, weighted_row_mean(X, weights), alpha, squares)], taken, counts, weight
 
 
 def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:

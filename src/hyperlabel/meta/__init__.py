@@ -9,7 +9,7 @@ from typing import Any
 _HOMES = {
     "ThresholdTuner": "hyperlabel.meta.threshold",
     "MultiLabelCalibrator": "hyperlabel.meta.calibrator",
-    "FreeSearchCV": "hyperlabel.meta.free_search",
+    "ClosedFormSearchCV": "hyperlabel.meta.closed_form_search",
     "AutoMultiLabel": "hyperlabel.meta.auto",
     "update": "hyperlabel.meta.updating",
     **dict.fromkeys(("explain", "Explanation", "Share"), "hyperlabel.meta.explanation"),

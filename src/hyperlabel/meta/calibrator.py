@@ -12,14 +12,14 @@ from scipy.special import logit
 from hyperlabel._base import shape_probabilities
 from hyperlabel._params import one_of
 from hyperlabel.decision import Sigmoid
-from hyperlabel.decision.curves import Curves
-from hyperlabel.meta.view import View
-from hyperlabel.meta.wrapping import WrappingClassifier
+from hyperlabel.decision.calibrators import Calibrators
+from hyperlabel.meta.linear_view import LinearView
+from hyperlabel.meta.wrapper_base import WrappingClassifier
 
 _METHODS: dict[str, Any] = {
-    "auto": Curves.fit,
+    "auto": Calibrators.fit,
     "sigmoid": Sigmoid.fit,
-    **{name: partial(Curves.fit, method=name) for name in ("isotonic", "beta")},
+    **{name: partial(Calibrators.fit, method=name) for name in ("isotonic", "beta")},
 }
 
 
@@ -54,7 +54,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     ----------
     estimator_ : classifier
         Fitted on all rows.
-    calibration_ : Sigmoid or Curves
+    calibrators_ : Sigmoid or Curves
         The fitted functions, of the labels that vary in training.
     classes_, label_names_ : ndarray
         As in every classifier of the library.
@@ -94,10 +94,10 @@ class MultiLabelCalibrator(WrappingClassifier):
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel", "binary", "multiclass"))
         self._n_rows = Y.shape[0]
         varies = self._constant == 0
-        self.calibration_ = None
+        self.calibrators_ = None
         if varies.any():
             scores, Y, weights, _ = self._honest_scores(X, y, Y, routed)
-            self.calibration_ = _METHODS[self.method](scores[:, varies], Y[:, varies], weights)
+            self.calibrators_ = _METHODS[self.method](scores[:, varies], Y[:, varies], weights)
         return self
 
     def _positive(self, X: Any) -> np.ndarray:
@@ -105,22 +105,22 @@ class MultiLabelCalibrator(WrappingClassifier):
         scores = super()._scores(X)
         unlikely = 1.0 / (self._n_rows + 2.0)
         p = np.broadcast_to(np.where(self._constant > 0, 1.0 - unlikely, unlikely), scores.shape).copy()
-        if self.calibration_ is not None:
+        if self.calibrators_ is not None:
             varies = self._constant == 0
-            p[:, varies] = self.calibration_.probabilities(scores[:, varies])
+            p[:, varies] = self.calibrators_.probabilities(scores[:, varies])
         tiny = np.finfo(np.float32).eps
         return np.clip(p, tiny, 1.0 - tiny)
 
     def _scores(self, X: Any) -> np.ndarray:
         return logit(self._positive(X))
 
-    def _view(self, Z: Any, names: Any, columns: Any) -> View:
-        if not isinstance(self.calibration_, Sigmoid):
+    def _linear_view(self, Z: Any, names: Any, columns: Any) -> LinearView:
+        if not isinstance(self.calibrators_, Sigmoid):
             raise ValueError("Isotonic calibration is not linear: explain the classifier inside, estimator_.")
-        found = super()._view(Z, names, columns)
+        found = super()._linear_view(Z, names, columns)
         slope, shift = np.ones(len(self._constant)), np.zeros(len(self._constant))
         varies = self._constant == 0
-        slope[varies], shift[varies] = self.calibration_.slope, self.calibration_.intercept
+        slope[varies], shift[varies] = self.calibrators_.slope, self.calibrators_.intercept
         return found.scaled(slope, shift, columns)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import score_rows
 from hyperlabel._tables import Table
-from hyperlabel.meta.view import View, view
-from hyperlabel.meta.wrapping import walk
+from hyperlabel.meta.linear_view import LinearView, linear_view
+from hyperlabel.meta.wrapper_base import iter_nested_estimators
 from hyperlabel.moments.linear_map import not_linear
 
 _LABELS_SHOWN = 4  # of a direction
@@ -40,7 +40,7 @@ class Explanation:
     row: int | None  # None where a label as such is explained
     label: str
     score: float | None
-    threshold: float | None  # the tuned cut the score must pass, if there is one
+    threshold: float | None  # the tuned threshold the score must pass, if there is one
     base: float  # the score of a row of zeros
     features: tuple[Share, ...]  # the largest, by absolute share
     rest: float  # sum of the shares not listed
@@ -110,45 +110,47 @@ def explain(
     if X is not None and not hasattr(model, "decision_function"):
         raise not_linear(type(model).__name__)
     scores = None if X is None else score_rows(model, X)
-    asked = _asked(scores, labels, label_names)
+    asked = _asked_pairs(scores, labels, label_names)
     columns = sorted({j for _, j in asked})
-    found = view(model, X, feature_names, columns)
-    cuts, constant = _first(model, "thresholds_"), _first(model, "_constant")
+    found = linear_view(model, X, feature_names, columns)
+    thresholds, constant = _first_attribute(model, "thresholds_"), _first_attribute(model, "_constant")
     constant = np.zeros(len(label_names)) if constant is None else constant
     explanations = Table()
     for row, j in asked:
         score = None if scores is None else float(scores[row, j])
-        cut = None if cuts is None else float(cuts[j])
+        threshold = None if thresholds is None else float(thresholds[j])
         if constant[j]:
             note = "never seen in training" if constant[j] < 0 else "on in every training row"
             base = 0.0 if score is None else score
-            explanations.append(Explanation(row, label_names[j], score, cut, base, (), 0.0, note=note))
+            explanations.append(Explanation(row, label_names[j], score, threshold, base, (), 0.0, note=note))
         else:
-            explanations.append(_one(found, row, columns.index(j), j, label_names, score, cut, top))
+            explanations.append(
+                _explain_one(found, row, columns.index(j), j, label_names, score, threshold, top)
+            )
     return explanations
 
 
-def _asked(
+def _asked_pairs(
     scores: np.ndarray | None, labels: Sequence[str | int] | None, label_names: list[str]
 ) -> list[tuple[int | None, int]]:
     """Pairs of row (None: the labels as such) and label to explain."""
     if labels is not None:
         rows = [None] if scores is None else range(len(scores))
-        columns = [_column(label, label_names) for label in labels]
+        columns = [_label_column(label, label_names) for label in labels]
         return [(row, j) for row in rows for j in columns]
     if scores is None:
         raise ValueError("Name the labels to explain, or give rows.")
     return [(row, int(best)) for row, best in enumerate(np.argmax(scores, axis=1))]
 
 
-def _one(
-    found: View,
+def _explain_one(
+    found: LinearView,
     row: int | None,
     place: int,
     label: int,
     label_names: list[str],
     score: float | None,
-    cut: float | None,
+    threshold: float | None,
     top: int,
 ) -> Explanation:
     weights = found.coef[place]
@@ -156,18 +158,18 @@ def _one(
     shares = weights * values
     order = np.argsort(-np.abs(shares), kind="stable")[:top]
     listed = tuple(
-        Share(_name(found.names, i), float(values[i]), float(weights[i]), float(shares[i]))
+        Share(_feature_name(found.names, i), float(values[i]), float(weights[i]), float(shares[i]))
         for i in order
         if shares[i] != 0
     )
     rest = 0.0 if row is None else float(shares.sum() - sum(share.share for share in listed))
-    directions = _directions(found, row, label, label_names, top)
+    directions = _explain_directions(found, row, label, label_names, top)
     base = float(found.intercept[place])
-    return Explanation(row, label_names[label], score, cut, base, listed, rest, directions)
+    return Explanation(row, label_names[label], score, threshold, base, listed, rest, directions)
 
 
-def _directions(
-    found: View, row: int | None, label: int, label_names: list[str], top: int
+def _explain_directions(
+    found: LinearView, row: int | None, label: int, label_names: list[str], top: int
 ) -> tuple[Share, ...]:
     if found.codes is None or found.readout is None:
         return ()
@@ -187,19 +189,19 @@ def _directions(
 # -- names and values -----------------------------------------------------------------------------------
 
 
-def _name(names: Any, i: int) -> str:
+def _feature_name(names: Any, i: int) -> str:
     return f"x{i}" if names is None else str(names[i])
 
 
 def _label_names(model: Any) -> list[str]:
     for attribute in ("label_names_", "classes_"):
-        names = _first(model, attribute)
+        names = _first_attribute(model, attribute)
         if names is not None:
             return [str(name) for name in names]
     raise ValueError(f"{type(model).__name__} has no labels: explain takes fitted classifiers.")
 
 
-def _column(label: str | int, label_names: list[str]) -> int:
+def _label_column(label: str | int, label_names: list[str]) -> int:
     if isinstance(label, str) and label in label_names:
         return label_names.index(label)
     if isinstance(label, (int, np.integer)) and 0 <= label < len(label_names):
@@ -207,6 +209,6 @@ def _column(label: str | int, label_names: list[str]) -> int:
     raise ValueError(f"The model has no label {label!r}.")
 
 
-def _first(model: Any, name: str) -> Any:
+def _first_attribute(model: Any, name: str) -> Any:
     """Return an attribute of the outermost part that has it, or None."""
-    return next((getattr(part, name) for part in walk(model) if hasattr(part, name)), None)
+    return next((getattr(part, name) for part in iter_nested_estimators(model) if hasattr(part, name)), None)

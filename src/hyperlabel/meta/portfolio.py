@@ -1,11 +1,11 @@
 """The portfolio of `AutoMultiLabel`: what it tries, and how each gets out-of-fold scores.
 
 Methods come from the catalogue, by name. The ridge family, on rows as they are prepared or through
-landmarks, compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `FreeSearchCV`), with λ in proportion
-to the size of the columns; a forest brings out-of-fold scores along; all these come fitted on all rows, but
-for trees split by means, grown anew on them. The others are fitted on each training fold. Whatever may be
-slow is first timed on a few rows (and a few labels where they are fitted one by one); the first fold then
-tells whether the rest fits in the time left.
+landmarks, compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `ClosedFormSearchCV`), with λ in
+proportion to the size of the columns; a forest brings out-of-fold scores along; all these come fitted on all
+rows, but for trees split by means, grown anew on them. The others are fitted on each training fold. Whatever
+may be slow is first timed on a few rows (and a few labels where they are fitted one by one); the first fold
+then tells whether the rest fits in the time left.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,10 +21,10 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from hyperlabel._base import score_rows
 from hyperlabel._validation import TargetLayout
+from hyperlabel.forest import LabelForest
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.meta.catalogue import LANDMARKS, Rows, known
-from hyperlabel.meta.free_search import FreeSearchCV
-from hyperlabel.neighbors import LabelForest
+from hyperlabel.meta.catalogue import LANDMARKS, DataShape, method_spec
+from hyperlabel.meta.closed_form_search import ClosedFormSearchCV
 from hyperlabel.solvers.clock import working_seconds
 
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
@@ -58,7 +58,7 @@ class Task:
 
     def make(self, name: str, **params: Any) -> Any:
         """Return a method of the catalogue for these rows, with the given parameters."""
-        model = known(name).make(Rows.of(self.X))
+        model = method_spec(name).make(DataShape.of(self.X))
         own = model.get_params()
         fixed = {key: self.random_state for key in own if key.split("__")[-1] == "random_state"}
         if "n_jobs" in own:
@@ -86,7 +86,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class CandidateRun:
     """A candidate with out-of-fold scores of every row."""
 
     name: str
@@ -118,29 +118,29 @@ class Candidate:
     """A name and a function from the task (and a deadline) to what was tried."""
 
     name: str
-    run: Callable[[Task, float], Iterator[Tried]] = field(repr=False)
+    run: Callable[[Task, float], Iterator[CandidateRun]] = field(repr=False)
     like_ridge: bool = False  # costs about as much as the ridge grid, tried first
 
 
-def _ridge(task: Task, deadline: float) -> Iterator[Tried]:
+def _run_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
     start = task.clock()
     # one λ, of largest evidence, where each would cost another round of scores
     alphas = "auto" if task.large else task.alphas
-    model = task.make("ridge", alpha=alphas, cut=0.0, cv=task.splits, scoring=task.criterion)
+    model = task.make("ridge", alpha=alphas, threshold=0.0, cv=task.splits, scoring=task.criterion)
     model.fit(task.X, task.Y)
     spent = task.clock() - start
-    yield Tried("ridge", {"alpha": model.alpha_}, *_detached(model), spent, 0.0)
+    yield CandidateRun("ridge", {"alpha": model.alpha_}, *_split_off_scores(model), spent, 0.0)
 
 
-def _detached(ridge: BinaryRelevance) -> tuple[BinaryRelevance, np.ndarray]:
+def _split_off_scores(ridge: BinaryRelevance) -> tuple[BinaryRelevance, np.ndarray]:
     """Part a ridge fitted with folds into the fit on all rows and its out-of-fold scores."""
     scores = ridge.oof_scores_
     del ridge.oof_scores_, ridge.cv_results_
-    ridge._drop_curves()
+    ridge._drop_calibrators()
     return ridge.set_params(alpha=ridge.alpha_, cv=None, scoring=None), scores
 
 
-def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
+def choose_preprocessor(task: Task, deadline: float) -> tuple[Any, Any]:
     """Return how to prepare the rows, and the rows so prepared: what serves the shared ridge best.
 
     Dense columns get unit variance. Sparse rows are compared at unit length, as tf-idf and as they are, on
@@ -158,7 +158,7 @@ def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
         X = task.X if way is None else sparse.csr_array(way.fit_transform(task.X))
         if task.large:
             return way, X
-        model = BinaryRelevance(alpha="auto", cut=0.0, cv=task.splits, scoring=task.criterion)
+        model = BinaryRelevance(alpha="auto", threshold=0.0, cv=task.splits, scoring=task.criterion)
         value = float(model.fit(X, task.Y).cv_results_["mean_test_score"][0])
         if value > best:
             best, found = value, (way, X)
@@ -168,20 +168,20 @@ def choose_preparation(task: Task, deadline: float) -> tuple[Any, Any]:
     return found
 
 
-def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[Tried, float]:
+def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[CandidateRun, float]:
     start = task.clock()
-    params = {"landmarks__n_components": size, "landmarks__width": width}
+    params = {"nystroemrbf__n_components": size, "nystroemrbf__length_scale": width}
     lift, ridge = task.make("kernel-ridge", **params)
     ridge.set_params(alpha=[float(alpha) for alpha in alphas], cv=task.splits, scoring=task.criterion)
     ridge.fit(lift.fit_transform(task.X), task.Y)
     value = float(max(ridge.cv_results_["mean_test_score"]))
-    ridge, scores = _detached(ridge)
-    shown = {"landmarks": size, "width": width, "alpha": ridge.alpha_}
+    ridge, scores = _split_off_scores(ridge)
+    shown = {"landmarks": size, "length_scale": width, "alpha": ridge.alpha_}
     spent = task.clock() - start
-    return Tried("kernel-ridge", shown, make_pipeline(lift, ridge), scores, spent, 0.0), value
+    return CandidateRun("kernel-ridge", shown, make_pipeline(lift, ridge), scores, spent, 0.0), value
 
 
-def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
+def _kernel_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
     """Few landmarks choose the width; then as many as the time left allows."""
     n, d = task.X.shape
     if not sparse.issparse(task.X) and d > KERNEL_COLUMNS:
@@ -189,30 +189,30 @@ def _kernel_ridge(task: Task, deadline: float) -> Iterator[Tried]:
     few = min(LANDMARKS, n)
     _stop_if_late(task, deadline, 2 * _seconds_of_all(task.make("kernel-ridge"), task))
     best, chosen = -np.inf, None
-    for width in known("kernel-ridge").grid(Rows.of(task.X))["landmarks__width"]:
+    for width in method_spec("kernel-ridge").grid(DataShape.of(task.X))["nystroemrbf__length_scale"]:
         tried, value = _landmark_ridge(task, few, width, n * np.array([1e-6, 1e-5, 1e-4, 1e-3]))
         yield tried
         if value > best:
             best, chosen = value, tried
         _stop_if_late(task, deadline, tried.seconds)
     assert chosen is not None
-    room = (deadline - task.clock()) / (3 * chosen.seconds)  # the cost grows about as size^1.5
-    most = min(n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(few * min(room, 1e3) ** (2 / 3)))
+    n_affordable = (deadline - task.clock()) / (3 * chosen.seconds)  # the cost grows about as size^1.5
+    most = min(n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(few * min(n_affordable, 1e3) ** (2 / 3)))
     if most > 1.5 * few:
         alphas = chosen.params["alpha"] * np.array([0.3, 1.0])
-        yield _landmark_ridge(task, most, chosen.params["width"], alphas)[0]
+        yield _landmark_ridge(task, most, chosen.params["length_scale"], alphas)[0]
 
 
-def _forest(task: Task, deadline: float) -> Iterator[Tried]:
+def _run_forest(task: Task, deadline: float) -> Iterator[CandidateRun]:
     """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
     folds = len(task.splits)
     start = task.clock()
     # on few rows means say much of what landmarks say: blended with these, columns add more
     splits = "auto" if task.X.shape[0] > FEW_ROWS else "columns"
     each = _seconds_of_all(task.make("forest", splits=splits, n_estimators=folds), task) / folds
-    room = 0.4 * (deadline - task.clock()) / each
+    n_affordable = 0.4 * (deadline - task.clock()) / each
     most = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * folds)
-    size = int(min(most, room)) // folds * folds
+    size = int(min(most, n_affordable)) // folds * folds
     if size < 4 * folds:
         raise OutOfTime(4 * folds * each)
     model = task.make("forest", splits=splits, n_estimators=size, cv=task.splits).fit(task.X, task.Y)
@@ -221,26 +221,28 @@ def _forest(task: Task, deadline: float) -> Iterator[Tried]:
     spent = task.clock() - start
     # split by columns, trees grown on most of the rows, leaves filled with all, are as good as any
     whole = not model._by_means and min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
-    yield Tried("forest", params, model.set_params(cv=None), scores, spent, 0.0 if whole else 1.3 * spent)
+    yield CandidateRun(
+        "forest", params, model.set_params(cv=None), scores, spent, 0.0 if whole else 1.3 * spent
+    )
 
 
-def _searched(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> Tried:
+def _run_search(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> CandidateRun:
     start = task.clock()
-    search = FreeSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
+    search = ClosedFormSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
     spent = task.clock() - start
-    return Tried(name, search.best_params_, search.estimator_, search.oof_scores_, spent, 0.0)
+    return CandidateRun(name, search.best_params_, search.estimator_, search.oof_scores_, spent, 0.0)
 
 
-def _plst(task: Task, deadline: float) -> Iterator[Tried]:
+def _run_plst(task: Task, deadline: float) -> Iterator[CandidateRun]:
     rank = min(task.Y.shape)
     sizes = sorted({max(1, round(rank * share)) for share in (0.1, 0.25, 0.5)})
     grid = {"alpha": task.alphas[::2], "n_components": sizes}
-    yield _searched("plst", task.make("plst"), grid, task)
+    yield _run_search("plst", task.make("plst"), grid, task)
 
 
-def _spectral(task: Task, deadline: float) -> Iterator[Tried]:
+def _run_spectral(task: Task, deadline: float) -> Iterator[CandidateRun]:
     model = task.make("spectral", projection__expansion="clique")
-    yield _searched("spectral", model, {"alpha": task.alphas[::2]}, task)
+    yield _run_search("spectral", model, {"alpha": task.alphas[::2]}, task)
 
 
 def _stop_if_late(task: Task, deadline: float, needed: float) -> None:
@@ -271,7 +273,7 @@ def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> No
     _stop_if_late(task, deadline, each * (len(task.splits) + 1.3))
 
 
-def _refitted(name: str, params: dict[str, Any], model: Any, task: Task, deadline: float) -> Tried:
+def _run_refits(name: str, params: dict[str, Any], model: Any, task: Task, deadline: float) -> CandidateRun:
     """Fit on each training fold; after the first, stop if the others would come too late."""
     scores = np.full(task.Y.shape, np.nan)
     start = task.clock()
@@ -283,53 +285,53 @@ def _refitted(name: str, params: dict[str, Any], model: Any, task: Task, deadlin
         if done < len(task.splits) and task.clock() + left * each > deadline:
             raise OutOfTime(each * (len(task.splits) + 1.3))
     spent = task.clock() - start
-    return Tried(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
+    return CandidateRun(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
 
 
 def _grid_of(name: str) -> Candidate:
     """Return a candidate that fits label by label, for every C of the catalogue, the likeliest first."""
 
-    def run(task: Task, deadline: float) -> Iterator[Tried]:
-        for C in known(name).grid(Rows.of(task.X))["estimator__C"]:
+    def run(task: Task, deadline: float) -> Iterator[CandidateRun]:
+        for C in method_spec(name).grid(DataShape.of(task.X))["estimator__C"]:
             model = task.make(name, estimator__C=C)
             _stop_if_labels_take_too_long(model, task, deadline)
-            yield _refitted(name, {"C": C}, model, task, deadline)
+            yield _run_refits(name, {"C": C}, model, task, deadline)
 
     return Candidate(name, run)
 
 
-def _rank_svm(task: Task, deadline: float) -> Iterator[Tried]:
+def _rank_svm(task: Task, deadline: float) -> Iterator[CandidateRun]:
     model = task.make("rank-svm")
     needed = model.estimate_memory(task.X, task.Y)
     if needed > RANK_SVM_BYTES:
         raise ValueError(f"would take about {needed / 2**30:.1f} GiB of memory")
-    yield _refitted("rank-svm", {"C": model.C}, model, task, deadline)
+    yield _run_refits("rank-svm", {"C": model.C}, model, task, deadline)
 
 
-def _neighbours(task: Task, deadline: float) -> Iterator[Tried]:
+def _run_neighbors(task: Task, deadline: float) -> Iterator[CandidateRun]:
     if task.X.shape[0] > NEIGHBOUR_ROWS:
         raise ValueError(f"wants at most {NEIGHBOUR_ROWS} rows")
     alpha = task.middle_alpha
     model = task.make("hopls-mlknn", hopls__alpha=alpha)
-    yield _refitted("hopls-mlknn", {"alpha": alpha}, model, task, deadline)
+    yield _run_refits("hopls-mlknn", {"alpha": alpha}, model, task, deadline)
 
 
-def _chains(task: Task, deadline: float) -> Iterator[Tried]:
+def _run_chains(task: Task, deadline: float) -> Iterator[CandidateRun]:
     model = task.make("chain-ensemble", estimator__C=0.3)
     _stop_if_labels_take_too_long(model, task, deadline)
-    yield _refitted("chain-ensemble", {"C": 0.3, "n_chains": model.n_chains}, model, task, deadline)
+    yield _run_refits("chain-ensemble", {"C": 0.3, "n_chains": model.n_chains}, model, task, deadline)
 
 
 # Cheapest first: what is tried before the time is up is the most useful part.
 PORTFOLIO = [
-    Candidate("ridge", _ridge),
+    Candidate("ridge", _run_ridge),
     Candidate("kernel-ridge", _kernel_ridge, like_ridge=True),
-    Candidate("forest", _forest),
-    Candidate("plst", _plst, like_ridge=True),
-    Candidate("spectral", _spectral, like_ridge=True),
-    Candidate("hopls-mlknn", _neighbours),
+    Candidate("forest", _run_forest),
+    Candidate("plst", _run_plst, like_ridge=True),
+    Candidate("spectral", _run_spectral, like_ridge=True),
+    Candidate("hopls-mlknn", _run_neighbors),
     _grid_of("linear-svm"),
     Candidate("rank-svm", _rank_svm),
     _grid_of("logistic"),
-    Candidate("chain-ensemble", _chains),
+    Candidate("chain-ensemble", _run_chains),
 ]

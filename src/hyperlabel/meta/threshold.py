@@ -1,4 +1,4 @@
-"""Label sets from the scores of any classifier, by cuts tuned on out-of-fold scores."""
+"""Label sets from the scores of any classifier, by thresholds tuned on out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
-from hyperlabel._base import decode, label_probabilities
+from hyperlabel._base import decode_scores, label_probabilities
 from hyperlabel._params import one_of
 from hyperlabel._topk import top_k
 from hyperlabel._validation import check_features, number_groups
@@ -22,19 +22,19 @@ from hyperlabel.decision import (
     best_k,
     decide,
     expected_f1_sets,
-    global_cut,
-    per_label_cuts,
-    promise_precision,
-    promise_recall,
-    proportional_cuts,
+    global_threshold,
+    guarantee_precision,
+    guarantee_recall,
+    per_label_thresholds,
+    proportional_thresholds,
 )
-from hyperlabel.decision.curves import Curves
-from hyperlabel.decision.overall import promise_overall_precision, promise_overall_recall
-from hyperlabel.decision.promise import CONTROLS, check_promise
-from hyperlabel.decision.promise_table import Promises
-from hyperlabel.meta.wrapping import WrappingClassifier
+from hyperlabel.decision.calibrators import Calibrators
+from hyperlabel.decision.guarantee_table import Guarantees
+from hyperlabel.decision.risk_control import ERROR_CONTROLS, check_guarantee
+from hyperlabel.decision.risk_control_overall import guarantee_overall_precision, guarantee_overall_recall
+from hyperlabel.meta.wrapper_base import WrappingClassifier
 from hyperlabel.metrics import f1_score, hamming_loss
-from hyperlabel.metrics.statistics import spread
+from hyperlabel.metrics.statistics import split_std
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.model_selection.out_of_fold import few_folds
 
@@ -48,12 +48,12 @@ STRATEGIES = (
     "precision_at_least",
     "recall_at_least",
 )
-PROMISES = STRATEGIES[-2:]
+GUARANTEES = STRATEGIES[-2:]
 
 
 def _has_probabilities(self: Any) -> bool:
     own = getattr(self, "estimator_", self._get_estimator())
-    return hasattr(self, "curves_") or hasattr(own, "predict_proba")
+    return hasattr(self, "calibrators_") or hasattr(own, "predict_proba")
 
 
 @dataclass(eq=False, repr=False)
@@ -71,36 +71,36 @@ class ThresholdTuner(WrappingClassifier):
     Strategies:
 
     ``"per_label"``
-        A cut for each label that maximises `scoring`. A label with P positives is drawn to the best
-        shared cut with weight `shrinkage` / (P + `shrinkage`).
+        A threshold for each label that maximises `scoring`. A label with P positives is drawn to the best
+        shared threshold with weight `shrinkage` / (P + `shrinkage`).
     ``"global"``
-        One cut for all labels that maximises `scoring`.
+        One threshold for all labels that maximises `scoring`.
     ``"top_k"``
         The `k` best labels of every row; None: the k that maximises `scoring`.
     ``"proportional"``
         Each label as often as in the training labels.
     ``"label_set_size"``
-        A cut h(x) for each row, regressed on x (:class:`hyperlabel.decision.LabelSetSize`); X must be
+        A threshold h(x) for each row, regressed on x (:class:`hyperlabel.decision.LabelSetSize`); X must be
         numeric.
     ``"expected_f1"``
         For each row the set of greatest expected F1 under calibrated probabilities.
     ``"precision_at_least"``
-        For each label the lowest cut whose precision is at least `precision` with the `confidence` asked
-        for (:func:`hyperlabel.decision.promise_precision`): P(promised and broken) ≤ 1 − confidence.
-        `promises_` lists cut, bound and rows of each label, or how many more positive rows it would take;
-        a label that cannot be promised is never predicted. `coverage_` is the share of the true labels
-        found.
+        For each label the lowest threshold whose precision is at least `precision` with the `confidence`
+        asked for (:func:`hyperlabel.decision.promise_precision`): P(guaranteed and violated) ≤ 1 −
+        confidence. `guarantees_` lists threshold, bound and rows of each label, or how many more positive
+        rows it would take; a label that cannot be guaranteed is never predicted. `coverage_` is the share of
+        the true labels found.
     ``"recall_at_least"``
-        For each label the highest cut that misses at most 1 − `recall` of its rows, in expectation
+        For each label the highest threshold that misses at most 1 − `recall` of its rows, in expectation
         (conformal risk control).
 
-    With ``cv="split"`` or ``"prefit"`` a promise is a theorem for independent rows (groups); with
-    cross-fitted scores it rests on more rows and is measured only (``benchmarks/promises.py``), since the
+    With ``cv="split"`` or ``"prefit"`` a guarantee is a theorem for independent rows (groups); with
+    cross-fitted scores it rests on more rows and is measured only (``benchmarks/guarantees.py``), since the
     model fitted on all rows is another one than those that gave the scores. Every row counts alike in a
-    promise, whatever its sample weight.
+    guarantee, whatever its sample weight.
 
     Out-of-fold scores that the estimator brings along (`oof_scores_`) are used as they are; otherwise it
-    is cross-validated. A 1-D y asks for one class of each row, not for cuts: it is predicted as the
+    is cross-validated. A 1-D y asks for one class of each row, not for thresholds: it is predicted as the
     estimator does.
 
     Parameters
@@ -122,9 +122,9 @@ class ThresholdTuner(WrappingClassifier):
         Of ``"precision_at_least"`` and ``"recall_at_least"``.
     confidence : float, default=0.9
         Of ``"precision_at_least"``; a recall holds in expectation, without it.
-    control : {"label", "share", "overall"}, default="label"
-        What is promised: ``"label"`` each label by itself, ``"share"`` (precision only) that the expected
-        share of broken promises among the promised labels is at most 1 − confidence, ``"overall"`` the
+    error_control : {"per_label", "fdr", "overall"}, default="per_label"
+        What is guaranteed: ``"per_label"`` each label by itself, ``"fdr"`` (precision only) that the expected
+        share of violated guarantees among the guaranteed labels is at most 1 − confidence, ``"overall"`` the
         precision of all that is predicted, or the mean share of a row's labels that is found.
     shrinkage : float, default=10.0
         Of ``"per_label"``, in positives; 0 leaves every label to itself.
@@ -136,23 +136,23 @@ class ThresholdTuner(WrappingClassifier):
     estimator_ : classifier
         Fitted on all rows.
     thresholds_ : ndarray of shape (n_labels,)
-        The cuts; inf for labels never predicted, -inf for labels always on in training (of the
-        strategies with a cut for each label).
+        The thresholds; inf for labels never predicted, -inf for labels always on in training (of the
+        strategies with a threshold for each label).
     cv_score_, cv_score_std_ : float
         `scoring` on rows that neither the model nor the rule had seen, the rule being fitted on the other
-        folds, and its standard deviation over the folds; a loss with a minus sign. Not of promises, which
+        folds, and its standard deviation over the folds; a loss with a minus sign. Not of guarantees, which
         are tested on rows of their own.
     k_ : int
         Of ``"top_k"``.
     set_size_ : LabelSetSize
         Of ``"label_set_size"``.
-    calibration_ : Sigmoid
+    f1_sigmoid_ : Sigmoid
         Of ``"expected_f1"``.
-    curves_ : Curves
+    calibrators_ : Calibrators
         From scores to probabilities, where the estimator has no `predict_proba` of its own.
-    promises_ : Promises
+    guarantees_ : Guarantees
         Of ``"precision_at_least"`` and ``"recall_at_least"``: one line a label (one in all with
-        ``control="overall"``); ``pandas.DataFrame(list(tuner.promises_))`` is a table.
+        ``error_control="overall"``); ``pandas.DataFrame(list(tuner.guarantees_))`` is a table.
     coverage_ : float
         Of the same: share of all true labels found, on the rows tested.
     classes_, label_names_ : ndarray
@@ -175,7 +175,7 @@ class ThresholdTuner(WrappingClassifier):
     np.True_
     """
 
-    _rules: ClassVar = {"strategy": one_of(*STRATEGIES), "control": one_of(*CONTROLS)}
+    _rules: ClassVar = {"strategy": one_of(*STRATEGIES), "error_control": one_of(*ERROR_CONTROLS)}
 
     estimator: Any = None
     _: KW_ONLY
@@ -186,7 +186,7 @@ class ThresholdTuner(WrappingClassifier):
     precision: float = 0.9
     recall: float = 0.9
     confidence: float = 0.9
-    control: str = "label"
+    error_control: str = "per_label"
     shrinkage: float = 10.0
     n_jobs: int | None = None
 
@@ -197,27 +197,29 @@ class ThresholdTuner(WrappingClassifier):
         estimator's own among them. `params` go to the estimator's `fit` (a `sample_weight` also weighs in
         the tuning); they and the groups are routed as requested when metadata routing is enabled.
         """
-        self._check_promise()
+        self._check_guarantee()
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
         if self._layout.kind != "multilabel":
             return self
-        if self._constant.all() and self.strategy not in PROMISES:
-            self.thresholds_ = self._constant_cuts()
+        if self._constant.all() and self.strategy not in GUARANTEES:
+            self.thresholds_ = self._constant_thresholds()
             return self
         scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
         if not hasattr(self.estimator_, "predict_proba"):
-            self.curves_ = Curves.fit(scores, Y, weights)
+            self.calibrators_ = Calibrators.fit(scores, Y, weights)
         groups = routed["split"].get("groups")
         groups = None if groups is None else np.asarray(groups)[rows]
-        if self.strategy in PROMISES:
-            self._fit_promises(*self._varying(scores, Y), groups)
+        if self.strategy in GUARANTEES:
+            self._fit_guarantees(*self._varying(scores, Y), groups)
             return self
         self._fit_rule(X, rows, scores, Y, weights)
         self._cross_score(X, rows, scores, Y, weights, groups)
         return self
 
     def _varying(self, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, sparse.csr_array]:
-        """Leave out labels constant in training: they need no cut and would only blur the shared ones."""
+        """Leave out labels constant in training: they need no threshold and would only blur the shared
+        ones.
+        """
         varies = self._constant == 0
         return (scores, Y) if varies.all() else (np.ascontiguousarray(scores[:, varies]), Y[:, varies])
 
@@ -230,11 +232,11 @@ class ThresholdTuner(WrappingClassifier):
             Z = check_features(self, _safe_indexing(X, rows))
             self.set_size_ = LabelSetSize().fit(Z, scores, Y, sample_weight=weights)
         elif self.strategy == "expected_f1":
-            self.calibration_ = Sigmoid.fit(scores, Y, weights)
+            self.f1_sigmoid_ = Sigmoid.fit(scores, Y, weights)
         elif self.strategy == "top_k":
             self.k_ = self._best_k(scores, Y, weights)
         else:
-            self._fit_cuts(scores, Y, weights)
+            self._fit_thresholds(scores, Y, weights)
 
     def _cross_score(
         self,
@@ -270,34 +272,37 @@ class ThresholdTuner(WrappingClassifier):
             return float(f1_score(Y[part], sets[part], average=average, sample_weight=weight))
 
         self.cv_score_ = value(slice(None))
-        self.cv_score_std_ = spread([value(test) for _, test in folds])
+        self.cv_score_std_ = split_std([value(test) for _, test in folds])
 
-    def _check_promise(self) -> None:
+    def _check_guarantee(self) -> None:
         if self.strategy == "precision_at_least":
-            check_promise(self.precision, self.confidence)
+            check_guarantee(self.precision, self.confidence)
         elif self.strategy == "recall_at_least":
-            check_promise(self.recall, None, "recall")
-            if self.control == "share":
+            check_guarantee(self.recall, None, "recall")
+            if self.error_control == "fdr":
                 raise ValueError(
-                    "control='share' is about precision: a recall holds in expectation, by label or overall."
+                    "error_control='fdr' is about precision: a recall holds in expectation, by label or "
+                    "overall."
                 )
 
-    def _fit_promises(self, scores: np.ndarray, Y: sparse.csr_array, groups: np.ndarray | None) -> None:
+    def _fit_guarantees(self, scores: np.ndarray, Y: sparse.csr_array, groups: np.ndarray | None) -> None:
         names = [str(name) for name in self.label_names_]
         varying = [name for name, c in zip(names, self._constant, strict=True) if c == 0]
-        overall = self.control == "overall"
+        overall = self.error_control == "overall"
         given: dict[str, Any] = {"groups": groups} if overall else {"groups": groups, "names": varying}
-        rule: Callable[..., Promises]
+        rule: Callable[..., Guarantees]
         if self.strategy == "recall_at_least":
-            rule, target = promise_overall_recall if overall else promise_recall, self.recall
+            rule, target = guarantee_overall_recall if overall else guarantee_recall, self.recall
         else:
-            rule, target = promise_overall_precision if overall else promise_precision, self.precision
-            given |= {"confidence": self.confidence} | ({} if overall else {"control": self.control})
+            rule, target = guarantee_overall_precision if overall else guarantee_precision, self.precision
+            given |= {"confidence": self.confidence} | (
+                {} if overall else {"error_control": self.error_control}
+            )
         is_proven = self._is_prefit() or self._is_split()
         found = replace(rule(scores, Y, target, **given), basis="split" if is_proven else "cross-fitted")
-        self.promises_ = found.widened(self._constant, len(scores), names)
-        self.thresholds_ = self.promises_.cuts
-        self.coverage_ = float(self.promises_.right.sum() / max(self.promises_.positives.sum(), 1))
+        self.guarantees_ = found.widened(self._constant, len(scores), names)
+        self.thresholds_ = self.guarantees_.thresholds
+        self.coverage_ = float(self.guarantees_.right.sum() / max(self.guarantees_.positives.sum(), 1))
 
     def _best_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> int:
         if self.k is not None and not 1 <= self.k <= len(self.classes_):
@@ -306,35 +311,35 @@ class ThresholdTuner(WrappingClassifier):
             )
         return self.k or best_k(scores, Y, scoring=self.scoring, sample_weight=weights)[0]
 
-    def _constant_cuts(self) -> np.ndarray:
-        """Return cuts that always predict the labels always on in training, and no other."""
+    def _constant_thresholds(self) -> np.ndarray:
+        """Return thresholds that always predict the labels always on in training, and no other."""
         return np.where(self._constant > 0, -np.inf, np.inf)
 
-    def _fit_cuts(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
-        self.thresholds_ = self._constant_cuts()
+    def _fit_thresholds(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+        self.thresholds_ = self._constant_thresholds()
         varies = self._constant == 0
         if self.strategy == "proportional":
-            cuts = proportional_cuts(scores, Y, sample_weight=weights)
+            thresholds = proportional_thresholds(scores, Y, sample_weight=weights)
         else:
             given: dict[str, Any] = {"scoring": self.scoring, "sample_weight": weights}
             if self.strategy == "global":
-                cuts = global_cut(scores, Y, **given).cuts
+                thresholds = global_threshold(scores, Y, **given).thresholds
             else:
-                cuts = per_label_cuts(scores, Y, shrinkage=self.shrinkage, **given).cuts
-        self.thresholds_[varies] = cuts
+                thresholds = per_label_thresholds(scores, Y, shrinkage=self.shrinkage, **given).thresholds
+        self.thresholds_[varies] = thresholds
 
     def predict(self, X: Any) -> Any:
         """Label sets of each row, in the form y had in `fit`: its dtype, and sparse if that was sparse."""
         X = self._check_predict(X)
         if self._layout.kind != "multilabel":
-            return decode(self._layout, (block for _, block in self._score_blocks(X)))
+            return decode_scores(self._layout, (block for _, block in self._score_blocks(X)))
         signs = (np.where(self._sets(X, rows, block), 1.0, -1.0) for rows, block in self._score_blocks(X))
-        return decode(self._layout, signs)
+        return decode_scores(self._layout, signs)
 
     def _sets(self, X: Any, rows: Any, scores: np.ndarray) -> np.ndarray:
         """Apply the rule to a block of scores."""
-        if hasattr(self, "promises_"):
-            return self.promises_.decide(scores)
+        if hasattr(self, "guarantees_"):
+            return self.guarantees_.decide(scores)
         if hasattr(self, "thresholds_"):
             return decide(scores, self.thresholds_)
         sets = np.broadcast_to(self._constant > 0, scores.shape).copy()
@@ -346,7 +351,7 @@ class ThresholdTuner(WrappingClassifier):
             Z = check_features(self, _safe_indexing(X, rows))
             sets[:, varies] = self.set_size_.decide(Z, scores[:, varies])
         else:
-            sets[:, varies] = expected_f1_sets(self.calibration_.probabilities(scores[:, varies]))
+            sets[:, varies] = expected_f1_sets(self.f1_sigmoid_.probabilities(scores[:, varies]))
         return sets
 
     @available_if(_has_probabilities)
@@ -356,7 +361,7 @@ class ThresholdTuner(WrappingClassifier):
         Where it has none, its scores are calibrated by curves fitted on the out-of-fold ones.
         """
         X = self._check_predict(X)
-        if not hasattr(self, "curves_"):
+        if not hasattr(self, "calibrators_"):
             return label_probabilities(self.estimator_, X)
         tiny = np.finfo(np.float32).eps
-        return np.clip(self.curves_.probabilities(self.decision_function(X)), tiny, 1 - tiny)
+        return np.clip(self.calibrators_.probabilities(self.decision_function(X)), tiny, 1 - tiny)

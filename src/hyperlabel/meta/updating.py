@@ -1,7 +1,7 @@
 """Update a fitted model without its old rows: merge, forget, and let labels come and go.
 
 A model is walked down to the part that holds the sums (`moments_`): through a Pipeline, whose
-transformers stay as they are, and through the wrappers of `meta`, whose cuts are kept.
+transformers stay as they are, and through the wrappers of `meta`, whose thresholds are kept.
 """
 
 import copy
@@ -14,9 +14,9 @@ from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import check_targets
-from hyperlabel.decision import proportional_cuts
+from hyperlabel.decision import proportional_thresholds
 from hyperlabel.meta.threshold import ThresholdTuner
-from hyperlabel.meta.wrapping import walk
+from hyperlabel.meta.wrapper_base import iter_nested_estimators
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 
@@ -24,20 +24,20 @@ from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 def name_labels(model: Any, names: Sequence[str]) -> Any:
     """Give the labels of a fitted model their names, as a DataFrame y would have; changed in place."""
     label_names = np.asarray(names, dtype=object)
-    for part in walk(model):
+    for part in iter_nested_estimators(model):
         layout = getattr(part, "_layout", None)
         if layout is not None and len(layout.label_names) == len(label_names):
             part._layout = replace(layout, label_names=label_names)
             part.label_names_ = label_names
-            promises = getattr(part, "promises_", None)
-            if promises is not None and len(promises) == len(label_names) == len(promises.cuts):
-                part.promises_ = replace(promises, names=[str(name) for name in label_names])
+            guarantees = getattr(part, "guarantees_", None)
+            if guarantees is not None and len(guarantees) == len(label_names) == len(guarantees.thresholds):
+                part.guarantees_ = replace(guarantees, names=[str(name) for name in label_names])
     return model
 
 
 def can_be_updated(model: Any) -> bool:
     """Say whether `update` can take rows into this model."""
-    return _refusal(model) is None
+    return _why_not_updatable(model) is None
 
 
 def update(
@@ -56,8 +56,8 @@ def update(
     are (a vectoriser learns no new words), and so does the ridge λ.
 
     Labels change first: renamed, then dropped, then added (no row so far carries an added label);
-    then the rows of `forget` leave and those of `new` enter. Cuts of a ThresholdTuner are kept; a
-    label that had none (a new one) gets the cut that predicts it in `new` as often as it occurs there.
+    then the rows of `forget` leave and those of `new` enter. Thresholds of a ThresholdTuner are kept; a
+    label that had none (a new one) gets the threshold that predicts it in `new` as often as it occurs there.
 
     Parameters
     ----------
@@ -88,26 +88,26 @@ def update(
     >>> np.allclose(whole.coef_, BinaryRelevance().fit(X, Y).coef_)
     True
     """
-    reason = _refusal(model)
+    reason = _why_not_updatable(model)
     if reason is not None:
         raise ValueError(reason)
-    *_, old = walk(model)
+    *_, old = iter_nested_estimators(model)
     model = copy.deepcopy(model)
-    parts = list(walk(model))
+    parts = list(iter_nested_estimators(model))
     core = parts[-1]
     # the factor of the sums goes along with them: row after row is learned in a fraction of a solve
-    core.moments_.followed, old.moments_.followed = old.moments_.followed, None
+    core.moments_.rank_one_factor, old.moments_.rank_one_factor = old.moments_.rank_one_factor, None
     tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
     if rename_labels or drop_labels or add_labels:
         _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
-    entering = None if new is None else (_rows(model, new[0]), new[1])
-    _change_rows(core, entering, None if forget is None else (_rows(model, forget[0]), forget[1]))
+    entering = None if new is None else (_transform_rows(model, new[0]), new[1])
+    _change_rows(core, entering, None if forget is None else (_transform_rows(model, forget[0]), forget[1]))
     for part in parts[:-1]:
         if isinstance(part, MultiLabelClassifier):
             part._layout, part.classes_ = core._layout, core.classes_
             part.label_names_, part._constant = core.label_names_, core._constant
     for tuner in tuners:
-        _settle_cuts(tuner, core, entering)
+        _update_thresholds(tuner, core, entering)
     return model
 
 
@@ -128,27 +128,29 @@ def _edit_labels(
     dropped: Sequence[str],
     added: Sequence[str],
 ) -> None:
-    """Rename, drop and add labels; cuts go with their labels, and new labels have none yet."""
+    """Rename, drop and add labels; thresholds go with their labels, and new labels have none yet."""
     before = [renamed.get(name, name) for name in core.label_names_]
     core.edit_labels(rename=renamed, drop=dropped, add=added)
     for tuner in tuners:
-        cuts = dict(zip(before, tuner.thresholds_, strict=True))
-        cuts |= dict.fromkeys([*dropped, *added], np.inf)
-        tuner.thresholds_ = np.array([cuts[name] for name in core.label_names_])
-        if hasattr(tuner, "curves_"):
+        thresholds = dict(zip(before, tuner.thresholds_, strict=True))
+        thresholds |= dict.fromkeys([*dropped, *added], np.inf)
+        tuner.thresholds_ = np.array([thresholds[name] for name in core.label_names_])
+        if hasattr(tuner, "calibrators_"):
             place = {name: j for j, name in enumerate(before)} | dict.fromkeys(added, -1)
-            tuner.curves_ = tuner.curves_.relabelled(np.array([place[name] for name in core.label_names_]))
-        if hasattr(tuner, "promises_"):
+            tuner.calibrators_ = tuner.calibrators_.relabelled(
+                np.array([place[name] for name in core.label_names_])
+            )
+        if hasattr(tuner, "guarantees_"):
             after = [str(name) for name in core.label_names_]
-            tuner.promises_ = tuner.promises_.relabelled([str(name) for name in before], after)
+            tuner.guarantees_ = tuner.guarantees_.relabelled([str(name) for name in before], after)
 
 
 def without_training_rows(model: Any, *, sums: bool) -> Any:
     """Drop what a fitted model remembers row by row, and unless they are kept the sums `update` needs.
 
-    Out-of-fold scores are as large as the training labels, and of no use once the cuts are tuned.
+    Out-of-fold scores are as large as the training labels, and of no use once the thresholds are tuned.
     """
-    for part in walk(model):
+    for part in iter_nested_estimators(model):
         if isinstance(part, OutOfFoldProbabilities):
             part._drop_rows()  # probabilities stay
         for name in ("oof_scores_", *(() if sums else ("moments_",))):
@@ -157,38 +159,38 @@ def without_training_rows(model: Any, *, sums: bool) -> Any:
     return model
 
 
-def _settle_cuts(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | None) -> None:
-    """Give labels that have begun to vary a cut, and those that have stopped none."""
-    cuts, constant = tuner.thresholds_, tuner._constant
-    begun = np.isinf(cuts) & (constant == 0)
-    if hasattr(tuner, "promises_"):
-        begun[:] = False  # an infinite cut is what can be promised, not a gap
-    cuts = np.where(constant < 0, np.inf, np.where(constant > 0, -np.inf, cuts))
+def _update_thresholds(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | None) -> None:
+    """Give labels that have begun to vary a threshold, and those that have stopped none."""
+    thresholds, constant = tuner.thresholds_, tuner._constant
+    begun = np.isinf(thresholds) & (constant == 0)
+    if hasattr(tuner, "guarantees_"):
+        begun[:] = False  # an infinite threshold is what can be guaranteed, not a gap
+    thresholds = np.where(constant < 0, np.inf, np.where(constant > 0, -np.inf, thresholds))
     if begun.any():
-        cuts[begun] = 0.0
+        thresholds[begun] = 0.0
         if entering is not None:
             Y, _ = check_targets(entering[1], n_rows=entering[0].shape[0])
             scores = np.ascontiguousarray(core.decision_function(entering[0])[:, begun])
-            cuts[begun] = proportional_cuts(scores, Y[:, begun])
-    tuner.thresholds_ = cuts
-    if hasattr(tuner, "promises_"):
-        tuner.promises_ = replace(tuner.promises_, cuts=cuts, basis="updated")
+            thresholds[begun] = proportional_thresholds(scores, Y[:, begun])
+    tuner.thresholds_ = thresholds
+    if hasattr(tuner, "guarantees_"):
+        tuner.guarantees_ = replace(tuner.guarantees_, thresholds=thresholds, basis="updated")
 
 
-def _rows(model: Any, X: Any) -> Any:
+def _transform_rows(model: Any, X: Any) -> Any:
     """Take rows through the transformers of every Pipeline on the way down."""
-    for part in walk(model):
+    for part in iter_nested_estimators(model):
         if isinstance(part, Pipeline) and len(part) > 1:
             X = part[:-1].transform(X)
     return X
 
 
-def _refusal(model: Any) -> str | None:
+def _why_not_updatable(model: Any) -> str | None:
     """Say in a sentence why a model cannot take in rows, or None."""
-    parts = list(walk(model))
+    parts = list(iter_nested_estimators(model))
     core = parts[-1]
     name = type(core).__name__
-    if len(parts) != len({id(part) for part in parts}) or any(hasattr(p, "members_") for p in parts):
+    if len(parts) != len({id(part) for part in parts}) or any(hasattr(p, "estimators_") for p in parts):
         return "A model chosen by AutoMultiLabel cannot be updated: fit it anew, or choose ridge."
     if not isinstance(core, MomentsModel) or not isinstance(core, MultiLabelClassifier):
         return f"{name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."

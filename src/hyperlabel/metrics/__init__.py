@@ -13,6 +13,7 @@ from hyperlabel.metrics.bipartition import (
     subset_accuracy,
 )
 from hyperlabel.metrics.calibration import Reliability, reliability
+from hyperlabel.metrics.evaluation import evaluate
 from hyperlabel.metrics.probability import brier_score, log_loss
 from hyperlabel.metrics.ranking import (
     coverage_error,
@@ -20,7 +21,6 @@ from hyperlabel.metrics.ranking import (
     ranking_loss,
     roc_auc_score,
 )
-from hyperlabel.metrics.report import evaluate
 from hyperlabel.metrics.scorers import get_scorer, get_scorer_names
 
 __all__ = [

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from hyperlabel._validation import check_targets
-from hyperlabel.metrics.inputs import Truth, documented, mean_where_defined, read_scored
 from hyperlabel.metrics.ranking import RankedRows, ranked_blocks
+from hyperlabel.metrics.validation import Truth, mean_where_defined, read_scored, with_shared_arguments
 
 
-@documented
+@with_shared_arguments
 def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Share of relevant labels among the k best of each row, mean over all rows.
 
@@ -27,10 +27,10 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any 
     >>> precision_at_k([[1, 0, 1], [0, 0, 1]], [[0.9, 0.1, 0.8], [0.9, 0.1, 0.8]], k=2)
     0.75
     """
-    return _mean(y_true, y_score, k, sample_weight, lambda block: hits_at(block, k) / k)
+    return _mean_at_k(y_true, y_score, k, sample_weight, lambda block: hits_at(block, k) / k)
 
 
-@documented
+@with_shared_arguments
 def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
     """Discounted gain of the k best labels of each row over the best possible, mean over all rows.
 
@@ -50,10 +50,10 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
     >>> round(ndcg_at_k([[1, 0, 1]], [[0.9, 0.8, 0.1]], k=2), 3)
     0.613
     """
-    return _mean(y_true, y_score, k, sample_weight, lambda block: ndcg_rows(block, k))
+    return _mean_at_k(y_true, y_score, k, sample_weight, lambda block: ndcg_rows(block, k))
 
 
-@documented
+@with_shared_arguments
 def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of rows whose best label is not relevant.
 
@@ -70,7 +70,7 @@ def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     >>> one_error([[1, 0], [0, 1], [0, 0]], [[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
     0.5
     """
-    return _mean(y_true, y_score, 1, sample_weight, one_error_rows)
+    return _mean_at_k(y_true, y_score, 1, sample_weight, one_error_rows)
 
 
 def propensities(y_train: Any, *, A: float = 0.55, B: float = 1.5) -> np.ndarray:
@@ -113,7 +113,7 @@ def propensities(y_train: Any, *, A: float = 0.55, B: float = 1.5) -> np.ndarray
     return 1.0 / (1.0 + C * (Y.sum(axis=0) + B) ** -A)
 
 
-@documented
+@with_shared_arguments
 def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample_weight: Any = None) -> float:
     """Precision among the k best labels with rare labels counting more, over the best possible.
 
@@ -199,7 +199,7 @@ def gain_ratio(gained: np.ndarray, best: np.ndarray, weights: np.ndarray | None)
     return float(np.sum(gained * w)) / whole if whole > 0 else float("nan")
 
 
-def _mean(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
+def _mean_at_k(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
     truth, scores, weights = read_scored(y_true, y_score, sample_weight)
     values = [rows(block) for block in ranked_blocks(truth, scores, depth=k)]
     return mean_where_defined(np.concatenate(values), weights)

@@ -7,20 +7,20 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from hyperlabel._tables import Table
-from hyperlabel.metrics.inputs import (
+from hyperlabel.metrics.validation import (
     Truth,
-    documented,
     read_label_sets,
     read_truth,
     read_weights,
     weighted_mean,
+    with_shared_arguments,
 )
 
 Average = Literal["micro", "macro", "weighted", "samples"] | None
 MEASURES = ("precision", "recall", "f1")
 
 
-@documented
+@with_shared_arguments
 def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of (row, label) entries that are wrong.
 
@@ -37,10 +37,10 @@ def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> floa
     >>> hamming_loss([[1, 0, 1], [0, 0, 1]], [[1, 1, 1], [0, 0, 0]])
     0.333...
     """
-    return _hamming(*_read(y_true, y_pred, sample_weight))
+    return _hamming_value(*_validated_inputs(y_true, y_pred, sample_weight))
 
 
-@documented
+@with_shared_arguments
 def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of rows whose whole label set is right.
 
@@ -58,10 +58,10 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> f
     >>> subset_accuracy([[1, 0], [0, 0]], [[1, 1], [0, 0]])
     0.5
     """
-    return _subset(*_read(y_true, y_pred, sample_weight))
+    return _subset_value(*_validated_inputs(y_true, y_pred, sample_weight))
 
 
-@documented
+@with_shared_arguments
 def precision_score(
     y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None
 ) -> Any:
@@ -77,10 +77,10 @@ def precision_score(
     >>> precision_score([[1, 0], [0, 1]], [[1, 1], [0, 1]], average="micro")
     0.666...
     """
-    return _score(y_true, y_pred, sample_weight, average)[0]
+    return _averaged_score(y_true, y_pred, sample_weight, average)[0]
 
 
-@documented
+@with_shared_arguments
 def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
     """Recall, tp / (tp + fn): how much of what is true was found.
 
@@ -94,10 +94,10 @@ def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample
     >>> recall_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], average="micro")
     0.666...
     """
-    return _score(y_true, y_pred, sample_weight, average)[1]
+    return _averaged_score(y_true, y_pred, sample_weight, average)[1]
 
 
-@documented
+@with_shared_arguments
 def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
     """F1, the harmonic mean of precision and recall: 2tp / (2tp + fp + fn).
 
@@ -128,18 +128,21 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
     >>> f1_score(y_true, y_pred, average="samples")  # the empty row is right
     0.833...
     """
-    return _score(y_true, y_pred, sample_weight, average)[2]
+    return _averaged_score(y_true, y_pred, sample_weight, average)[2]
 
 
 def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> dict[str, float]:
     """Every measure of this module, from one count over labels and one over rows."""
-    table = {"hamming_loss": _hamming(truth, P, weights), "subset_accuracy": _subset(truth, P, weights)}
+    table = {
+        "hamming_loss": _hamming_value(truth, P, weights),
+        "subset_accuracy": _subset_value(truth, P, weights),
+    }
     per_label = _by_label(truth, P, weights, None)
     support = per_label[3]
     averages = {
         "micro": _by_label(truth, P, weights, "micro")[:3],
         "macro": [values.mean() for values in per_label[:3]],
-        "weighted": [_ratio((values * support).sum(), support.sum()) for values in per_label[:3]],
+        "weighted": [_safe_ratio((values * support).sum(), support.sum()) for values in per_label[:3]],
         "samples": _by_row(truth, P, weights),
     }
     for average, values in averages.items():
@@ -176,13 +179,15 @@ def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -
     )
 
 
-def _read(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[Truth, sparse.csr_array, np.ndarray | None]:
+def _validated_inputs(
+    y_true: Any, y_pred: Any, sample_weight: Any
+) -> tuple[Truth, sparse.csr_array, np.ndarray | None]:
     truth = read_truth(y_true, y_pred)
     return truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
 
 
-def _score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
-    truth, P, weights = _read(y_true, y_pred, sample_weight)
+def _averaged_score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
+    truth, P, weights = _validated_inputs(y_true, y_pred, sample_weight)
     if average == "samples":
         return _by_row(truth, P, weights)
     if average not in (None, "micro", "macro", "weighted"):
@@ -209,24 +214,24 @@ def _by_row(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> li
     """Precision, recall and F1 of each row's label set; two empty sets agree."""
     right, true, found = (A.sum(axis=1) for A in (truth.Y.multiply(P), truth.Y, P))
     empty = (true == 0) & (found == 0)
-    parts = (_ratio(right, found), _ratio(right, true), _ratio(2 * right, true + found))
+    parts = (_safe_ratio(right, found), _safe_ratio(right, true), _safe_ratio(2 * right, true + found))
     return [weighted_mean(np.where(empty, 1.0, part), weights) for part in parts]
 
 
-def _hamming(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
+def _hamming_value(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
     wrong, known = abs(truth.Y - P).sum(axis=1), truth.n_known(axis=1)
     row_weights = 1.0 if weights is None else weights
-    return float(_ratio((wrong * row_weights).sum(), (known * row_weights).sum()))
+    return float(_safe_ratio((wrong * row_weights).sum(), (known * row_weights).sum()))
 
 
-def _subset(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
+def _subset_value(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
     Y, P, _ = _for_sklearn(truth, P)
-    if truth.unknown is not None:
+    if truth.missing is not None:
         weights = np.where(truth.n_known(axis=1) > 0, 1.0 if weights is None else weights, 0.0)
     return float(sk.accuracy_score(Y, P, sample_weight=weights))
 
 
-def _ratio(part: Any, whole: Any) -> Any:
+def _safe_ratio(part: Any, whole: Any) -> Any:
     """Part / whole, 0 where the whole is 0."""
     whole = np.asarray(whole, dtype=np.float64)
     return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)

@@ -5,8 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.metrics.inputs import TopK, blocks, documented, read_truth, read_weights
 from hyperlabel.metrics.probability import read_probabilities
+from hyperlabel.metrics.validation import (
+    TopK,
+    bounded_blocks,
+    read_truth,
+    read_weights,
+    with_shared_arguments,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +48,7 @@ class Reliability:
         return (gap * self.weight).sum() / self.weight.sum()
 
 
-@documented
+@with_shared_arguments
 def reliability(y_true: Any, y_proba: Any, *, n_bins: int = 10, sample_weight: Any = None) -> Reliability:
     """Compare probabilities with what came true, in bins: the data of a reliability diagram.
 
@@ -77,11 +83,11 @@ def reliability(y_true: Any, y_proba: Any, *, n_bins: int = 10, sample_weight: A
     bins = len(edges) - 1
     w = np.ones(n) if weights is None else weights
     sums = np.zeros((3, bins))  # weight, probability, truth
-    for rows in blocks(n, n_labels):
+    for rows in bounded_blocks(n, n_labels):
         place = np.clip(np.searchsorted(edges, p[rows], side="right") - 1, 0, bins - 1)
         mass = np.repeat(w[rows, None], n_labels, axis=1)
-        if truth.unknown is not None:
-            mass[truth.unknown[rows].toarray() > 0] = 0.0
+        if truth.missing is not None:
+            mass[truth.missing[rows].toarray() > 0] = 0.0
         parts = (mass, mass * p[rows], mass * truth.Y[rows].toarray())
         sums += [np.bincount(place.ravel(), part.ravel(), bins) for part in parts]
     weight, predicted, observed = sums

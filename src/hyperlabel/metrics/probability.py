@@ -4,21 +4,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.metrics.inputs import (
+from hyperlabel.metrics.validation import (
     TopK,
     Truth,
-    blocks,
-    contains,
-    documented,
+    bounded_blocks,
+    contains_columns,
     mean_over_labels,
     mean_where_defined,
     read_scores,
     read_truth,
     read_weights,
+    with_shared_arguments,
 )
 
 
-@documented
+@with_shared_arguments
 def log_loss(
     y_true: Any, y_proba: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
 ) -> Any:
@@ -41,10 +41,10 @@ def log_loss(
     >>> round(log_loss([[1, 0], [0, 0]], [[0.5, 0.5], [0.5, 0.5]]), 4)
     0.6931
     """
-    return _score(y_true, y_proba, average, sample_weight, _log_costs)
+    return _averaged_cost(y_true, y_proba, average, sample_weight, _log_costs)
 
 
-@documented
+@with_shared_arguments
 def brier_score(
     y_true: Any, y_proba: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
 ) -> Any:
@@ -63,7 +63,7 @@ def brier_score(
     >>> brier_score([[1, 0], [0, 0]], [[0.5, 0.5], [0.5, 0.5]])
     0.25
     """
-    return _score(y_true, y_proba, average, sample_weight, _square_costs)
+    return _averaged_cost(y_true, y_proba, average, sample_weight, _square_costs)
 
 
 def probability_table(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None) -> dict[str, float]:
@@ -94,7 +94,7 @@ def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return p**2, (1.0 - p) ** 2
 
 
-def _score(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
+def _averaged_cost(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
     truth = read_truth(y_true, y_proba)
     proba = read_probabilities(y_proba, truth)
     return mean_over_labels(_by_label(truth, proba, read_weights(sample_weight, truth), costs), average)
@@ -104,16 +104,16 @@ def _by_label(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None
     """Mean cost of each label: the cost of "off" everywhere, corrected where the label is on."""
     n, n_labels = truth.shape
     w = np.ones(n) if weights is None else weights
-    known = np.full(n_labels, w.sum()) - (0.0 if truth.unknown is None else truth.unknown.T @ w)
+    known = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
     if isinstance(proba, TopK):
         total = _list_costs(truth, proba, w, known, costs)
     else:
         total = np.zeros(n_labels)
-        for rows in blocks(n, n_labels):
+        for rows in bounded_blocks(n, n_labels):
             off, on = costs(proba[rows])
             Y = truth.Y[rows].tocoo()
-            if truth.unknown is not None:
-                off[truth.unknown[rows].toarray() > 0] = 0.0
+            if truth.missing is not None:
+                off[truth.missing[rows].toarray() > 0] = 0.0
             total += w[rows] @ off
             extra = on[Y.row, Y.col].astype(np.float64) - off[Y.row, Y.col]
             total += np.bincount(Y.col, w[rows][Y.row] * extra, n_labels)
@@ -126,9 +126,9 @@ def _list_costs(truth: Truth, proba: TopK, w: np.ndarray, known: np.ndarray, cos
     off_zero, on_zero = (float(cost[0]) for cost in costs(np.zeros(1)))
     positive = truth.Y.T @ w
     total = off_zero * (known - positive) + on_zero * positive
-    counted, hits = proba.indices >= 0, contains(truth.Y, proba.indices)
-    if truth.unknown is not None:
-        counted &= ~contains(truth.unknown, proba.indices)
+    counted, hits = proba.indices >= 0, contains_columns(truth.Y, proba.indices)
+    if truth.missing is not None:
+        counted &= ~contains_columns(truth.missing, proba.indices)
     row, place = np.nonzero(counted)
     off, on = costs(proba.scores[row, place])
     change = np.where(hits[row, place], on - on_zero, off - off_zero)

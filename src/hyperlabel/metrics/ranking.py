@@ -11,16 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from hyperlabel._topk import top_k
-from hyperlabel.metrics.inputs import (
+from hyperlabel.metrics.validation import (
     TopK,
     Truth,
-    blocks,
-    contains,
-    documented,
+    bounded_blocks,
+    contains_columns,
     mean_over_labels,
     mean_where_defined,
     read_scored,
     weighted_mean,
+    with_shared_arguments,
 )
 
 
@@ -43,24 +43,24 @@ def ranked_blocks(
     n, n_labels = truth.shape
     is_list = isinstance(scores, TopK)
     n_relevant, n_known = np.diff(truth.Y.indptr), truth.n_known(axis=1)
-    for rows in blocks(n, scores[0].shape[1] if is_list else n_labels):
+    for rows in bounded_blocks(n, scores[0].shape[1] if is_list else n_labels):
         Y = truth.Y[rows]
-        unknown = None if truth.unknown is None else truth.unknown[rows]
+        missing = None if truth.missing is None else truth.missing[rows]
         counted: Any
         if isinstance(scores, TopK):
             indices, values = scores.indices[rows], scores.scores[rows]
             counted = indices >= 0
-            if unknown is not None:
-                counted &= ~contains(unknown, indices)
+            if missing is not None:
+                counted &= ~contains_columns(missing, indices)
         else:
             values, indices = scores[rows], None
-            counted = None if unknown is None else ~unknown.toarray()
+            counted = None if missing is None else ~missing.toarray()
         if counted is not None and not counted.all():
             # what does not count goes last, below even a known label scored -inf
             values = np.where(counted, np.maximum(values, np.finfo(values.dtype).min), -np.inf)
         if indices is None and depth is not None:
             indices, values = top_k(values, depth)
-            hits = contains(Y, indices)
+            hits = contains_columns(Y, indices)
             counted = None if counted is None else np.take_along_axis(counted, indices, axis=1)
         else:
             order, values = _best_first(values)
@@ -70,7 +70,7 @@ def ranked_blocks(
                 hits = np.take_along_axis(Y.toarray() > 0, order, axis=1)
             else:
                 indices = np.take_along_axis(indices, order, axis=1)
-                hits = contains(Y, indices)
+                hits = contains_columns(Y, indices)
         if counted is None:
             counted = np.broadcast_to(True, values.shape)
         yield RankedRows(indices, values, hits, counted, n_relevant[rows], n_known[rows])
@@ -92,7 +92,7 @@ def rank_measures(block: RankedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray
     n_relevant, n_labels = block.n_relevant, block.n_labels
     n_wrong = n_labels - n_relevant
     row, place = np.nonzero(block.hits)
-    first, last = _ties(block.scores, row, place)
+    first, last = _tie_bounds(block.scores, row, place)
     labels = np.cumsum(block.counted, axis=1, dtype=np.int32)
     relevant = np.cumsum(block.hits, axis=1, dtype=np.int32)
     listed, found = labels[:, -1], relevant[:, -1]
@@ -115,7 +115,7 @@ def rank_measures(block: RankedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return loss, coverage, np.where(trivial, 1.0, share / np.maximum(n_relevant, 1))
 
 
-def _ties(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _tie_bounds(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first and the last place of the ties of each entry of the sorted rows."""
     m = scores.shape[1]
     is_new = np.ones(scores.shape, dtype=bool)
@@ -130,13 +130,13 @@ def _ties(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.nd
     return first[row, place], last[row, place]
 
 
-def _rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
+def _rank_rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
     truth, scores, weights = read_scored(y_true, y_score, sample_weight)
     parts = [rank_measures(block) for block in ranked_blocks(truth, scores)]
     return [np.concatenate(part) for part in zip(*parts, strict=True)], weights
 
 
-@documented
+@with_shared_arguments
 def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of (relevant, irrelevant) label pairs of a row in the wrong order, mean over rows.
 
@@ -165,11 +165,11 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.5, 0.5, 0.9], [1, 2, 3]])  # one wrong pair, one tie
     0.75
     """
-    (loss, _, _), weights = _rows(y_true, y_score, sample_weight)
+    (loss, _, _), weights = _rank_rows(y_true, y_score, sample_weight)
     return mean_where_defined(loss, weights)
 
 
-@documented
+@with_shared_arguments
 def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """How far down the list one must go to find every relevant label, mean over rows.
 
@@ -189,11 +189,11 @@ def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> f
     >>> coverage_error([[1, 0, 0]], [[0.5, 0.1, 0.9]])
     2.0
     """
-    (_, coverage, _), weights = _rows(y_true, y_score, sample_weight)
+    (_, coverage, _), weights = _rank_rows(y_true, y_score, sample_weight)
     return weighted_mean(coverage, weights)
 
 
-@documented
+@with_shared_arguments
 def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of relevant labels among those ranked at or above each relevant one.
 
@@ -211,11 +211,11 @@ def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight:
     >>> label_ranking_average_precision([[1, 0, 0]], [[0.5, 0.1, 0.9]])
     0.5
     """
-    (_, _, average_precision), weights = _rows(y_true, y_score, sample_weight)
+    (_, _, average_precision), weights = _rank_rows(y_true, y_score, sample_weight)
     return weighted_mean(average_precision, weights)
 
 
-@documented
+@with_shared_arguments
 def roc_auc_score(
     y_true: Any, y_score: Any, *, average: Literal["macro"] | None = "macro", sample_weight: Any = None
 ) -> Any:
@@ -247,13 +247,13 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
     n, n_labels = truth.shape
     w = np.ones(n) if weights is None else weights
     positive = truth.Y.T @ w
-    known = np.full(n_labels, w.sum()) - (0.0 if truth.unknown is None else truth.unknown.T @ w)
+    known = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
     negative = known - positive
     ordered = np.zeros(n_labels)
     if isinstance(scores, TopK):
-        hits, counted = contains(truth.Y, scores.indices), scores.indices >= 0
-        if truth.unknown is not None:
-            counted &= ~contains(truth.unknown, scores.indices)
+        hits, counted = contains_columns(truth.Y, scores.indices), scores.indices >= 0
+        if truth.missing is not None:
+            counted &= ~contains_columns(truth.missing, scores.indices)
         row, place = np.nonzero(counted)
         label, value, hit = (a[row, place] for a in (scores.indices, scores.scores, hits))
         order = np.lexsort((value, label))
@@ -265,14 +265,14 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
         ordered += bottom_negative * (positive - bottom_positive) + bottom_negative * bottom_positive / 2
     else:
         Y = truth.Y.tocsc()
-        unknown = None if truth.unknown is None else truth.unknown.tocsc()
-        for columns in blocks(n_labels, n):
+        missing = None if truth.missing is None else truth.missing.tocsc()
+        for columns in bounded_blocks(n_labels, n):
             block = scores[:, columns].T
             order = np.argsort(block, axis=1)
             hit = np.take_along_axis(Y[:, columns].T.toarray() > 0, order, axis=1)
             row_weight = w[order]
-            if unknown is not None:
-                row_weight[np.take_along_axis(unknown[:, columns].T.toarray() > 0, order, axis=1)] = 0.0
+            if missing is not None:
+                row_weight[np.take_along_axis(missing[:, columns].T.toarray() > 0, order, axis=1)] = 0.0
             label = np.repeat(np.arange(len(block)), n)
             value = np.take_along_axis(block, order, axis=1)
             masses = ((row_weight * hit).ravel(), (row_weight * ~hit).ravel())

@@ -8,9 +8,9 @@ from sklearn.utils.validation import _check_response_method
 
 from hyperlabel._base import label_probabilities, score_rows
 from hyperlabel._labels import is_plain, label_sets
-from hyperlabel._validation import dimensions, layout_of_classes, made_up_names
+from hyperlabel._validation import count_dimensions, layout_of_classes, made_up_names
 from hyperlabel.metrics import at_k, bipartition, probability, ranking
-from hyperlabel.metrics.inputs import NamedAnswer, named_labels
+from hyperlabel.metrics.validation import NamedAnswer, named_labels
 
 _SCORES = ("decision_function", "predict_proba")
 _PROBA = ("predict_proba",)
@@ -38,7 +38,7 @@ class ScoreScorer(LabelScorer):
 
     def _answer(self, method_caller: Any, estimator: Any, X: Any, y_true: Any) -> Any:
         _check_response_method(estimator, list(self._response_method))
-        binary = dimensions(y_true) == 1
+        binary = count_dimensions(y_true) == 1
         if self._response_method == _PROBA:
             return label_probabilities(estimator, X, binary=binary)
         return score_rows(estimator, X, _ONE_LABEL if binary else None)
@@ -72,32 +72,32 @@ def _fitted_label_names(estimator: Any) -> list[str] | None:
     return None if inner is None else _fitted_label_names(inner)
 
 
-def _scorer(measure: Any, response: Any, *, lower: bool = False, **kwargs: Any) -> Any:
+def _make_scorer(measure: Any, response: Any, *, lower: bool = False, **kwargs: Any) -> Any:
     kind = LabelScorer if response == "predict" else ScoreScorer
     return kind(measure, -1 if lower else 1, kwargs, response)
 
 
-def _table() -> dict[str, Any]:
+def _scorer_table() -> dict[str, Any]:
     table = {
-        "hamming_loss": _scorer(bipartition.hamming_loss, "predict", lower=True),
-        "subset_accuracy": _scorer(bipartition.subset_accuracy, "predict"),
+        "hamming_loss": _make_scorer(bipartition.hamming_loss, "predict", lower=True),
+        "subset_accuracy": _make_scorer(bipartition.subset_accuracy, "predict"),
     }
     for name in bipartition.MEASURES:
         measure = getattr(bipartition, f"{name}_score")
         for average in ("micro", "macro", "weighted", "samples"):
-            table[f"{name}_{average}"] = _scorer(measure, "predict", average=average)
+            table[f"{name}_{average}"] = _make_scorer(measure, "predict", average=average)
     table |= {
-        "ranking_loss": _scorer(ranking.ranking_loss, _SCORES, lower=True),
-        "one_error": _scorer(at_k.one_error, _SCORES, lower=True),
-        "coverage_error": _scorer(ranking.coverage_error, _SCORES, lower=True),
-        "label_ranking_average_precision": _scorer(ranking.label_ranking_average_precision, _SCORES),
-        "roc_auc_macro": _scorer(ranking.roc_auc_score, _SCORES),
-        "log_loss": _scorer(probability.log_loss, _PROBA, lower=True),
-        "brier_score": _scorer(probability.brier_score, _PROBA, lower=True),
+        "ranking_loss": _make_scorer(ranking.ranking_loss, _SCORES, lower=True),
+        "one_error": _make_scorer(at_k.one_error, _SCORES, lower=True),
+        "coverage_error": _make_scorer(ranking.coverage_error, _SCORES, lower=True),
+        "label_ranking_average_precision": _make_scorer(ranking.label_ranking_average_precision, _SCORES),
+        "roc_auc_macro": _make_scorer(ranking.roc_auc_score, _SCORES),
+        "log_loss": _make_scorer(probability.log_loss, _PROBA, lower=True),
+        "brier_score": _make_scorer(probability.brier_score, _PROBA, lower=True),
     }
     for k in (1, 3, 5):
-        table[f"precision_at_{k}"] = _scorer(at_k.precision_at_k, _SCORES, k=k)
-        table[f"ndcg_at_{k}"] = _scorer(at_k.ndcg_at_k, _SCORES, k=k)
+        table[f"precision_at_{k}"] = _make_scorer(at_k.precision_at_k, _SCORES, k=k)
+        table[f"ndcg_at_{k}"] = _make_scorer(at_k.ndcg_at_k, _SCORES, k=k)
     return table
 
 
@@ -110,7 +110,7 @@ def get_scorer_names() -> list[str]:
     >>> "ranking_loss" in get_scorer_names()
     True
     """
-    return sorted(_table())
+    return sorted(_scorer_table())
 
 
 def get_scorer(name: Any) -> Any:
@@ -153,7 +153,7 @@ def get_scorer(name: Any) -> Any:
     """
     if callable(name):
         return name
-    table = _table()
+    table = _scorer_table()
     if name not in table:
         raise ValueError(f"There is no scorer {name!r}: choose one of {', '.join(sorted(table))}.")
     return table[name]

@@ -54,7 +54,7 @@ class Friedman:
     n_datasets: int
 
 
-def _compared(a: Any, b: Any, test_share: float) -> tuple[np.ndarray, float, float, float]:
+def _paired_difference(a: Any, b: Any, test_share: float) -> tuple[np.ndarray, float, float, float]:
     """Return the differences, their mean, its standard error when training sets overlap (Nadeau & Bengio,
     §5), and half the 95 % interval.
     """
@@ -98,12 +98,12 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float) -> PairedT:
 
     Examples
     --------
-    >>> from hyperlabel.experiments import corrected_resampled_t
+    >>> from hyperlabel.apps.comparison import corrected_resampled_t
     >>> t = corrected_resampled_t([0.8, 0.7, 0.9], [0.7, 0.65, 0.8], test_share=1 / 2)
     >>> round(t.mean, 3), t.low < 0 < t.high
     (0.083, True)
     """
-    d, mean, scale, half = _compared(a, b, test_share)
+    d, mean, scale, half = _paired_difference(a, b, test_share)
     if scale == 0.0:  # the same difference on every split: nothing to divide by
         t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
         return PairedT(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, t, len(d))
@@ -132,14 +132,14 @@ def bayesian_correlated_t(a: Any, b: Any, *, test_share: float, rope: float = 0.
 
     Examples
     --------
-    >>> from hyperlabel.experiments import bayesian_correlated_t
+    >>> from hyperlabel.apps.comparison import bayesian_correlated_t
     >>> b = bayesian_correlated_t([0.8, 0.7, 0.9], [0.7, 0.65, 0.8], test_share=1 / 2)
     >>> round(b.worse + b.equivalent + b.better, 6)
     1.0
     """
     if rope < 0:
         raise ValueError(f"rope must be at least 0, got {rope}.")
-    d, mean, scale, _ = _compared(a, b, test_share)
+    d, mean, scale, _ = _paired_difference(a, b, test_share)
     if scale == 0.0:
         worse, better = float(mean < -rope), float(mean > rope)
         return BayesianT(worse, 1.0 - worse - better, better)
@@ -148,7 +148,7 @@ def bayesian_correlated_t(a: Any, b: Any, *, test_share: float, rope: float = 0.
     return BayesianT(worse, max(0.0, 1.0 - worse - better), better)
 
 
-def _scores(scores: Any) -> np.ndarray:
+def _check_scores(scores: Any) -> np.ndarray:
     scores = np.asarray(scores, dtype=float)
     if scores.ndim != 2 or not np.isfinite(scores).all():
         raise ValueError("Scores must be a finite table with a row per data set and a column per method.")
@@ -157,7 +157,7 @@ def _scores(scores: Any) -> np.ndarray:
 
 def average_ranks(scores: Any) -> np.ndarray:
     """Average rank of each method over the data sets; 1 is best, ties share their mean rank."""
-    return stats.rankdata(-_scores(scores), axis=1).mean(axis=0)
+    return stats.rankdata(-_check_scores(scores), axis=1).mean(axis=0)
 
 
 def friedman(scores: Any) -> Friedman:
@@ -174,12 +174,12 @@ def friedman(scores: Any) -> Friedman:
 
     Examples
     --------
-    >>> from hyperlabel.experiments import friedman
+    >>> from hyperlabel.apps.comparison import friedman
     >>> result = friedman([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.7, 0.8], [0.5, 0.4, 0.3]])
     >>> result.ranks.tolist()
     [1.0, 2.25, 2.75]
     """
-    scores = _scores(scores)
+    scores = _check_scores(scores)
     n, k = scores.shape
     if n < 2 or k < 3:
         raise ValueError("Friedman's test needs at least two data sets and three methods.")
@@ -198,7 +198,7 @@ def holm(p_values: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> from hyperlabel.experiments import holm
+    >>> from hyperlabel.apps.comparison import holm
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -225,11 +225,11 @@ def wilcoxon_holm(scores: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> from hyperlabel.experiments import wilcoxon_holm
+    >>> from hyperlabel.apps.comparison import wilcoxon_holm
     >>> wilcoxon_holm([[0.9, 0.5], [0.8, 0.4], [0.7, 0.2]]).round(2).tolist()
     [[1.0, 0.25], [0.25, 1.0]]
     """
-    scores = _scores(scores)
+    scores = _check_scores(scores)
     k = scores.shape[1]
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
     raw = [
@@ -263,7 +263,7 @@ def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) 
 
     Examples
     --------
-    >>> from hyperlabel.experiments import indistinguishable_groups
+    >>> from hyperlabel.apps.comparison import indistinguishable_groups
     >>> p = [[1.0, 0.5, 0.01], [0.5, 1.0, 0.2], [0.01, 0.2, 1.0]]
     >>> indistinguishable_groups([1.0, 2.0, 3.0], p)
     [[0, 1], [1, 2]]
@@ -282,6 +282,6 @@ def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) 
     return groups
 
 
-def spread(values: Sequence[float]) -> float:
+def split_std(values: Sequence[float]) -> float:
     """Standard deviation over splits: a spread, not a standard error (the splits overlap)."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")

@@ -73,13 +73,14 @@ def cross_val_scores(
         params, groups = {**params, "groups": groups}, None
     # scikit-learn's wrapper refuses a sparse y; what it wraps does not
     return cross_validate.__wrapped__(
-        estimator, X, y, groups=groups, scoring=_scorers(scoring), cv=splitter, params=params, n_jobs=n_jobs,
+        estimator, X, y, groups=groups, scoring=_resolve_scorers(scoring),
+        cv=splitter, params=params, n_jobs=n_jobs,
         return_train_score=return_train_score, return_estimator=return_estimator,
         return_indices=return_indices, error_score="raise",
     )  # fmt: skip
 
 
-def _scorers(scoring: Any) -> Any:
+def _resolve_scorers(scoring: Any) -> Any:
     """Return what `scoring=` stands for; names of ours come before scikit-learn's."""
     if isinstance(scoring, str):
         return metrics.get_scorer(scoring) if scoring in metrics.get_scorer_names() else get_scorer(scoring)
@@ -88,5 +89,5 @@ def _scorers(scoring: Any) -> Any:
             raise ValueError("A list of scores must hold names; use a dict {name: callable} for callables.")
         scoring = {name: name for name in scoring}
     if isinstance(scoring, Mapping):
-        return {name: _scorers(score) for name, score in scoring.items()}
+        return {name: _resolve_scorers(score) for name, score in scoring.items()}
     return scoring

@@ -12,8 +12,8 @@ from sklearn.model_selection._split import _validate_shuffle_split
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples
 
-from hyperlabel._validation import check_targets, number_groups, split_unknown
-from hyperlabel.solvers.stratify import solve_stratify
+from hyperlabel._validation import check_targets, number_groups, split_missing
+from hyperlabel.solvers.labels.stratify import solve_stratify
 
 
 class _Stratified(BaseCrossValidator):
@@ -36,7 +36,7 @@ class _Stratified(BaseCrossValidator):
         """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
         if y is None:
             raise ValueError(f"{type(self).__name__} stratifies by y: pass the label indicator matrix.")
-        y, _ = split_unknown(y)
+        y, _ = split_missing(y)
         Y, _ = check_targets(y, n_rows=None if X is None else _num_samples(X), name=type(self).__name__)
         return Y
 
@@ -300,7 +300,7 @@ def resolve_cv(cv: Any, y: Any, groups: Any = None) -> Any:
 # -- dealing ------------------------------------------------------------------------------------
 
 
-def _generator(random_state: Any, shuffle: bool) -> np.random.Generator | None:
+def _as_generator(random_state: Any, shuffle: bool) -> np.random.Generator | None:
     """Turn scikit-learn's random_state into a Generator; None where nothing is left to chance."""
     if random_state is None and not shuffle:
         return None
@@ -311,7 +311,7 @@ def _deal_rows(
     Y: sparse.csr_array, rows_per_fold: np.ndarray, *, shuffle: bool, random_state: Any
 ) -> np.ndarray:
     n = Y.shape[0]
-    rng = _generator(random_state, shuffle)
+    rng = _as_generator(random_state, shuffle)
     order = rng.permutation(n) if rng is not None and shuffle else np.arange(n)
     fold = np.empty(n, dtype=np.int64)
     dealt = solve_stratify(Y[order], rows_per_fold / n, rows_per_fold=rows_per_fold, rng=rng)
@@ -324,7 +324,7 @@ def _deal_groups(
 ) -> np.ndarray:
     n = Y.shape[0]
     group_of_row = number_groups(groups, n)
-    rng = _generator(random_state, shuffle)
+    rng = _as_generator(random_state, shuffle)
     if rng is not None and shuffle:
         group_of_row = rng.permutation(group_of_row.max() + 1)[group_of_row]
     rows_per_group = np.bincount(group_of_row)

@@ -19,11 +19,13 @@ def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
     if isinstance(estimator, Pipeline):
         *before, (name, last) = estimator.steps
         inside = {name: groups_for_fit(last, groups)}
-        inside |= {name: {"groups": groups} for name, step in before if _takes(step, "fit_transform")}
+        inside |= {name: {"groups": groups} for name, step in before if _takes_groups(step, "fit_transform")}
         return {f"{name}__{key}": value for name, params in inside.items() for key, value in params.items()}
-    return {"groups": groups} if isinstance(estimator, BaseSearchCV) or _takes(estimator, "fit") else {}
+    return (
+        {"groups": groups} if isinstance(estimator, BaseSearchCV) or _takes_groups(estimator, "fit") else {}
+    )
 
 
-def _takes(estimator: Any, method: str) -> bool:
+def _takes_groups(estimator: Any, method: str) -> bool:
     known = getattr(estimator, method, None)
     return known is not None and "groups" in signature(known).parameters

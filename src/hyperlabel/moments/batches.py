@@ -70,12 +70,12 @@ class Batches:
             if self.feature_names is None:
                 self.feature_names = [name for name in table.column_names if name not in self._others()]
             y = self._targets(table)
-            weights = None if self._weight is None else _numbers(table, [self._weight])[:, 0]
-            yield _numbers(table, self.feature_names), y, weights
+            weights = None if self._weight is None else _number_array(table, [self._weight])[:, 0]
+            yield _number_array(table, self.feature_names), y, weights
 
     def _tables(self, source: Any) -> Iterator[Any]:
         """Tables of a bounded number of rows: long batches are cut, short ones put together."""
-        pyarrow = _pyarrow()
+        pyarrow = _import_pyarrow()
         pending: list[Any] = []
         rows = 0
         known = self.feature_names
@@ -99,14 +99,14 @@ class Batches:
 
     def _targets(self, table: Any) -> Any:
         if not isinstance(self._labels, str):
-            values = _numbers(table, list(self._labels), labels=True)
+            values = _number_array(table, list(self._labels), labels=True)
             if not np.isin(values, (0, 1)).all():  # one column of other numbers would pass for classes
                 raise ValueError("Label columns must hold only 0 and 1 (or true and false).")
             return values
-        column = _column(table, self._labels)
+        column = _table_column(table, self._labels)
         if self.classes is None:
             raise ValueError(f"Say which labels the column {self._labels!r} can hold: classes=[…].")
-        types = _pyarrow().types
+        types = _import_pyarrow().types
         if any(is_kind(column.type) for is_kind in (types.is_list, types.is_large_list)):
             self.label_names = [str(name) for name in self.classes]
             return _label_lists(column, self._labels, self.classes)
@@ -136,7 +136,7 @@ def _record_batches(source: Any, pyarrow: Any, wanted: list[str] | None) -> Iter
             yield from _record_batches(item, pyarrow, wanted)
 
 
-def _column(table: Any, name: str) -> Any:
+def _table_column(table: Any, name: str) -> Any:
     if name not in table.column_names:
         raise ValueError(f"The batches have no column {name!r}; they have {', '.join(table.column_names)}.")
     column = table.column(name)
@@ -145,12 +145,12 @@ def _column(table: Any, name: str) -> Any:
     return column
 
 
-def _numbers(table: Any, names: Sequence[str], *, labels: bool = False) -> np.ndarray:
+def _number_array(table: Any, names: Sequence[str], *, labels: bool = False) -> np.ndarray:
     """Columns as one array, n×m: float32 where all are, else float64; labels as they are."""
-    types = _pyarrow().types
+    types = _import_pyarrow().types
     columns = []
     for name in names:
-        column = _column(table, name)
+        column = _table_column(table, name)
         kind = column.type
         if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
             raise ValueError(
@@ -190,7 +190,7 @@ def _label_lists(column: Any, name: str, classes: Any) -> sparse.csr_array:
     return Y
 
 
-def _pyarrow() -> Any:
+def _import_pyarrow() -> Any:
     try:
         import pyarrow
         import pyarrow.types

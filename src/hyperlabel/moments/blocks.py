@@ -2,7 +2,7 @@
 
 A model on moments (`MomentsModel`) is fitted in blocks as ::
 
-    open_fit(model, X₁, y₁)                       # the gate, on the first block: features and labels
+    open_fit(model, X₁, y₁)                       # validation, on the first block: features and labels
     model._use_scan(Σ scan_block(model, Xᵢ, yᵢ))  # only if model._scans(): label counts and the like
     close_fit(model, Σ sum_block(model, Xᵢ, yᵢ))  # moments, then the model's own solve
 
@@ -23,13 +23,13 @@ from hyperlabel._validation import (
     check_fit,
     check_same_classes,
     check_weights,
-    dimensions,
+    count_dimensions,
     encode_like,
     layout_of_names,
 )
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 Scan = dict[str, Any]  # arrays that add
 
@@ -44,7 +44,7 @@ def open_fit(
     memory_limit: float | None = None,
     whole: bool = False,
 ) -> None:
-    """Let the first block through the gate: from here on the model knows its features and labels.
+    """Let the first block through validation: from here on the model knows its features and labels.
 
     `whole` says that it is the only block, so that the classes of a 1-D y are those it holds.
     """
@@ -59,11 +59,16 @@ def open_fit(
         X, layout = check_features(model, X, reset=True), layout_of_names(y, classes)
     else:
         y = plain_targets(y)
-        column = label_names is None and dimensions(y) == 2 and not sparse.issparse(y) and np.shape(y)[1] == 1
-        if (column or dimensions(y) == 1) and not whole:
+        column = (
+            label_names is None
+            and count_dimensions(y) == 2
+            and not sparse.issparse(y)
+            and np.shape(y)[1] == 1
+        )
+        if (column or count_dimensions(y) == 1) and not whole:
             raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
         X, _, layout = check_fit(model, X, y)
-    refuse_large(X.shape[1], layout.n_columns, model._keeps_ff, memory_limit)
+    refuse_large(X.shape[1], layout.n_columns, model._keeps_target_gram, memory_limit)
     if label_names is not None:
         if len(label_names) != len(layout.label_names):
             raise ValueError(f"{len(label_names)} labels are named, y has {len(layout.label_names)}.")
@@ -75,7 +80,7 @@ def open_fit(
 
 def scan_block(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Scan:
     """Return what the model wants to know of a block before it can form its factor."""
-    X, Y, weights = _block(model, X, y, sample_weight)
+    X, Y, weights = _check_block(model, X, y, sample_weight)
     return model._scan(X, Y, weights)
 
 
@@ -84,20 +89,20 @@ def add_scans(total: Scan, other: Scan) -> Scan:
     return {name: total[name] + other[name] for name in total}
 
 
-def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowSums:
+def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowMoments:
     """Return the sums of a block; `single` multiplies float32 rows in float32."""
-    X, Y, weights = _block(model, X, y, sample_weight)
-    return RowSums.from_rows(
+    X, Y, weights = _check_block(model, X, y, sample_weight)
+    return RowMoments.from_rows(
         X,
         model._factor(Y),
         sample_weight=weights,
         shift=None if sparse.issparse(X) else model._block_shift,
-        with_ff=model._keeps_ff,
+        with_target_gram=model._keeps_target_gram,
         single=single,
     )
 
 
-def close_fit(model: Any, total: RowSums) -> Any:
+def close_fit(model: Any, total: RowMoments) -> Any:
     """Solve the model from the sums of all blocks."""
     del model._block_shift
     model.moments_ = total
@@ -106,9 +111,11 @@ def close_fit(model: Any, total: RowSums) -> Any:
     return model
 
 
-def refuse_large(d: int, k: int, with_ff: bool, memory_limit: float | None = None) -> None:
+def refuse_large(d: int, k: int, with_target_gram: bool, memory_limit: float | None = None) -> None:
     """One sentence before hours of reading, rather than a crash after them."""
-    needed = 8.0 * (2 * d * d + d * k + (k * k if with_ff else 0))  # XᵀX twice: the sum and its factor
+    needed = 8.0 * (
+        2 * d * d + d * k + (k * k if with_target_gram else 0)
+    )  # XᵀX twice: the sum and its factor
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf
     limit = physical if memory_limit is None else memory_limit
     if needed > limit:
@@ -119,6 +126,6 @@ def refuse_large(d: int, k: int, with_ff: bool, memory_limit: float | None = Non
         )
 
 
-def _block(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, sparse.csr_array, Any]:
+def _check_block(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, sparse.csr_array, Any]:
     X = check_features(model, X)
     return X, encode_like(y, model._layout, n_rows=X.shape[0]), check_weights(sample_weight, X)

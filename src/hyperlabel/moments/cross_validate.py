@@ -1,7 +1,7 @@
 """Free cross-validation: exact out-of-fold scores for every setting from one pass.
 
 The moments of each training fold are a sum or difference of moments already at hand
-(`solvers.folds`), so a fold costs one small factorisation and the scores of its own test rows,
+(`solvers.moments.fold_moments`), so a fold costs one small factorisation and the scores of its own test rows,
 not another pass over the data; and a factorisation serves every λ (and every dimension M).
 """
 
@@ -18,11 +18,11 @@ from hyperlabel._base import KnownScores, constant_labels, label_counts, place_c
 from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout
 from hyperlabel.model_selection import resolve_cv
-from hyperlabel.moments.decided import decide_alpha, decide_cut, is_auto
-from hyperlabel.moments.linear_map import LinearMap, signed
-from hyperlabel.solvers.folds import MEMORY_LIMIT, FoldMoments
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.ridge import RidgePath, RidgeResult, choose_route, solve_auto, solve_ridge
+from hyperlabel.moments.auto_params import decide_alpha, decide_threshold, is_auto
+from hyperlabel.moments.linear_map import LinearMap, signed_targets
+from hyperlabel.solvers.moments.fold_moments import MEMORY_LIMIT, FoldMoments
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import RidgePath, RidgeResult, choose_route, solve_auto, solve_ridge
 
 
 class Fold(NamedTuple):
@@ -30,7 +30,7 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-    moments: RowSums | None
+    moments: RowMoments | None
 
 
 class Folds:
@@ -48,7 +48,7 @@ class Folds:
         *,
         groups: Any = None,
         sample_weight: np.ndarray | None = None,
-        with_ff: bool = False,
+        with_target_gram: bool = False,
         summed: bool | None = True,
         closed_form: bool = False,
     ) -> None:
@@ -62,7 +62,9 @@ class Folds:
         if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation
             summed = choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
         self.sums = (
-            FoldMoments(X, Y, trains, sample_weight=sample_weight, with_ff=with_ff) if summed else None
+            FoldMoments(X, Y, trains, sample_weight=sample_weight, with_target_gram=with_target_gram)
+            if summed
+            else None
         )
         self.total = None if self.sums is None else self.sums.total
 
@@ -79,8 +81,9 @@ FoldModel = Callable[[Any, Any], np.ndarray]
 
 
 @dataclass(frozen=True)
-class FreeCV:
-    """What free cross-validation found; `results` as in scikit-learn's ``cv_results_``, None without scorer.
+class ClosedFormCV:
+    """What closed-form cross-validation found; `results` as in scikit-learn's ``cv_results_``, None without
+    scorer.
 
     `best` is the first of the best settings; `oof_scores` are each row's by the model not fitted on it, at
     that setting, NaN for rows in no test fold. std is the spread over folds, not a standard error.
@@ -91,7 +94,7 @@ class FreeCV:
     oof_scores: np.ndarray
 
 
-def free_cross_validation(
+def closed_form_cross_validation(
     X: Any,
     Y: sparse.csr_array,
     layout: TargetLayout,
@@ -99,7 +102,7 @@ def free_cross_validation(
     settings: Sequence[dict[str, Any]],
     fold_model: Callable[[Fold], FoldModel],
     scorer: Any,
-) -> FreeCV:
+) -> ClosedFormCV:
     """Score every setting on every test fold and keep the out-of-fold scores of the best.
 
     ``fold_model(fold)`` returns the scoring function of the model fitted on the training rows of that fold,
@@ -125,7 +128,7 @@ def free_cross_validation(
     if results is None or best < len(settings) - 1:  # of the last setting they are there
         for test, model in zip(tests, models, strict=True):
             oof[test] = model(X[test], settings[best])
-    return FreeCV(None if results is None else Results(results), best, oof)
+    return ClosedFormCV(None if results is None else Results(results), best, oof)
 
 
 def as_indicator(layout: TargetLayout) -> TargetLayout:
@@ -144,11 +147,11 @@ def cross_validate_ridge(
     route: Any,
     sample_weight: np.ndarray | None,
     groups: Any,
-    cut: Any = 0.0,
-) -> tuple[FreeCV, RowSums | None]:
+    threshold: Any = 0.0,
+) -> tuple[ClosedFormCV, RowMoments | None]:
     """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
 
-    λ = "auto" and `cut` = "auto" are decided anew on each training fold.
+    λ = "auto" and `threshold` = "auto" are decided anew on each training fold.
 
     On the Gram route the moments of each training fold come by subtraction; on the other routes
     each fold is solved anew (there are no moments, and None is returned for them).
@@ -160,7 +163,7 @@ def cross_validate_ridge(
         if fold.moments is not None:
             announced = () if cv == "loo" or is_auto(alphas[0]) else alphas
             path: Any = RidgePath(fold.moments, alphas=announced)
-            counts, weight = fold.moments.f_sum, fold.moments.weight
+            counts, weight = fold.moments.sum_targets, fold.moments.weight
             chosen = decide_alpha(fold.moments, alphas[0], path)
         else:
             part = None if sample_weight is None else sample_weight[fold.train]
@@ -175,7 +178,7 @@ def cross_validate_ridge(
         def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
             alpha = chosen if is_auto(setting["alpha"]) else setting["alpha"]
             squares = partial(path.fitted_squares, alpha)
-            placed = decide_cut(cut, layout.kind, counts / weight, squares, counts, weight)
+            placed = decide_threshold(threshold, layout.kind, counts / weight, squares, counts, weight)
             if isinstance(cv, str):
                 return leave_one_out(path, rows, Y, alpha, sample_weight) - placed
             return place_constant_labels(_ridge_map(path.solve(alpha)).scores(rows) - placed, constant)
@@ -186,7 +189,7 @@ def cross_validate_ridge(
     options: Any = {"sample_weight": sample_weight, "summed": summed, "closed_form": route != "krylov"}
     folds = Folds(X, Y, cv, groups=groups, **options)
     settings = [{"alpha": alpha} for alpha in alphas]
-    return free_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
+    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
 
 
 def _ridge_map(found: RidgeResult) -> LinearMap:
@@ -206,7 +209,7 @@ def leave_one_out(
     total = weights.sum()
     leverage = weights * (1.0 / total + path.leverages(alpha, X))
     fitted = path.solve(alpha)
-    truth, scores = signed(Y.toarray()), _ridge_map(fitted).scores(X)
+    truth, scores = signed_targets(Y.toarray()), _ridge_map(fitted).scores(X)
     scores = truth - (truth - scores) / np.maximum(1.0 - leverage, 1e-12)[:, None]
     counts = weights @ Y
     left = counts[None, :] - weights[:, None] * (truth > 0)  # weighted positives without row i

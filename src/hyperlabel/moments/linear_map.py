@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hyperlabel.solvers.arrays import dense
+from hyperlabel.solvers.arrays import as_dense
 
 PRODUCT_MAX_BYTES = 512 * 2**20
 
@@ -43,7 +43,7 @@ class LinearMap:
     def of_targets(cls, coef: np.ndarray, intercept: np.ndarray) -> LinearMap:
         """Return the map of a model fitted to targets 0/1, coef d×k, on the scale ±1."""
         # k×d with the memory of d×k: the order in which sparse rows multiply without a copy
-        return cls(np.ascontiguousarray(2.0 * coef).T, signed(intercept))
+        return cls(np.ascontiguousarray(2.0 * coef).T, signed_targets(intercept))
 
     @classmethod
     def through_directions(
@@ -62,20 +62,22 @@ class LinearMap:
         """
         (d, M), k = basis.shape, len(base)
         cheap = per_row is None or per_row * k <= per_row * M + M * k
-        through = Directions(basis, offset, 2.0 * readout, signed(base))
+        through = Directions(basis, offset, 2.0 * readout, signed_targets(base))
         intercept = np.asarray(offset @ readout) + base
         if not cheap or 8 * d * k > PRODUCT_MAX_BYTES:
-            return cls(None, signed(intercept), through)
-        return cls(cls.of_targets(np.asarray(basis @ readout), intercept).product, signed(intercept), through)
+            return cls(None, signed_targets(intercept), through)
+        return cls(
+            cls.of_targets(np.asarray(basis @ readout), intercept).product, signed_targets(intercept), through
+        )
 
-    def lowered(self, cut: float) -> LinearMap:
-        """Return the map whose scores are lower by `cut`."""
-        if not cut:
+    def lowered(self, threshold: float) -> LinearMap:
+        """Return the map whose scores are lower by `threshold`."""
+        if not threshold:
             return self
         through = self.through
         if through is not None:
-            through = replace(through, base=through.base - cut)
-        return replace(self, intercept=self.intercept - cut, through=through)
+            through = replace(through, base=through.base - threshold)
+        return replace(self, intercept=self.intercept - threshold, through=through)
 
     @property
     def coef(self) -> Any:
@@ -85,20 +87,20 @@ class LinearMap:
     def weights(self, labels: Any) -> np.ndarray:
         """Weights of some labels alone, dense."""
         if self.product is not None:
-            return dense(self.product[labels])
+            return as_dense(self.product[labels])
         assert self.through is not None
-        return dense(self.through.basis @ self.through.readout[:, labels]).T
+        return as_dense(self.through.basis @ self.through.readout[:, labels]).T
 
     def scores(self, X: Any) -> np.ndarray:
         """Scores of rows, n×k."""
         if self.product is not None:
-            return dense(X @ self.product.T) + self.intercept
+            return as_dense(X @ self.product.T) + self.intercept
         assert self.through is not None
-        codes = dense(X @ self.through.basis) + self.through.offset
-        return dense(codes @ self.through.readout) + self.through.base
+        codes = as_dense(X @ self.through.basis) + self.through.offset
+        return as_dense(codes @ self.through.readout) + self.through.base
 
 
-def signed(targets: Any) -> Any:
+def signed_targets(targets: Any) -> Any:
     """Bring targets (or points) 0/1 to the scale ±1 of scores: above ½ becomes positive."""
     return 2.0 * targets - 1.0
 

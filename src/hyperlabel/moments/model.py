@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -31,11 +31,8 @@ from hyperlabel._validation import (
     layout_of_names,
 )
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
-from hyperlabel.solvers.leftover import contradiction
-from hyperlabel.solvers.moments import RowSums
-
-if TYPE_CHECKING:
-    from hyperlabel.moments.labelled import Moments
+from hyperlabel.solvers.moments.downdate_check import why_not_a_gram
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 MIN_DIGITS = 8.0
 
@@ -44,11 +41,11 @@ SET_BY_GATE = {"n_features_in_", "feature_names_in_", "classes_", "label_names_"
 
 
 def _holds_fit(model: Any) -> bool:
-    """Whether rows were learned: a call that failed at the gate leaves names and counts alone."""
+    """Whether rows were learned: a call that failed at validation leaves names and counts alone."""
     return any(name.endswith("_") and name not in SET_BY_GATE for name in vars(model))
 
 
-def _streams(self: Any) -> bool:
+def _can_stream(self: Any) -> bool:
     refusal = self._refuses_rows()
     if refusal:
         raise AttributeError(refusal)
@@ -58,12 +55,12 @@ def _streams(self: Any) -> bool:
 class MomentsModel(ABC):
     """Base of the models that live on moments; see the module docstring."""
 
-    moments_: RowSums
+    moments_: RowMoments
     n_features_in_: int
     feature_names_in_: np.ndarray
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
-    _keeps_ff: bool = False
+    _keeps_target_gram: bool = False
     _how_to_keep: ClassVar[str] = (
         "wide rows and labels with NaN are solved without them; fit with solver='gram', every label known, "
         "to add rows, merge, forget or relabel"
@@ -79,7 +76,7 @@ class MomentsModel(ABC):
 
     @abstractmethod
     def _check_fit(self, X: Any, y: Any) -> tuple[Any, sparse.csr_array]:
-        """Let the first rows in through the gate and remember how y looked."""
+        """Let the first rows in through validation and remember how y looked."""
 
     # -- fits in blocks of rows (see `moments.blocks`) and from moments ---------------------------
 
@@ -103,7 +100,7 @@ class MomentsModel(ABC):
         return False
 
     @classmethod
-    def from_moments(cls, moments: Moments, **params: Any) -> Self:
+    def from_moments(cls, moments: Any, **params: Any) -> Self:
         """Fit from sums over rows, equal to `fit` on the rows themselves.
 
         `moments` are sums of the labels, or of this model's own label factor where it has one
@@ -120,22 +117,22 @@ class MomentsModel(ABC):
         if columns.features is not None:
             model.feature_names_in_ = columns.features.copy()
         model._set_targets(columns.layout, counts=np.zeros(columns.layout.n_columns), n_rows=0)
-        model.moments_ = moments.sums_for(model)
+        model.moments_ = moments.moments_for(model)
         model._solve()
         return model
 
     # -- rows come and go ---------------------------------------------------------------------------
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowSums:
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowMoments:
         # Sparse rows are summed around 0; adding moves them to the model's own shift.
         known = getattr(self, "moments_", None)
         shift = None if known is None or sparse.issparse(X) else known.shift
         weights = check_weights(sample_weight, X)
-        return RowSums.from_rows(
-            X, self._factor(Y), sample_weight=weights, shift=shift, with_ff=self._keeps_ff
+        return RowMoments.from_rows(
+            X, self._factor(Y), sample_weight=weights, shift=shift, with_target_gram=self._keeps_target_gram
         )
 
-    @available_if(_streams)
+    @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows; the result equals one fit on all rows seen.
 
@@ -232,13 +229,13 @@ class MomentsModel(ABC):
         self._solve_anew()
         return self
 
-    def _check_left(self, left: RowSums) -> None:
+    def _check_left(self, left: RowMoments) -> None:
         """Refuse to forget rows that cannot have been in the sums."""
         names = [str(name) for name in self._layout.label_names]
-        columns = len(left.f_sum)  # a factor may have columns of its own
+        columns = len(left.sum_targets)  # a factor may have columns of its own
         labels = names if len(names) == columns else [f"factor {j}" for j in range(columns)]
         zero_one = type(self)._factor is MomentsModel._factor
-        why = contradiction(left, self.moments_, labels, zero_one=zero_one)
+        why = why_not_a_gram(left, self.moments_, labels, zero_one=zero_one)
         if why is not None:
             raise ValueError(f"These rows were not all in the model: {why}.")
 
@@ -255,7 +252,7 @@ class MomentsModel(ABC):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> RowSums:
+    def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> RowMoments:
         X = check_features(self, X)
         return self._sum_rows(X, encode_like(y, self._layout, n_rows=X.shape[0]), sample_weight)
 
@@ -296,39 +293,48 @@ class MomentsModel(ABC):
             if wanted:
                 self._labels(verb)
         self._check_moments()
-        names = _renamed(list(self._layout.label_names), rename or {})
+        names = _rename_labels(list(self._layout.label_names), rename or {})
         gone = {_find_label(names, name) for name in drop}
         if gone and len(gone) == len(names):
             raise ValueError("The last label cannot be dropped.")
         kept = [j for j in range(len(names)) if j not in gone]
-        sums, names = _columns(self.moments_, kept), [names[j] for j in kept]
+        sums, names = _select_columns(self.moments_, kept), [names[j] for j in kept]
         for name, rows in (add if isinstance(add, Mapping) else dict.fromkeys(add)).items():
             if name in names:
                 raise ValueError(f"The model already has a label {name!r}.")
             sums = self._with_label(sums, names, *(rows or (None, None)))
             names.append(name)
-        self._set_targets(_with_names(self._layout, names), counts=sums.f_sum, n_rows=sums.weight)
+        self._set_targets(_with_names(self._layout, names), counts=sums.sum_targets, n_rows=sums.weight)
         self.moments_ = sums
         self._solve_anew()
-        if hasattr(self, "calibration_"):
+        if hasattr(self, "calibrators_"):
             places = np.array([*kept, *[-1] * len(add)], dtype=np.int64)
-            self.calibration_: Any = self.calibration_.relabelled(places)
+            self.calibrators_: Any = self.calibrators_.relabelled(places)
         return self
 
-    def _with_label(self, m: RowSums, names: list[str], X: Any, y: Any) -> RowSums:
+    def _with_label(self, m: RowMoments, names: list[str], X: Any, y: Any) -> RowMoments:
         """Return the sums with one more label, on in the rows X only."""
-        xf, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.f_sum))
+        cross, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.sum_targets))
         if X is not None:
             rows = check_features(self, X)
             count = float(rows.shape[0])
-            xf = np.asarray(rows.sum(axis=0)).ravel() - count * m.shift
-            if m.ff is not None:
+            cross = np.asarray(rows.sum(axis=0)).ravel() - count * m.shift
+            if m.target_gram is not None:
                 if y is None:
                     raise ValueError("This model keeps label co-occurrence: give y, the rows' other labels.")
                 Y = encode_like(y, _with_names(self._layout, names), n_rows=rows.shape[0])
                 together = np.asarray(Y.sum(axis=0)).ravel()
-        ff = None if m.ff is None else np.block([[m.ff, together[:, None]], [together, count]])
-        return replace(m, xf=np.column_stack([m.xf, xf]), f_sum=np.append(m.f_sum, count), ff=ff)
+        target_gram = (
+            None
+            if m.target_gram is None
+            else np.block([[m.target_gram, together[:, None]], [together, count]])
+        )
+        return replace(
+            m,
+            cross=np.column_stack([m.cross, cross]),
+            sum_targets=np.append(m.sum_targets, count),
+            target_gram=target_gram,
+        )
 
     def _labels(self, verb: str) -> TargetLayout:
         self._check_moments()
@@ -353,17 +359,17 @@ class ScanningModel(MomentsModel):
         """Take the sum of all scans."""
 
 
-def _columns(m: RowSums, kept: list[int]) -> RowSums:
+def _select_columns(m: RowMoments, kept: list[int]) -> RowMoments:
     """Return the sums of some columns of the factor."""
-    ff = None if m.ff is None else m.ff[np.ix_(kept, kept)]
-    return replace(m, xf=m.xf[:, kept], f_sum=m.f_sum[kept], ff=ff)
+    target_gram = None if m.target_gram is None else m.target_gram[np.ix_(kept, kept)]
+    return replace(m, cross=m.cross[:, kept], sum_targets=m.sum_targets[kept], target_gram=target_gram)
 
 
 def _with_names(layout: TargetLayout, names: list[str]) -> TargetLayout:
     return replace(layout, classes=np.arange(len(names)), label_names=np.array(names, dtype=object))
 
 
-def _renamed(names: list[str], rename: Mapping[str, str]) -> list[str]:
+def _rename_labels(names: list[str], rename: Mapping[str, str]) -> list[str]:
     for old in rename:
         _find_label(names, old)
     found = [rename.get(name, name) for name in names]

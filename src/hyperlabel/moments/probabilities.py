@@ -6,11 +6,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from hyperlabel.decision.curves import Curves
+from hyperlabel.decision.calibrators import Calibrators
 
 
 def _has_probabilities(self: Any) -> bool:
-    return hasattr(self, "calibration_") or hasattr(self, "_oof_labels")
+    return hasattr(self, "calibrators_") or hasattr(self, "_oof_labels")
 
 
 class OutOfFoldProbabilities:
@@ -21,8 +21,8 @@ class OutOfFoldProbabilities:
     """
 
     oof_scores_: np.ndarray
-    calibration_: Curves
-    _curves_cut: float
+    calibrators_: Calibrators
+    _calibrated_threshold: float
     _oof_labels: sparse.csr_array
     _oof_weights: np.ndarray | None
     _constant: np.ndarray
@@ -30,22 +30,22 @@ class OutOfFoldProbabilities:
 
     def _keep_truth(self, Y: sparse.csr_array, weights: np.ndarray | None = None) -> None:
         """Remember the labels that belong to `oof_scores_`."""
-        self._drop_curves()
+        self._drop_calibrators()
         if self._layout.kind == "multilabel":  # a 1-D y asks for one class, which scores decide
             self._oof_labels, self._oof_weights = Y, weights
 
     def _calibrate(self) -> None:
         """Fit the curves, if they are not there and can be."""
-        if hasattr(self, "calibration_") or not hasattr(self, "_oof_labels"):
+        if hasattr(self, "calibrators_") or not hasattr(self, "_oof_labels"):
             return
         rows = np.flatnonzero(~np.isnan(self.oof_scores_).any(axis=1))
         weights = None if self._oof_weights is None else self._oof_weights[rows]
-        self.calibration_ = Curves.fit(self.oof_scores_[rows], self._oof_labels[rows], weights)
-        self._curves_cut = getattr(self, "cut_", 0.0)
+        self.calibrators_ = Calibrators.fit(self.oof_scores_[rows], self._oof_labels[rows], weights)
+        self._calibrated_threshold = getattr(self, "threshold_", 0.0)
 
-    def _drop_curves(self) -> None:
+    def _drop_calibrators(self) -> None:
         """Forget the probabilities of an earlier fit."""
-        for name in ("calibration_", "_curves_cut", "_oof_labels", "_oof_weights"):
+        for name in ("calibrators_", "_calibrated_threshold", "_oof_labels", "_oof_weights"):
             self.__dict__.pop(name, None)
 
     def _drop_rows(self) -> None:
@@ -62,6 +62,8 @@ class OutOfFoldProbabilities:
         """
         self._calibrate()
         scores = self.decision_function(X)  # type: ignore[attr-defined]
-        scores = scores + (getattr(self, "cut_", 0.0) - self._curves_cut)  # a cut moves with the rows
+        scores = scores + (
+            getattr(self, "threshold_", 0.0) - self._calibrated_threshold
+        )  # a threshold moves with the rows
         tiny = np.finfo(np.float32).eps
-        return np.clip(self.calibration_.probabilities(scores), tiny, 1 - tiny)
+        return np.clip(self.calibrators_.probabilities(scores), tiny, 1 - tiny)

@@ -1,7 +1,6 @@
-"""Methods that look at other rows: the nearest ones, those in the same leaves, or a few landmarks."""
+"""Methods that look at other rows: the nearest ones, or a few landmarks."""
 
-from hyperlabel.neighbors._forest import LabelForest
-from hyperlabel.neighbors._landmarks import Landmarks
 from hyperlabel.neighbors._mlknn import MLkNN
+from hyperlabel.neighbors._nystroem_rbf import NystroemRBF
 
-__all__ = ["MLkNN", "LabelForest", "Landmarks"]
+__all__ = ["MLkNN", "NystroemRBF"]

@@ -11,7 +11,7 @@ from scipy.special import expit
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
 from hyperlabel._params import Rule, number, one_of, whole
 from hyperlabel.neighbors._search import find_neighbors
-from hyperlabel.solvers.neighbor_counts import count_tables, leave_one_out_loss, log_odds, look_up
+from hyperlabel.solvers.neighbors.neighbor_counts import count_tables, leave_one_out_loss, log_odds, look_up
 
 SIZES = (3, 5, 7, 10, 14, 20)  # compared by n_neighbors="auto"
 

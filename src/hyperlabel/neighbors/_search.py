@@ -10,7 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
-from hyperlabel.solvers.nearest import Nearest, solve_nearest, update_nearest
+from hyperlabel.solvers.neighbors.nearest import Nearest, solve_nearest, update_nearest
 
 _EUCLIDEAN = ("euclidean", "l2")
 # scikit-learn computes these on sparse rows; for the others blocks are densified.
@@ -42,13 +42,13 @@ def find_neighbors(
         part = part.toarray() if densify else part
         for rows in row_blocks(n_queries, 8 * max(part.shape[0], X.shape[1] if densify else 1)):
             block = X[rows].toarray() if densify else X[rows]
-            distances = _distances(block, part, metric, dict(metric_params or {}))
+            distances = _pairwise_distances(block, part, metric, dict(metric_params or {}))
             some = Nearest(found.index[rows], found.distance[rows])
             update_nearest(distances, some, first=start, skip=skip[rows])
     return found
 
 
-def _distances(X: Any, T: Any, metric: Any, params: dict[str, Any]) -> np.ndarray:
+def _pairwise_distances(X: Any, T: Any, metric: Any, params: dict[str, Any]) -> np.ndarray:
     if isinstance(metric, str) and metric == "precomputed":
         return X.toarray() if sparse.issparse(X) else X
     with warnings.catch_warnings():  # jaccard and its like read numbers as yes and no, as meant here

@@ -71,7 +71,7 @@ class Checkpoint:
         head = {"identity": self.identity, "stage": state.stage, "place": state.place, "rows": state.rows}
         arrays: dict[str, Any] = {f"sums:{name}": value for name, value in state.sums.items()}
         arrays |= {f"scan:{name}": value for name, value in state.scan.items()}
-        head["content"] = _digest(arrays, head)
+        head["content"] = _hash_arrays(arrays, head)
         write_arrays(self.path, {"state": np.asarray(json.dumps(head)), **arrays})
 
     def load(self) -> State:
@@ -82,7 +82,7 @@ class Checkpoint:
             arrays = read_arrays(self.path)
             head = json.loads(str(arrays.pop("state")))
             state = State(head["stage"], tuple(head["place"]), head["rows"])
-            if head.pop("content") != _digest(arrays, head):
+            if head.pop("content") != _hash_arrays(arrays, head):
                 raise ValueError("the sums, or the place they stand for, are not what was saved")
             for name, value in arrays.items():
                 kind, key = name.split(":", 1)
@@ -103,7 +103,7 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def _digest(arrays: dict[str, Any], head: dict[str, Any]) -> str:
+def _hash_arrays(arrays: dict[str, Any], head: dict[str, Any]) -> str:
     """Return one hash of the head, and of names, types, shapes and values."""
     found = hashlib.sha256(json.dumps(head).encode())
     for name in sorted(arrays):

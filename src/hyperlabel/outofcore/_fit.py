@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
-from hyperlabel.outofcore._progress import counting
-from hyperlabel.outofcore._sources import Chunk, Source, ahead, as_source, digest
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.outofcore._progress import row_counter
+from hyperlabel.outofcore._sources import Chunk, Source, as_source, chunk_digest, read_ahead
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 
 def fit(
@@ -72,11 +72,11 @@ def fit(
     if precision not in ("auto", "double"):
         raise ValueError(f"precision must be 'auto' or 'double', got {precision!r}.")
     source = as_source(chunks)
-    first = _open(estimator, source, classes, memory_limit)
+    first = _open_first_chunk(estimator, source, classes, memory_limit)
     saved = None
     if checkpoint is not None:
         params = sorted(estimator.get_params().items())
-        data = [None if classes is None else list(classes), source.identity(), digest(first)]
+        data = [None if classes is None else list(classes), source.identity(), chunk_digest(first)]
         saved = Checkpoint(checkpoint, [type(estimator).__name__, params, precision, *data])
     run = _Run(estimator, source, saved, checkpoint_seconds, progress)
     if estimator._scans():
@@ -100,18 +100,18 @@ class _Run:
     def scan(self) -> dict[str, Any]:
         if self.state.stage != "sum":
             self.state.stage = "scan"
-            self._pass(lambda chunk: scan_block(self.model, *_parts(chunk)), add_scans, dict, dict)
+            self._pass(lambda chunk: scan_block(self.model, *_chunk_parts(chunk)), add_scans, dict, dict)
             self.state = State("sum", scan=self.state.sums)
             self._save()
         return self.state.scan
 
-    def sums(self, *, single: bool) -> RowSums:
+    def sums(self, *, single: bool) -> RowMoments:
         self.state.stage = "sum"
         return self._pass(
-            lambda chunk: sum_block(self.model, *_parts(chunk), single=single),
-            RowSums.add,
-            RowSums.to_arrays,
-            RowSums.from_arrays,
+            lambda chunk: sum_block(self.model, *_chunk_parts(chunk), single=single),
+            RowMoments.add,
+            RowMoments.to_arrays,
+            RowMoments.from_arrays,
         )
 
     def _pass(
@@ -125,8 +125,8 @@ class _Run:
         total = from_arrays(state.sums) if state.sums else None
         saved_at = time.monotonic()
         title = "labels" if state.stage == "scan" else "fit"
-        with counting(title, self.source, state.rows, self.progress) as count:
-            for place, chunk in ahead(self.source.read(state.place)):
+        with row_counter(title, self.source, state.rows, self.progress) as count:
+            for place, chunk in read_ahead(self.source.read(state.place)):
                 state.place, rows = place, chunk.X.shape[0]
                 if not rows:
                     continue
@@ -146,7 +146,7 @@ class _Run:
             self.saved.save(self.state)
 
 
-def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) -> Chunk:
+def _open_first_chunk(model: Any, source: Source, classes: Any, memory_limit: float | None) -> Chunk:
     for _, chunk in source.read():
         if chunk.X.shape[0]:
             if chunk.y is None:
@@ -157,5 +157,5 @@ def _open(model: Any, source: Source, classes: Any, memory_limit: float | None) 
     raise ValueError("There are no rows in the chunks.")
 
 
-def _parts(chunk: Chunk) -> tuple[Any, Any, Any]:
+def _chunk_parts(chunk: Chunk) -> tuple[Any, Any, Any]:
     return chunk.X, chunk.y, chunk.sample_weight

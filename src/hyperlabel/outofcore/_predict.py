@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.outofcore._checkpoint import read_arrays, write_arrays
-from hyperlabel.outofcore._progress import counting
-from hyperlabel.outofcore._sources import Chunk, ahead, as_source
+from hyperlabel.outofcore._progress import row_counter
+from hyperlabel.outofcore._sources import Chunk, as_source, read_ahead
 
 Output = Literal["labels", "scores", "topk", "transform"]
 
@@ -67,11 +67,11 @@ def predict(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     source = as_source(chunks)
-    with counting("predict", source, 0, progress) as count:
-        for number, (_, chunk) in enumerate(ahead(source.read())):
+    with row_counter("predict", source, 0, progress) as count:
+        for number, (_, chunk) in enumerate(read_ahead(source.read())):
             part = target / f"part-{number:06d}.npz"
             if not part.exists() and chunk.X.shape[0]:
-                write_arrays(part, _predict(model, chunk, output, k))
+                write_arrays(part, _predict_chunk(model, chunk, output, k))
             count(chunk.X.shape[0])
     return target
 
@@ -109,7 +109,7 @@ def read_predictions(folder: str | os.PathLike[str]) -> Iterator[Any]:
         yield (arrays["indices"], arrays["scores"]) if "indices" in arrays else arrays["values"]
 
 
-def _predict(model: Any, chunk: Chunk, output: Output, k: int) -> dict[str, Any]:
+def _predict_chunk(model: Any, chunk: Chunk, output: Output, k: int) -> dict[str, Any]:
     if output == "topk":
         indices, scores = model.predict_topk(chunk.X, k=k)
         return {"indices": indices, "scores": scores}

@@ -10,7 +10,7 @@ from hyperlabel.outofcore._sources import Source
 
 
 @contextmanager
-def counting(title: str, source: Source, done: int, shown: bool | None) -> Iterator[Callable[[int], None]]:
+def row_counter(title: str, source: Source, done: int, shown: bool | None) -> Iterator[Callable[[int], None]]:
     """Give a function that counts rows and says how it goes; silent unless `shown` (None: on a terminal)."""
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda rows: None

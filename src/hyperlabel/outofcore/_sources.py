@@ -197,11 +197,11 @@ def file_identity(path: Path) -> list[Any]:
     return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
 
 
-def digest(chunk: Chunk) -> str:
+def chunk_digest(chunk: Chunk) -> str:
     """Return a number for the rows, labels, weights and names of a chunk: other data have another."""
     names = None if chunk.label_names is None else list(chunk.label_names)
     parts = (chunk.X, chunk.y, chunk.sample_weight, names)
-    return str(joblib.hash([_plain(part) for part in parts], hash_name="sha1"))
+    return str(joblib.hash([_plain_arrays(part) for part in parts], hash_name="sha1"))
 
 
 def as_source(chunks: Any) -> Source:
@@ -222,7 +222,7 @@ def as_source(chunks: Any) -> Source:
     )
 
 
-def ahead(chunks: Iterator[tuple[Place, Chunk]]) -> Iterator[tuple[Place, Chunk]]:
+def read_ahead(chunks: Iterator[tuple[Place, Chunk]]) -> Iterator[tuple[Place, Chunk]]:
     """Read one chunk ahead in a thread: the disk works while the processor sums."""
     with ThreadPoolExecutor(1, thread_name_prefix="hyperlabel-read") as pool:
         coming = pool.submit(next, chunks, None)
@@ -239,7 +239,7 @@ def _as_chunk(item: Any) -> Chunk:
     return Chunk(item)
 
 
-def _plain(part: Any) -> Any:
+def _plain_arrays(part: Any) -> Any:
     """Return what a part holds without what it remembers about itself."""
     if sparse.issparse(part):
         rows = checked_csr(part)

@@ -14,7 +14,7 @@ import numpy as np
 from hyperlabel._files import npy_header
 
 FORMAT = "hyperlabel-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MANIFEST = "model.json"
 DIGEST = "model.sha256"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
@@ -35,7 +35,7 @@ class ModelFileError(ValueError):
     ...     hyperlabel.load(os.devnull)
     ... except hyperlabel.persistence.ModelFileError as error:
     ...     print(str(error).removeprefix(os.devnull))
-     is not a hyperlabel model file, or it was cut short: copy or save it again.
+     is not a hyperlabel model file, or it was truncated: copy or save it again.
     """
 
 
@@ -73,7 +73,7 @@ class Reader(zipfile.ZipFile):
             super().__init__(path)
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise ModelFileError(
-                f"{path} is not a hyperlabel model file, or it was cut short: copy or save it again."
+                f"{path} is not a hyperlabel model file, or it was truncated: copy or save it again."
             ) from error
         try:
             self._check_members(path.stat().st_size)
@@ -85,33 +85,35 @@ class Reader(zipfile.ZipFile):
     def fetch(self, name: str) -> np.ndarray:
         """Read one array, after its digest and its size."""
         where, digests = f"{name} in {self.path}", self.manifest["arrays"]
-        _demand(name in digests, f"{where} is missing: the file was damaged or tampered with.")
+        _require_valid(name in digests, f"{where} is missing: the file was damaged or tampered with.")
         content = self._content(name)
         differs = f"{where} is not what was saved (its checksum differs): it was damaged or tampered with"
-        _demand(hashlib.sha256(content).hexdigest() == digests[name], f"{differs}; get the file again.")
+        _require_valid(
+            hashlib.sha256(content).hexdigest() == digests[name], f"{differs}; get the file again."
+        )
         return _parse_npy(content, where)
 
     def _check_members(self, size: int) -> None:
         members = self.infolist()
         names = [member.filename for member in members]
         once = len(set(names)) == len(names)
-        _demand(once, f"{self.path} holds two members of one name: it was tampered with.")
+        _require_valid(once, f"{self.path} holds two members of one name: it was tampered with.")
         described = MANIFEST in names and DIGEST in names
-        _demand(described, f"{self.path} is a zip, but not a hyperlabel model file (no {MANIFEST}).")
-        _demand(
+        _require_valid(described, f"{self.path} is a zip, but not a hyperlabel model file (no {MANIFEST}).")
+        _require_valid(
             all(one.compress_type == zipfile.ZIP_STORED and not one.flag_bits & 1 for one in members),
             f"{self.path} holds compressed or encrypted members, as a zip bomb would; hyperlabel writes "
             "neither: do not trust this file.",
         )
         fits = sum(member.file_size for member in members) <= size
-        _demand(fits, f"{self.path} claims to hold more than its size: do not trust this file.")
+        _require_valid(fits, f"{self.path} claims to hold more than its size: do not trust this file.")
 
     def _read_manifest(self) -> dict[str, Any]:
         told = f"The description in {self.path}"
         small = self.getinfo(MANIFEST).file_size <= _MANIFEST_LIMIT
-        _demand(small, f"{told} is larger than 1 GiB: do not trust this file.")
+        _require_valid(small, f"{told} is larger than 1 GiB: do not trust this file.")
         content = self._content(MANIFEST)
-        _demand(
+        _require_valid(
             hashlib.sha256(content).hexdigest().encode() == self._content(DIGEST),
             f"{told} is not what was saved (its checksum differs): the file was damaged or tampered with; "
             "get it again.",
@@ -121,9 +123,9 @@ class Reader(zipfile.ZipFile):
         except (ValueError, RecursionError):
             raise ModelFileError(f"{told} cannot be read: it was damaged or tampered with.") from None
         known = isinstance(manifest, dict) and manifest.get("format") == FORMAT
-        _demand(known, f"{self.path} is a zip, but not a hyperlabel model file.")
+        _require_valid(known, f"{self.path} is a zip, but not a hyperlabel model file.")
         version = manifest.get("format_version")
-        _demand(
+        _require_valid(
             isinstance(version, int) and version <= FORMAT_VERSION,
             f"{self.path} has format version {version!s:.20}, this hyperlabel reads up to {FORMAT_VERSION}: "
             "upgrade hyperlabel.",
@@ -131,8 +133,10 @@ class Reader(zipfile.ZipFile):
         before = (
             f"{self.path} was written by a hyperlabel before its first release, whose models had other parts"
         )
-        _demand(version == FORMAT_VERSION, f"{before}: fit the model again.")
-        _demand(isinstance(manifest.get("arrays"), dict), f"{told} is incomplete: it was tampered with.")
+        _require_valid(version == FORMAT_VERSION, f"{before}: fit the model again.")
+        _require_valid(
+            isinstance(manifest.get("arrays"), dict), f"{told} is incomplete: it was tampered with."
+        )
         return manifest
 
     def _content(self, name: str) -> bytes:
@@ -171,7 +175,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         return {key: reader.manifest.get(key) for key in keys}
 
 
-def _demand(holds: bool, otherwise: str) -> None:
+def _require_valid(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ModelFileError(otherwise)
 
@@ -184,7 +188,7 @@ def _parse_npy(content: bytes, where: str) -> np.ndarray:
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"{where} is not a readable array: get the file again.") from error
     plain = not (dtype.hasobject or dtype.names) and min(shape, default=0) >= 0
-    _demand(
+    _require_valid(
         plain and math.prod(shape) * dtype.itemsize == len(content) - stream.tell(),
         f"{where} has a shape or type that does not match its size: do not trust this file.",
     )

@@ -1,4 +1,4 @@
-"""Save and load: the doors of the room."""
+"""Save and load: the doors of the package."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import hyperlabel
 from hyperlabel._files import replacing
 from hyperlabel.moments import Moments
 from hyperlabel.persistence._container import FORMAT, FORMAT_VERSION, ModelFileError, Reader, Writer
-from hyperlabel.persistence._nodes import Decoder, Encoder
-from hyperlabel.persistence._probe import answers, check_probe, probe_rows, same
+from hyperlabel.persistence._nodes import NodeDecoder, NodeEncoder
+from hyperlabel.persistence._probe import answers_agree, check_probe, probe_answers, probe_rows
 
 # What building objects from a description that makes no sense can raise.
 _NONSENSE = (
@@ -70,11 +70,11 @@ def save(
     except (TypeError, ValueError) as error:
         raise ModelFileError("metadata must be what JSON can hold: text, numbers, lists, dicts.") from error
     with replacing(path) as file, Writer(file) as writer:
-        encoder = Encoder(writer.store)
+        encoder = NodeEncoder(writer.store)
         name = type(model).__name__
         encoded = encoder.node(model, name)  # before it is asked: settings that are refused may take for ever
         rows = probe_rows(model, X)
-        told = {} if rows is None else answers(model, rows)
+        told = {} if rows is None else probe_answers(model, rows)
         check = {"rows": rows, "answers": told}
         manifest = {
             "format": FORMAT,
@@ -106,7 +106,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, cut short, tampered with, from a newer version, holds an
+        If the file is damaged, truncated, tampered with, from a newer version, holds an
         unknown part, or no longer predicts what it did.
 
     Examples
@@ -122,7 +122,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     with Reader(Path(path)) as reader:
         manifest = reader.manifest
         written_by = _written_by(manifest)
-        decoder = Decoder(reader.fetch, written_by)
+        decoder = NodeDecoder(reader.fetch, written_by)
         try:
             model = decoder.value(manifest["model"])
             stored = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
@@ -140,9 +140,9 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             raise ModelFileError(
                 f"The description in {path} does not describe a model: it was damaged or tampered with."
             ) from error
-    now = answers(model, rows) if check and stored else {}
+    now = probe_answers(model, rows) if check and stored else {}
     for method, answer in stored.items() if check else ():
-        if method not in now or not same(answer, now[method]):
+        if method not in now or not answers_agree(answer, now[method]):
             here = _written_by({"versions": versions()})
             raise ModelFileError(
                 f"The model in {path} does not repeat its stored {method}: it was written by {written_by}, "

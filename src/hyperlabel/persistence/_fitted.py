@@ -40,7 +40,7 @@ def _check_shapes(part: Any) -> None:
         if not isinstance(layout, TargetLayout) or layout.kind not in ("multilabel", "binary", "multiclass"):
             raise TypeError("the layout of y is none")
         lengths = {"k": layout.n_columns, "c": len(layout.classes)}
-        _match("label_names", layout.label_names, "k", lengths)
+        _match_shape("label_names", layout.label_names, "k", lengths)
     if (width := state.get("n_features_in_")) is not None:
         if type(width) is not int or width < 0:
             raise TypeError("n_features_in_ is not a number of features")
@@ -50,10 +50,10 @@ def _check_shapes(part: Any) -> None:
         shapes |= vars(cls).get("_fitted_shapes", {})
     for name, wanted in shapes.items():
         if state.get(name) is not None:
-            _match(name, state[name], wanted, lengths)
+            _match_shape(name, state[name], wanted, lengths)
 
 
-def _match(name: str, value: Any, wanted: str, lengths: dict[str, int]) -> None:
+def _match_shape(name: str, value: Any, wanted: str, lengths: dict[str, int]) -> None:
     shape, letters = tuple(value.shape), wanted.split()
     if len(shape) != len(letters):
         raise ValueError(f"{name} has {len(shape)} dimensions, not {len(letters)}")
@@ -67,11 +67,11 @@ def _check_columns(vocabulary: Any) -> None:
     """A vocabulary numbers its words 0, 1, …: the numbers become column indices unseen."""
     if type(vocabulary) is not dict:
         raise TypeError("a vocabulary is a dict")
-    if sorted(map(_whole, vocabulary.values())) != list(range(len(vocabulary))):
+    if sorted(map(_as_index, vocabulary.values())) != list(range(len(vocabulary))):
         raise ValueError("the vocabulary does not number its words 0, 1, …")
 
 
-def _whole(number: Any) -> int:
+def _as_index(number: Any) -> int:
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise TypeError(f"{number!r:.40} is not an index")
     return int(number)
@@ -84,7 +84,7 @@ def _check_one_hot(part: OneHotEncoder) -> None:
     infrequent = part._infrequent_indices if part._infrequent_enabled else nothing
     mappings = part._default_to_infrequent_mappings if part._infrequent_enabled else nothing
     drops = nothing if part._drop_idx_after_grouping is None else part._drop_idx_after_grouping
-    widths = [_whole(width) for width in part._n_features_outs]
+    widths = [_as_index(width) for width in part._n_features_outs]
     if not len(infrequent) == len(mappings) == len(drops) == len(widths) == n or part.n_features_in_ != n:
         raise ValueError("the encoder does not have one of each for every feature")
     for one in zip(part.categories_, infrequent, mappings, drops, widths, strict=True):

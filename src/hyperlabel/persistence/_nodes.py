@@ -30,7 +30,7 @@ _ARRAY_KINDS = "biufcUSmM"
 DEEPEST = 10
 
 
-class Encoder:
+class NodeEncoder:
     """Writes objects as nodes; arrays are handed to `store(array) -> name`."""
 
     def __init__(self, store: Callable[[np.ndarray], str]) -> None:
@@ -102,7 +102,9 @@ class Encoder:
         if not kind.startswith("coo") and _has_duplicates(value):
             value = value.copy()
             value.sum_duplicates()
-        arrays = {name: self._array(getattr(value, name), f"{path}.{name}") for name in _fields(kind)}
+        arrays = {
+            name: self._array(getattr(value, name), f"{path}.{name}") for name in _dataclass_fields(kind)
+        }
         return {"kind": "sparse", "type": kind, "shape": list(value.shape), **arrays}
 
     def _random_state(self, value: np.random.RandomState, path: str) -> dict[str, Any]:
@@ -160,7 +162,7 @@ class Encoder:
         return {"kind": "part", "type": name, "id": number, "state": state}
 
 
-class Decoder:
+class NodeDecoder:
     """Builds objects from nodes; arrays come from `fetch(name)`. Calls nothing a file could choose."""
 
     def __init__(self, fetch: Callable[[str], np.ndarray], written_by: str) -> None:
@@ -215,7 +217,7 @@ class Decoder:
     def _read_sparse(self, node: dict[str, Any]) -> Any:
         cls = _SPARSE[node["type"]]
         shape = tuple(int(size) for size in node["shape"])
-        data, *places = (self._read_array(node[name]) for name in _fields(node["type"]))
+        data, *places = (self._read_array(node[name]) for name in _dataclass_fields(node["type"]))
         if node["type"].startswith("coo"):
             return cls((data, tuple(places)), shape=shape)
         found = cls((data, *places), shape=shape)
@@ -233,10 +235,12 @@ class Decoder:
         return found
 
     def _read_scalar_type(self, node: dict[str, Any]) -> Any:
-        return self._known(_registry.listed(f"numpy.{node['name']}", _registry.SCALAR_TYPES), node["name"])
+        return self._known(
+            _registry.listed_part(f"numpy.{node['name']}", _registry.SCALAR_TYPES), node["name"]
+        )
 
     def _read_function(self, node: dict[str, Any]) -> Any:
-        return self._known(_registry.listed(str(node["name"]), _registry.FUNCTIONS), node["name"])
+        return self._known(_registry.listed_part(str(node["name"]), _registry.FUNCTIONS), node["name"])
 
     def _read_frame(self, node: dict[str, Any]) -> Any:
         import pandas as pd
@@ -286,10 +290,10 @@ class Decoder:
 
 _COLLECTIONS: dict[str, Callable[[Any], Any]] = {cls.__name__: cls for cls in (tuple, set, frozenset)}
 _COLLECTIONS["slice"] = lambda items: slice(*items)
-_KINDS = frozenset(name.removeprefix("_read_") for name in vars(Decoder) if name.startswith("_read_"))
+_KINDS = frozenset(name.removeprefix("_read_") for name in vars(NodeDecoder) if name.startswith("_read_"))
 
 
-def _fields(kind: str) -> tuple[str, ...]:
+def _dataclass_fields(kind: str) -> tuple[str, ...]:
     return ("data", "row", "col") if kind.startswith("coo") else ("data", "indices", "indptr")
 
 

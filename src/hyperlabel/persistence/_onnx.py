@@ -1,7 +1,7 @@
 """Fitted linear classifiers as ONNX graphs: features → scores and labels, written with `onnx` alone.
 
-The graph is one or two matrix products, the places of constant labels, and one comparison with the cuts:
-plain operators of the standard domain, so that any runtime takes it.
+The graph is one or two matrix products, the places of constant labels, and one comparison with the
+thresholds: plain operators of the standard domain, so that any runtime takes it.
 """
 
 import json
@@ -19,9 +19,9 @@ from hyperlabel import __version__
 from hyperlabel._base import place_constant_labels
 from hyperlabel._files import replacing
 from hyperlabel.meta.calibrator import MultiLabelCalibrator
+from hyperlabel.meta.linear_view import linear_view
 from hyperlabel.meta.threshold import ThresholdTuner
-from hyperlabel.meta.view import view
-from hyperlabel.meta.wrapping import walk
+from hyperlabel.meta.wrapper_base import iter_nested_estimators
 from hyperlabel.projection import Projection
 
 OPSET, IR = 17, 8  # of 2022: what runtimes in use understand
@@ -33,7 +33,7 @@ def export_onnx(model: Any, path: Any) -> None:
     """Write a fitted linear classifier as an ONNX file.
 
     The graph takes ``features`` (float32, rows × features) and gives ``scores`` (float32) as
-    `decision_function` does and ``labels`` (bool) as `predict` does, tuned cuts included. The names of
+    `decision_function` does and ``labels`` (bool) as `predict` does, tuned thresholds included. The names of
     labels and features are in the file's metadata, as JSON lists (``label_names``, ``feature_names``).
 
     Every model that `explain` can take apart can be exported: linear models, label spaces and
@@ -52,7 +52,7 @@ def export_onnx(model: Any, path: Any) -> None:
     Text stays outside: export what follows the vectoriser, ``export_onnx(model[1:], path)``, and
     vectorise in Python, since ONNX's tokeniser follows the locale, keeps accents as they are encoded and
     knows no sublinear term frequencies. Numbers are single precision, so that a score within about 1e-6 of
-    its cut may fall on the other side.
+    its threshold may fall on the other side.
 
     Examples
     --------
@@ -70,11 +70,11 @@ def export_onnx(model: Any, path: Any) -> None:
     except ImportError as error:
         raise ImportError("export_onnx needs the package onnx: pip install 'hyperlabel[onnx]'.") from error
     check_is_fitted(model)
-    outer = _outermost(model)
-    scores = _scores(model, outer._constant)
-    _compare(model, scores)
+    outer = _outermost_classifier(model)
+    scores = _linear_scores(model, outer._constant)
+    _compare_with_graph(model, scores)
     written = onnx.helper.make_model(
-        _graph(onnx, scores),
+        _build_graph(onnx, scores),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR,
         producer_name="hyperlabel",
@@ -88,8 +88,8 @@ def export_onnx(model: Any, path: Any) -> None:
         file.write(written.SerializeToString())
 
 
-def _outermost(model: Any) -> Any:
-    for part in walk(model):
+def _outermost_classifier(model: Any) -> Any:
+    for part in iter_nested_estimators(model):
         if hasattr(part, "_layout"):
             if part._layout.kind != "multilabel":
                 raise ValueError("export_onnx writes models of label indicators; this one had a 1-D y.")
@@ -99,23 +99,25 @@ def _outermost(model: Any) -> Any:
 
 @dataclass
 class _Scores:
-    """What the graph computes: x·A₁(·A₂) + b within ±limit, constant labels in their places, and cuts."""
+    """What the graph computes: x·A₁(·A₂) + b within ±limit, constant labels in their places, and
+    thresholds.
+    """
 
     layers: list[np.ndarray]
     intercept: np.ndarray
     constant: np.ndarray
-    cuts: np.ndarray
+    thresholds: np.ndarray
     limit: float | None  # of calibrated log-odds
 
 
-def _scores(model: Any, constant: np.ndarray) -> _Scores:
+def _linear_scores(model: Any, constant: np.ndarray) -> _Scores:
     """Read the linear part of the model, scalers multiplied in."""
-    seen = view(model, None, None, slice(None))
+    seen = linear_view(model, None, None, slice(None))
     layers, intercept = [seen.coef.T], seen.intercept
     if seen.codes is not None and seen.readout is not None:
         thin = [seen.codes[0], seen.readout]
         layers = min(layers, thin, key=lambda found: sum(layer.size for layer in found))
-    for scaler in reversed(list(_scalers(model))):
+    for scaler in reversed(list(_linear_scalers(model))):
         d = scaler.n_features_in_
         shift = scaler.transform(np.zeros((1, d)))[0]
         slope = scaler.transform(np.ones((1, d)))[0] - shift
@@ -124,15 +126,15 @@ def _scores(model: Any, constant: np.ndarray) -> _Scores:
         layers[0] = slope[:, None] * layers[0]
     if 4 * sum(layer.size for layer in layers) > MOST_BYTES:
         raise ValueError("The weights take more than the 2 GB of ONNX files: use PLST with fewer components.")
-    calibrated = any(isinstance(part, MultiLabelCalibrator) for part in walk(model))
+    calibrated = any(isinstance(part, MultiLabelCalibrator) for part in iter_nested_estimators(model))
     limit = float(logit(1.0 - np.finfo(np.float32).eps)) if calibrated else None
-    return _Scores(layers, intercept, constant, _cuts(model, len(intercept)), limit)
+    return _Scores(layers, intercept, constant, _label_thresholds(model, len(intercept)), limit)
 
 
-def _scalers(model: Any) -> Iterator[Any]:
+def _linear_scalers(model: Any) -> Iterator[Any]:
     """Steps between the features and the linear part, first to last."""
-    for part in walk(model):
-        prepared = getattr(part, "preparation_", None)
+    for part in iter_nested_estimators(model):
+        prepared = getattr(part, "preprocessor_", None)
         for step in [*(step for _, step in getattr(part, "steps", [])[:-1]), prepared]:
             if step is None or step == "passthrough" or isinstance(step, Projection):
                 continue
@@ -144,19 +146,19 @@ def _scalers(model: Any) -> Iterator[Any]:
             yield step
 
 
-def _cuts(model: Any, k: int) -> np.ndarray:
-    for part in walk(model):
+def _label_thresholds(model: Any, k: int) -> np.ndarray:
+    for part in iter_nested_estimators(model):
         if hasattr(part, "thresholds_"):
             return np.asarray(part.thresholds_, dtype=np.float64)
         if isinstance(part, ThresholdTuner):
             raise ValueError(
-                f"ThresholdTuner(strategy={part.strategy!r}) has no cut for each label to export: "
+                f"ThresholdTuner(strategy={part.strategy!r}) has no threshold for each label to export: "
                 "choose a strategy that has, or export estimator_."
             )
     return np.zeros(k)
 
 
-def _compare(model: Any, graph: _Scores) -> None:
+def _compare_with_graph(model: Any, graph: _Scores) -> None:
     """Refuse a model whose scores or labels are not those of the graph, such as a rule of its own."""
     rows = np.random.default_rng(0).standard_normal((16, len(graph.layers[0])))
     scores = rows
@@ -170,20 +172,21 @@ def _compare(model: Any, graph: _Scores) -> None:
         expected, labels = model.decision_function(rows), model.predict(rows)
     scores = place_constant_labels(scores, graph.constant)
     labels = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels) > 0
-    clear = np.abs(expected - graph.cuts) > 1e-6
+    clear = np.abs(expected - graph.thresholds) > 1e-6
     if (
         not np.allclose(scores, expected, rtol=1e-5, atol=1e-5)
-        or (labels != (expected > graph.cuts))[clear].any()
+        or (labels != (expected > graph.thresholds))[clear].any()
     ):
         raise ValueError(
-            f"{type(model).__name__} does more than compare linear scores with cuts: it cannot be exported."
+            f"{type(model).__name__} does more than compare linear scores with thresholds: it cannot be "
+            "exported."
         )
 
 
-def _graph(onnx: Any, scores: _Scores) -> Any:
+def _build_graph(onnx: Any, scores: _Scores) -> Any:
     node, tensor = onnx.helper.make_node, onnx.numpy_helper.from_array
     constant, d, k = scores.constant, len(scores.layers[0]), len(scores.intercept)
-    kept: dict[str, Any] = {"intercept": scores.intercept, "cuts": scores.cuts}
+    kept: dict[str, Any] = {"intercept": scores.intercept, "thresholds": scores.thresholds}
     other: list[Any] = []
     nodes, last = [], "features"
     for i, layer in enumerate(scores.layers):
@@ -201,7 +204,7 @@ def _graph(onnx: Any, scores: _Scores) -> Any:
         other = [tensor(np.flatnonzero(constant == 0), "ordinary")]
         other += [tensor(constant < 0, "never"), tensor(constant > 0, "always")]
     initial = [tensor(value.astype(np.float32), name) for name, value in kept.items()] + other
-    nodes.append(node("Greater", ["scores", "cuts"], ["labels"]))
+    nodes.append(node("Greater", ["scores", "thresholds"], ["labels"]))
     value, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto
     answers = [value("scores", kind.FLOAT, ["rows", k]), value("labels", kind.BOOL, ["rows", k])]
     rows = value("features", kind.FLOAT, ["rows", d])

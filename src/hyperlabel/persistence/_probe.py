@@ -108,7 +108,7 @@ def _made_up_table(step: ColumnTransformer) -> np.ndarray | None:
     return table
 
 
-def answers(model: Any, rows: Any) -> dict[str, Any]:
+def probe_answers(model: Any, rows: Any) -> dict[str, Any]:
     """Return what the model says about the rows, by method; a method that refuses them is left out."""
     found: dict[str, Any] = {}
     with warnings.catch_warnings():
@@ -119,10 +119,10 @@ def answers(model: Any, rows: Any) -> dict[str, Any]:
     return found
 
 
-def same(stored: Any, now: Any) -> bool:
+def answers_agree(stored: Any, now: Any) -> bool:
     """Say whether two answers agree: exactly, or up to the rounding of another machine."""
     if isinstance(stored, list) and isinstance(now, list):
-        return len(stored) == len(now) and all(map(same, stored, now))
+        return len(stored) == len(now) and all(map(answers_agree, stored, now))
     thin = sparse.issparse(stored)
     if thin != sparse.issparse(now):
         return False
@@ -130,14 +130,14 @@ def same(stored: Any, now: Any) -> bool:
     if stored.shape != now.shape or stored.dtype.kind != now.dtype.kind:
         return False
     if thin:
-        stored, now = _entries(stored, now)
+        stored, now = _stored_entries(stored, now)
     if stored.dtype.kind not in "fc":
         return np.array_equal(stored, now)
     scale = float(np.abs(stored[np.isfinite(stored)]).max(initial=0.0))
     return bool(np.allclose(stored, now, rtol=1e-6, atol=1e-8 * scale, equal_nan=True))
 
 
-def _entries(*pair: sparse.csr_array) -> list[np.ndarray]:
+def _stored_entries(*pair: sparse.csr_array) -> list[np.ndarray]:
     """Return the entries of both at the places of either, never densely: a hashed row may be 2³⁰ wide."""
     cells = [one.tocoo() for one in pair]
     for one in cells:

@@ -1,6 +1,6 @@
 """The parts a model file may hold. A file names parts; only names listed here are ever looked up.
 
-Parts of hyperlabel are the estimators, splitters and dataclasses defined in its rooms; parts
+Parts of hyperlabel are the estimators, splitters and dataclasses defined in its packages; parts
 of scikit-learn are the whitelist below: parts whose state is plain data. Trees, kernel
 machines and k-d trees are left out on purpose: they hand stored arrays to compiled code that
 trusts them, which an untrusted file must not reach.
@@ -20,9 +20,9 @@ from sklearn.model_selection import BaseCrossValidator
 
 from hyperlabel.persistence._container import LONGEST_NGRAM, ModelFileError
 
-_ROOMS = (
-    "decision", "geometry", "labelspace", "linear", "meta", "model_selection", "moments", "neighbors",
-    "projection", "ranking", "solvers", "_validation",
+_PACKAGES = (
+    "decision", "forest", "geometry", "labelspace", "linear", "meta", "model_selection", "moments",
+    "neighbors", "projection", "ranking", "solvers", "_validation",
 )  # fmt: skip
 
 _LISTED = {
@@ -107,7 +107,7 @@ WORKERS = ("n_jobs",)
 # What is made anew when it is needed: SGD's compiled helpers, the factor of sums that follows their rows;
 # and whom a fit called while it ran.
 # Older vectorisers also keep the words that they do not use, rare ones of single rows among them.
-LEFT_OUT = ("_loss_function_", "followed", "on_candidate", "stop_words_")
+LEFT_OUT = ("_loss_function_", "rank_one_factor", "on_candidate", "stop_words_")
 
 _registered: dict[str, type] = {}
 
@@ -143,9 +143,9 @@ def name_of(cls: type) -> str | None:
     for name, known in _registered.items():
         if known is cls:
             return name
-    top, room, *_ = [*cls.__module__.split("."), ""]
-    if top == "hyperlabel" and room in _ROOMS and _is_part(cls):
-        return f"hyperlabel.{room}.{cls.__qualname__}"
+    top, package_name, *_ = [*cls.__module__.split("."), ""]
+    if top == "hyperlabel" and package_name in _PACKAGES and _is_part(cls):
+        return f"hyperlabel.{package_name}.{cls.__qualname__}"
     return listed_name(cls, _LISTED)
 
 
@@ -154,10 +154,10 @@ def class_of(name: str) -> type | None:
     if name in _registered:
         return _registered[name]
     top, _, rest = name.partition(".")
-    room, _, cls = rest.partition(".")
-    if top == "hyperlabel" and room in _ROOMS:
-        return _part(room, cls)
-    return listed(name, _LISTED)
+    package_name, _, cls = rest.partition(".")
+    if top == "hyperlabel" and package_name in _PACKAGES:
+        return _find_part(package_name, cls)
+    return listed_part(name, _LISTED)
 
 
 def check_settings(part: Any, path: str) -> None:
@@ -175,7 +175,7 @@ def check_settings(part: Any, path: str) -> None:
             )
 
 
-def listed(name: str, table: dict[str, str]) -> Any:
+def listed_part(name: str, table: dict[str, str]) -> Any:
     """Return what a table lists under a name, None if it does not."""
     module, _, attribute = name.rpartition(".")
     if attribute not in table.get(module, "").split():
@@ -187,7 +187,7 @@ def listed_name(thing: Any, table: dict[str, str]) -> str | None:
     """Return the name under which a table lists a thing, None if it does not."""
     attribute = getattr(thing, "__name__", None)
     names = (f"{module}.{attribute}" for module in table)
-    return next((name for name in names if listed(name, table) is thing), None)
+    return next((name for name in names if listed_part(name, table) is thing), None)
 
 
 def function_name(function: Any) -> str | None:
@@ -199,19 +199,19 @@ def _is_part(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) or issubclass(cls, (BaseEstimator, BaseCrossValidator))
 
 
-def _part(room: str, name: str) -> type | None:
-    """Find a part of a room: where it is loaded already, as most are, nothing else is imported for it."""
-    package = importlib.import_module(f"hyperlabel.{room}")
+def _find_part(package_name: str, name: str) -> type | None:
+    """Find a part of a package: where it is loaded already, as most are, nothing else is imported for it."""
+    package = importlib.import_module(f"hyperlabel.{package_name}")
     getattr(package, name, None)  # a public name may load its module now
     inside = f"{package.__name__}."
     loaded = [module for key, module in [*sys.modules.items()] if f"{key}.".startswith(inside)]
-    return _parts_among(loaded).get(name) or _parts_of(room).get(name)
+    return _parts_among(loaded).get(name) or _parts_of(package_name).get(name)
 
 
 @cache
-def _parts_of(room: str) -> dict[str, type]:
-    """Collect the parts defined in one room of the house."""
-    package = importlib.import_module(f"hyperlabel.{room}")
+def _parts_of(package_name: str) -> dict[str, type]:
+    """Collect the parts defined in one package of the architecture."""
+    package = importlib.import_module(f"hyperlabel.{package_name}")
     inside = pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}.")
     return _parts_among([package, *(importlib.import_module(found.name) for found in inside)])
 

@@ -43,9 +43,9 @@ class _Part:
 class PlainModel:
     """Words, their weights for each label, and the curves that turn scores into probabilities."""
 
-    def __init__(self, text: _Part, linear: _Part, cuts: Any) -> None:
-        self.cuts = cuts  # None: not one for each label
-        curves, steps = linear["calibration_"], linear["calibration_"]["steps"]
+    def __init__(self, text: _Part, linear: _Part, thresholds: Any) -> None:
+        self.thresholds = thresholds  # None: not one for each label
+        curves, steps = linear["calibrators_"], linear["calibrators_"]["steps"]
         if {name: text[name] for name in _TFIDF} != _TFIDF:
             raise ValueError("not plain")
         self.words = {str(word): j for word, j in text["vocabulary_"]}
@@ -63,11 +63,11 @@ class PlainModel:
     def _check_arrays(self) -> None:
         """Refuse arrays that are not numbers or do not fit each other, and words without their own column."""
         n_words, n_labels = len(self.words), len(self.base)
-        per_label, cuts = (n_labels,), np.zeros(1) if self.cuts is None else self.cuts
+        per_label, thresholds = (n_labels,), np.zeros(1) if self.thresholds is None else self.thresholds
         numbers = [(self.idf, (n_words,)), (self.weights, (n_words, n_labels)), (self.beta, (n_labels, 3))]
         numbers += [(array, per_label) for array in (self.base, self.slope, self.intercept)]
         numbers += [(self.values, self.knots.shape), (self.knots, (self.knots.size,))]
-        numbers += [(cuts, (1,) if cuts.shape == (1,) else per_label)]
+        numbers += [(thresholds, (1,) if thresholds.shape == (1,) else per_label)]
         fits = all(array.shape == shape and array.dtype.kind == "f" for array, shape in numbers)
         if not fits or self.start.shape != (n_labels + 1,) or self.kind.shape != per_label:
             raise ValueError("arrays that do not fit each other")
@@ -76,7 +76,7 @@ class PlainModel:
             raise ValueError("words without a column of their own")
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
-        """Return probabilities, one row for each text; as `decision.curves.Curves` does."""
+        """Return probabilities, one row for each text; as `decision.calibrators.Curves` does."""
         x = self.scores(texts) * self.slope + self.intercept
         for j in np.flatnonzero(self.kind == "beta"):
             a, b, c = self.beta[j]
@@ -92,8 +92,8 @@ class PlainModel:
         return np.array([self._scores(text) for text in texts])
 
     def predict(self, texts: list[str]) -> np.ndarray:
-        """Return which labels pass their cut."""
-        return self.scores(texts) > self.cuts
+        """Return which labels pass their threshold."""
+        return self.scores(texts) > self.thresholds
 
     def _scores(self, text: str) -> np.ndarray:
         words = self.token.findall(text.lower())
@@ -117,8 +117,8 @@ def read_plain(path: str) -> PlainModel | None:
             linear = last["estimator_"] if last.type == "ThresholdTuner" else last
             if (text.type, linear.type) != ("TfidfVectorizer", "BinaryRelevance"):
                 return None
-            cuts = last["thresholds_"] if "thresholds_" in last.state else None
-            model = PlainModel(text, linear, np.zeros(1) if linear is last else cuts)
+            thresholds = last["thresholds_"] if "thresholds_" in last.state else None
+            model = PlainModel(text, linear, np.zeros(1) if linear is last else thresholds)
             check = reader.manifest["check"]
             answers = dict(check["answers"]["items"])
             stored = [whole.value(answers[method]) for method in ("decision_function", "predict_proba")]

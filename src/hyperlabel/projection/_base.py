@@ -1,4 +1,5 @@
-"""What the projections share: the gate, the one problem and its solution, the transform, cross-fitting, sums.
+"""What the projections share: validation, the one problem and its solution, the transform, cross-fitting,
+sums.
 
 A supervised projection says which label factor it uses (`_label_factor`), and nothing else unless it differs:
 another reading of the solved problem (`_read`), another constraint (`_ridge`), rows through a kernel
@@ -18,14 +19,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
-from hyperlabel.geometry.edges import EdgeSums
+from hyperlabel.geometry.edges import EdgeMoments
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
+from hyperlabel.moments.auto_params import ALPHA, Auto
 from hyperlabel.moments.cross_validate import Folds
-from hyperlabel.moments.decided import ALPHA, Auto
 from hyperlabel.moments.model import ScanningModel
-from hyperlabel.solvers.moments import RowSums
-from hyperlabel.solvers.projection import KEEP_SUMS, Posed, align, pose, pose_sums
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.spectral.label_eigenproblem import (
+    MAX_MOMENT_FEATURES,
+    EigenProblem,
+    build_problem,
+    build_problem_from_moments,
+    procrustes_rotation,
+)
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -85,7 +92,7 @@ class LabelProjection(ScanningModel, Projection):
         "tol": number(above=0),
         "max_iter": whole(1),
     }
-    _keeps_ff = True
+    _keeps_target_gram = True
     _dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
 
     # -- what a method says -------------------------------------------------------------------------
@@ -103,16 +110,16 @@ class LabelProjection(ScanningModel, Projection):
         ridge = self._ridge()
         return None if ridge is None else others if isinstance(ridge, str) else (*others, float(ridge))
 
-    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return eigenvalues and W at one λ."""
-        return posed.read("exact", alpha, self.n_components)
+        return problem.read("exact", alpha, self.n_components)
 
     def _kernel_rows(self, X: Any) -> KernelRows | None:
         """Return the kernel the rows go through, or None."""
         return None
 
     def _route(self) -> str:
-        """Return how the problem is solved: see `solvers.projection.pose`."""
+        """Return how the problem is solved: see `solvers.spectral.label_eigenproblem.pose`."""
         return self.solver
 
     # -- for users ----------------------------------------------------------------------------------
@@ -132,7 +139,7 @@ class LabelProjection(ScanningModel, Projection):
         self : object
         """
         X, Y = self._check_fit(X, y, min_samples=2)
-        self._take(self._pose(X, Y, keep=True))
+        self._set_fitted_attributes(self._build_problem(X, Y, keep=True))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
@@ -166,15 +173,15 @@ class LabelProjection(ScanningModel, Projection):
         self._layout = layout
         self.label_names_ = layout.label_names
 
-    def _pose(
+    def _build_problem(
         self,
         X: Any,
         Y: sparse.csr_array,
         *,
-        known: RowSums | None = None,
+        known: RowMoments | None = None,
         alphas: tuple[float, ...] = (),
         keep: bool = False,
-    ) -> Posed:
+    ) -> EigenProblem:
         """Pose the problem on validated rows, for the λ of this projection and others.
 
         `known` are sums of these rows over any factor; with `keep` those of the base are kept where
@@ -191,18 +198,18 @@ class LabelProjection(ScanningModel, Projection):
             solver = "kernel" if kernel.lift is None else "auto"
         self._edges_ = factor.edges
         shape = factor.base, factor.right, factor.gram
-        return pose(X, *shape, announced, solver=solver, known=known, keep=kept, **options)
+        return build_problem(X, *shape, announced, solver=solver, known=known, keep=kept, **options)
 
-    def _take(self, posed: Posed) -> None:
+    def _set_fitted_attributes(self, problem: EigenProblem) -> None:
         """Read the solution at the λ of this projection."""
-        ridge, path = self._ridge(), posed.path
-        alpha = posed.alpha if isinstance(ridge, str) else float(ridge or 0.0)
+        ridge, path = self._ridge(), problem.path
+        alpha = problem.alpha if isinstance(ridge, str) else float(ridge or 0.0)
         if ridge is not None:
             self.alpha_ = alpha
-        values, W = self._read(posed, alpha)
+        values, W = self._eigenvectors(problem, alpha)
         self.solver_, self.n_iter_, self.residual_ = path.solver, path.n_iter, path.residual(alpha)
-        if posed.moments is not None:
-            self.moments_ = posed.moments
+        if problem.moments is not None:
+            self.moments_ = problem.moments
         if hasattr(self, "edge_weights"):
             self.edge_weights_ = self._edges_.weights
         self._keep(values, W, path.x_mean, self._dtype)
@@ -216,9 +223,11 @@ class LabelProjection(ScanningModel, Projection):
     def _solve(self) -> None:
         rule = self._label_factor()
         edges = self._edges_ if rule.needs_sizes else None
-        shape = rule.on_sums(self.moments_, edges, self._layout.n_columns)
+        shape = rule.on_moments(self.moments_, edges, self._layout.n_columns)
         self._edges_ = shape.edges
-        self._take(pose_sums(self.moments_, shape.right, shape.gram, self._announced()))
+        self._set_fitted_attributes(
+            build_problem_from_moments(self.moments_, shape.right, shape.gram, self._announced())
+        )
 
     def _scans(self) -> bool:
         return self._label_factor().needs_sizes
@@ -228,7 +237,7 @@ class LabelProjection(ScanningModel, Projection):
         return sums.to_arrays()
 
     def _use_scan(self, total: dict[str, Any]) -> None:
-        sums = EdgeSums.from_arrays(total, shift=self._block_shift)
+        sums = EdgeMoments.from_arrays(total, shift=self._block_shift)
         self._edges_ = self._label_factor().edges(sums, self._layout.label_names)
 
     def _refuses_rows(self) -> str | None:
@@ -245,13 +254,14 @@ class LabelProjection(ScanningModel, Projection):
             raise ValueError(self._refuses_rows())
         if not hasattr(self, "moments_"):
             raise ValueError(
-                f"This model keeps no sums (it has more than {KEEP_SUMS} features, or was not fitted by the "
+                f"This model keeps no sums (it has more than {MAX_MOMENT_FEATURES} features, or was not "
+                "fitted by the "
                 "d×d Gram): build it with partial_fit or outofcore.fit."
             )
 
     def _labels(self, verb: str) -> TargetLayout:
         layout = super()._labels(verb)
-        if self.moments_.xf.shape[1] > layout.n_columns:
+        if self.moments_.cross.shape[1] > layout.n_columns:
             raise ValueError(
                 f"The degree of a row changes with its labels, so none can be {verb}ed: fit anew."
             )
@@ -266,7 +276,7 @@ def _cross_project(model: Any, X: Any, Y: sparse.csr_array, folds: Folds) -> np.
         other._layout, other._dtype = model._layout, model._dtype
         inside, _ = _safe_split(model, X, None, fold.train)
         outside, _ = _safe_split(model, X, None, fold.test, fold.train)
-        other._take(other._pose(inside, Y[fold.train], known=fold.moments))
-        turn = align(other._project(inside), model._project(X[fold.train]))
+        other._set_fitted_attributes(other._build_problem(inside, Y[fold.train], known=fold.moments))
+        turn = procrustes_rotation(other._project(inside), model._project(X[fold.train]))
         Z[fold.test] = other._project(outside) @ turn.astype(model._dtype)
     return Z

@@ -19,9 +19,9 @@ from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel.geometry.factor import ExpansionFactor
 from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.geometry.similarity import EXPANSIONS
-from hyperlabel.moments.decided import Auto
+from hyperlabel.moments.auto_params import Auto
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.solvers.projection import Posed
+from hyperlabel.solvers.spectral.label_eigenproblem import EigenProblem
 
 FORMS = ("exact", "least_squares")
 
@@ -145,8 +145,8 @@ class HypergraphSpectral(LabelProjection):
     def _label_factor(self) -> ExpansionFactor:
         return ExpansionFactor(self.expansion, self.edge_weights, self.nu)
 
-    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        return posed.read(self.form, alpha, self.n_components)
+    def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        return problem.read(self.form, alpha, self.n_components)
 
     def _kernel_rows(self, X: Any) -> KernelRows | None:
         params = self.kernel_params or {}

@@ -22,9 +22,9 @@ from scipy import linalg, sparse
 from hyperlabel._params import NONE, Rule, number, whole
 from hyperlabel._validation import check_features
 from hyperlabel.projection._base import Projection
-from hyperlabel.solvers.arrays import dense, rank_floor
-from hyperlabel.solvers.eigen import fix_signs
+from hyperlabel.solvers.arrays import as_dense, rank_tolerance
 from hyperlabel.solvers.operators import CenteredRows
+from hyperlabel.solvers.spectral.eigen import fix_signs
 
 
 @dataclass(eq=False, repr=False)
@@ -123,12 +123,12 @@ def solve_lpp(X: Any, A: sparse.csr_array, rows: CenteredRows, alpha: float) -> 
         # A1 = D1, so the cross terms of centring collect into one rank-one term.
         outer = rows.weight * np.outer(rows.mean, rows.mean)
         scaled = sparse.diags_array(root**2) @ X if sparse.issparse(X) else (root**2)[:, None] * X
-        constraint, objective = dense(X.T @ scaled) - outer, dense(X.T @ (A @ X)) - outer
-        s, P = _range(constraint)
+        constraint, objective = as_dense(X.T @ scaled) - outer, as_dense(X.T @ (A @ X)) - outer
+        s, P = _range_basis(constraint)
         half = P / np.sqrt(s + alpha)
         values, V = linalg.eigh(half.T @ objective @ half)
         return values[::-1], (half @ V)[:, ::-1]
-    s, U = _range(rows.gram())
+    s, U = _range_basis(rows.gram())
     scale = np.sqrt(s / (s + alpha))
     inner = U / root[:, None]
     values, V = linalg.eigh(scale[:, None] * (inner.T @ (A @ inner)) * scale)
@@ -136,8 +136,8 @@ def solve_lpp(X: Any, A: sparse.csr_array, rows: CenteredRows, alpha: float) -> 
     return values[::-1], rows.rmatmat(U @ (V[:, ::-1] / np.sqrt(s * (s + alpha))[:, None]))
 
 
-def _range(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _range_basis(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs of a Gram without its null space: rows do not vary there."""
     s, Q = linalg.eigh(gram)
-    kept = s > rank_floor(s)
+    kept = s > rank_tolerance(s)
     return s[kept], Q[:, kept]

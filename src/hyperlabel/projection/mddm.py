@@ -12,7 +12,7 @@ import numpy as np
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import LabelFactor, PlainFactor
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.solvers.projection import Posed
+from hyperlabel.solvers.spectral.label_eigenproblem import EigenProblem
 
 
 @dataclass(eq=False, repr=False)
@@ -73,6 +73,6 @@ class MDDM(LabelProjection):
         """Return λ = (1 − μ)/μ that the feature variant amounts to, up to a factor 1/√μ of W."""
         return (1.0 - self.mu) / self.mu if self.variant == "feature" and self.mu > 0 else None
 
-    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        values, W = super()._read(posed, alpha)
+    def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        values, W = super()._eigenvectors(problem, alpha)
         return (values, W) if self._ridge() is None else (values / self.mu, W / np.sqrt(self.mu))

@@ -31,11 +31,11 @@ from scipy import linalg
 
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import LabelFactor, PlainFactor
-from hyperlabel.moments.decided import Auto
+from hyperlabel.moments.auto_params import Auto
 from hyperlabel.projection._base import LabelProjection
-from hyperlabel.solvers.arrays import rank_floor
-from hyperlabel.solvers.eigen import fix_signs
-from hyperlabel.solvers.projection import Posed
+from hyperlabel.solvers.arrays import rank_tolerance
+from hyperlabel.solvers.spectral.eigen import fix_signs
+from hyperlabel.solvers.spectral.label_eigenproblem import EigenProblem
 
 
 @dataclass(eq=False, repr=False)
@@ -60,7 +60,7 @@ class MLSI(LabelProjection):
         β, weight of the labels, from 0 to 1.
     alpha : float or "auto", default=1.0
         The ridge γ; "auto" lets the evidence choose it, that of the labels (`alpha_` says it).
-    reading : {"latent", "projection"}, default="latent"
+    variant : {"latent", "projection"}, default="latent"
         Which of the two.
     solver : {"auto", "gram", "samples"}, default="auto"
         Factor the d×d or the n×n Gram; sparse rows are not densified, but the smaller Gram is dense.
@@ -81,20 +81,20 @@ class MLSI(LabelProjection):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from hyperlabel import MLSI
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
-    >>> MLSI(n_components=3, reading="projection").fit_transform(X, Y).shape
+    >>> MLSI(n_components=3, variant="projection").fit_transform(X, Y).shape
     (200, 3)
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
         "beta": number(0, 1),
-        "reading": one_of("latent", "projection"),
+        "variant": one_of("latent", "projection"),
         "solver": one_of("auto", "gram", "samples"),
     }
 
     _: KW_ONLY
     beta: float = 0.5
     alpha: float | Auto = 1.0
-    reading: str = "latent"
+    variant: str = "latent"
 
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
@@ -102,11 +102,11 @@ class MLSI(LabelProjection):
     def _route(self) -> str:
         return "factored" if self.solver == "auto" else self.solver  # all singular vectors are needed
 
-    def _read(self, posed: Posed, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        path: Any = posed.path
+    def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        path: Any = problem.path
         s, t, basis = path.spectrum()
-        solve = solve_latent if self.reading == "latent" else solve_projection
-        values, M = solve(s, t, posed.gram, self.beta, alpha)
+        solve = solve_latent if self.variant == "latent" else solve_projection
+        values, M = solve(s, t, problem.gram, self.beta, alpha)
         return values[: self.n_components], fix_signs(basis(M[:, : self.n_components]))
 
 
@@ -120,7 +120,7 @@ def solve_projection(
     A[np.diag_indices_from(A)] += (1 - beta) * (s * scale) ** 2
     values, V = linalg.eigh(A)
     values, M = values[::-1], scale[:, None] * V[:, ::-1]
-    kept = values > rank_floor(values)
+    kept = values > rank_tolerance(values)
     return values[kept], M[:, kept]
 
 
@@ -142,7 +142,7 @@ def solve_latent(
     # (N + γI)^(1/2)-free form: the reciprocal problem S⁻¹(N + γI)S⁻¹ u = λ⁻¹u, m = S⁻¹u·√λ.
     root = 1.0 / np.sqrt(s)
     reciprocal, U = linalg.eigh(root[:, None] * ((N + N.T) / 2) * root)
-    found = reciprocal > rank_floor(reciprocal)
+    found = reciprocal > rank_tolerance(reciprocal)
     values = 1.0 / reciprocal[found]
     # mᵀ(N + γI)m = 1 fixes m = √λ S⁻¹u; the features carry another √λ.
     return values, (root[:, None] * U[:, found]) * values

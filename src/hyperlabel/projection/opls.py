@@ -18,7 +18,7 @@ from scipy import sparse
 from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.edges import Edges
 from hyperlabel.geometry.factor import ExpansionFactor, LabelFactor, PlainFactor
-from hyperlabel.moments.decided import Auto
+from hyperlabel.moments.auto_params import Auto
 from hyperlabel.projection._base import LabelProjection
 
 

@@ -19,8 +19,8 @@ from hyperlabel._validation import check_fit
 from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
-from hyperlabel.solvers.projection import Posed
-from hyperlabel.solvers.ridge import Path, Solver, solve_ridge
+from hyperlabel.solvers.ridge.routes import Path, Solver, solve_ridge
+from hyperlabel.solvers.spectral.label_eigenproblem import EigenProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class ProjectionPath:
 
     def __init__(self, path: Path, alphas: Sequence[float]) -> None:
         self.path, self.alphas = path, tuple(alphas)
-        self._methods: dict[Any, tuple[LabelProjection, Posed]] = {}
+        self._methods: dict[Any, tuple[LabelProjection, EigenProblem]] = {}
         self._reduced: tuple[float, np.ndarray] | None = None
         self._solution: tuple[float, np.ndarray] | None = None
 
@@ -63,8 +63,8 @@ class ProjectionPath:
         """Return one model."""
         if name not in self._methods:
             raise ValueError(f"The path was not made for {name!r}.")
-        method, posed = self._methods[name]
-        values, W = method._read(posed, alpha)
+        method, problem = self._methods[name]
+        values, W = method._eigenvectors(problem, alpha)
         return ProjectionModel(name, alpha, W.T, values, self.path.x_mean)
 
     def __iter__(self) -> Iterator[ProjectionModel]:
@@ -187,7 +187,7 @@ def projection_path(
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
     shared = ProjectionPath(path, alphas)
     for name, (method, columns, right, gram) in found.items():
-        shared._methods[name] = method, Posed(_Columns(shared, columns), right, gram)
+        shared._methods[name] = method, EigenProblem(_Columns(shared, columns), right, gram)
     return shared
 
 
@@ -208,7 +208,7 @@ class _Bases:
 
     def add(self, base: sparse.csr_array) -> tuple[slice, np.ndarray]:
         for other, columns, gram in self._known:
-            if _same(base, other):
+            if _same_factor(base, other):
                 return columns, gram
         start = self._known[-1][1].stop if self._known else 0
         self._known.append((base, slice(start, start + base.shape[1]), centered_gram(base)))
@@ -218,6 +218,6 @@ class _Bases:
         return sparse.hstack([base for base, _, _ in self._known], format="csr")
 
 
-def _same(a: sparse.csr_array, b: sparse.csr_array) -> bool:
+def _same_factor(a: sparse.csr_array, b: sparse.csr_array) -> bool:
     parts = ("indptr", "indices", "data")
     return a is b or (a.shape == b.shape and all(np.array_equal(getattr(a, p), getattr(b, p)) for p in parts))

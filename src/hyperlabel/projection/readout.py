@@ -25,8 +25,8 @@ from hyperlabel._params import Rule, number
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
-from hyperlabel.solvers.arrays import rank_floor
-from hyperlabel.solvers.moments import RowSums
+from hyperlabel.solvers.arrays import rank_tolerance
+from hyperlabel.solvers.moments.row_moments import RowMoments
 
 
 @dataclass(eq=False, repr=False)
@@ -91,8 +91,8 @@ class ProjectionClassifier(MultiLabelClassifier):
             raise ValueError(
                 "A projection through a kernel is not linear: follow it by BinaryRelevance in a pipeline."
             )
-        Z = RowSums.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
-        self.readout_, self._mean_ = read_out(Z.xx, Z.xf, self.readout_alpha), Z.f_mean
+        Z = RowMoments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
+        self.readout_, self._mean_ = read_out(Z.gram, Z.cross, self.readout_alpha), Z.f_mean
         found = self._linear_map()
         self.coef_, self.intercept_ = np.ascontiguousarray(found.coef), found.intercept
         return self
@@ -109,11 +109,11 @@ class ProjectionClassifier(MultiLabelClassifier):
     def _scores(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_.T) + self.intercept_
 
-    # -- free search --------------------------------------------------------------------------------
+    # -- closed-form search --------------------------------------------------------------------------------
 
     @property
-    def _free_params(self) -> dict[str, str]:
-        """What FreeSearchCV may search, and where it lives."""
+    def _closed_form_params(self) -> dict[str, str]:
+        """What ClosedFormSearchCV may search, and where it lives."""
         known = self._template().get_params(deep=False)
         return {name: f"projection__{name}" for name in ("alpha", "mu", "n_components") if name in known}
 
@@ -124,7 +124,7 @@ class ProjectionClassifier(MultiLabelClassifier):
         return template._refuses_blocks()
 
     def _fold_maps(
-        self, moments: RowSums, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
+        self, moments: RowMoments, X: Any, Y: sparse.csr_array, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map of any setting on a training fold, from its rows and their sums over Y.
 
@@ -134,17 +134,17 @@ class ProjectionClassifier(MultiLabelClassifier):
         projection = clone(self._template()).set_params(n_components=None)
         X, Y = projection._check_fit(X, Y)
         centered = moments.centered()
-        posed = projection._pose(X, Y, known=moments, alphas=(*alphas, 0.0))  # 0: any λ later
+        problem = projection._build_problem(X, Y, known=moments, alphas=(*alphas, 0.0))  # 0: any λ later
         kept: dict[float, np.ndarray] = {}
 
         def found(setting: dict[str, Any]) -> LinearMap:
             ridge = setting.get("alpha", projection._ridge() or 0.0)
-            alpha = posed.alpha if isinstance(ridge, str) else float(ridge)
+            alpha = problem.alpha if isinstance(ridge, str) else float(ridge)
             if alpha not in kept:
-                kept[alpha] = projection._read(posed, alpha)[1]
+                kept[alpha] = projection._eigenvectors(problem, alpha)[1]
             size = setting.get("n_components", self._template().n_components)
             W = kept[alpha][:, :size]
-            V = read_out(W.T @ centered.xx @ W, W.T @ centered.xf, self.readout_alpha)
+            V = read_out(W.T @ centered.gram @ W, W.T @ centered.cross, self.readout_alpha)
             return LinearMap.through_directions(W, -centered.x_mean @ W, V, centered.f_mean)
 
         return found
@@ -154,5 +154,5 @@ def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:
     """Return (ZᵀZ + ρI)⁻¹ZᵀY; directions that the rows do not reach stay at 0."""
     s, Q = linalg.eigh(zz)
     s = np.maximum(s, 0.0)
-    inverse = np.divide(1.0, s + alpha, out=np.zeros_like(s), where=s > rank_floor(s))
+    inverse = np.divide(1.0, s + alpha, out=np.zeros_like(s), where=s > rank_tolerance(s))
     return Q @ (inverse[:, None] * (Q.T @ zy))

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from hyperlabel.metrics import label_ranking_average_precision
 from hyperlabel.ranking._fit import RankFit
-from hyperlabel.solvers.stratify import solve_stratify
+from hyperlabel.solvers.labels.stratify import solve_stratify
 
 FIRST, SMALLEST, LARGEST = 1.0, 4.0**-4, 4.0**7
 FEW = 10  # rows from which on some can be held out
@@ -36,10 +36,10 @@ def choose_C(fit: RankFit) -> tuple[float, dict[float, float]]:
     shares = np.full(FOLDS, 1 / FOLDS) if n <= MANY else np.array([0.8, 0.2])
     part = solve_stratify(fit.labels, shares, rng=rng).fold
     walks = [_Walk(fit, part != held) for held in (range(FOLDS) if n <= MANY else [1])]
-    found, best = {FIRST: _mean(walks, FIRST)}, FIRST
+    found, best = {FIRST: _mean_score(walks, FIRST)}, FIRST
     for factor, last in ((4.0, LARGEST), (0.25, SMALLEST)):
         while best != last:
-            found[best * factor] = _mean(walks, best * factor)
+            found[best * factor] = _mean_score(walks, best * factor)
             if found[best * factor] <= found[best] + GAIN:
                 break
             best *= factor
@@ -55,7 +55,7 @@ def choose_C(fit: RankFit) -> tuple[float, dict[float, float]]:
     return best, found
 
 
-def _mean(walks: list[_Walk], C: float) -> float:
+def _mean_score(walks: list[_Walk], C: float) -> float:
     return float(np.mean([walk.score(C) for walk in walks]))
 
 

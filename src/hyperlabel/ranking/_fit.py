@@ -12,13 +12,19 @@ from hyperlabel._validation import per_label_values
 from hyperlabel.decision import set_size_targets
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.geometry.kernels import KernelRows
-from hyperlabel.solvers.arrays import BLOCK_BYTES, dense
-from hyperlabel.solvers.rank_dcd import solve_rank_dcd
-from hyperlabel.solvers.rank_frank_wolfe import solve_rank_frank_wolfe
-from hyperlabel.solvers.rank_problem import RankProblem, RankResult, rank_memory
-from hyperlabel.solvers.row_space import RowSpace, kernel_space, unwhiten, whiten, whitening_factor
-from hyperlabel.solvers.scaling import FeatureScaling
-from hyperlabel.solvers.svr import GRAM_FEATURES, solve_svr
+from hyperlabel.solvers.arrays import BLOCK_BYTES, as_dense
+from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
+from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.rank.problem import RankProblem, RankResult, rank_memory
+from hyperlabel.solvers.rank.row_space import (
+    RowSpace,
+    kernel_space,
+    unwhiten_weights,
+    whiten_rows,
+    whitening_factor,
+)
+from hyperlabel.solvers.rank.scaling import FeatureScaling
+from hyperlabel.solvers.rank.svr import GRAM_FEATURES, solve_svr
 
 MAX_ITER = {"dcd": 1000, "frank-wolfe": 20_000}
 
@@ -30,8 +36,8 @@ class Solved:
     result: RankResult
     coef: np.ndarray
     intercept: np.ndarray
-    threshold_coef: np.ndarray
-    threshold_intercept: float
+    label_set_size_coef: np.ndarray
+    label_set_size_intercept: float
 
 
 class RankFit:
@@ -110,7 +116,7 @@ class RankFit:
         self, model: Any, C: float, weight: float, alpha: np.ndarray | None = None, *, sized: bool = True
     ) -> Solved:
         """Solve for one C and one λ, from given duals; then learn the threshold, if label sets are wanted."""
-        space, G, problem = self._pose(weight)
+        space, G, problem = self._build_problem(weight)
         common = {"C": C, "tol": model.tol, "max_iter": model.max_iter or MAX_ITER[model.solver]}
         if model.solver == "dcd":
             if alpha is not None and len(alpha) != problem.n_pairs:
@@ -120,14 +126,14 @@ class RankFit:
             )  # fmt: skip
         else:
             result = solve_rank_frank_wolfe(problem, trace=self.options["trace"], **common)
-        W = result.W if G is None else unwhiten(result.W, G)
+        W = result.W if G is None else unwhiten_weights(result.W, G)
         return self._read_back(space, problem, result, W, sized and self.sized)
 
-    def _pose(self, weight: float) -> tuple[RowSpace, np.ndarray | None, RankProblem]:
+    def _build_problem(self, weight: float) -> tuple[RowSpace, np.ndarray | None, RankProblem]:
         """Return rows, factor and pairs for one λ; kept for the λ last asked for."""
         if self._posed is None or self._posed[0] != weight:
             space, G = (self.full, whitening_factor(self.form, weight)) if weight > 0 else (self.plain, None)
-            rows = space.rows if G is None else whiten(space.rows, G)
+            rows = space.rows if G is None else whiten_rows(space.rows, G)
             problem = RankProblem.build(
                 rows, self.labels, sample_weight=self.weights, label_cost=self.cost, shift=space.shift
             )
@@ -155,7 +161,7 @@ class RankFit:
             if space.lift is not None:  # from weights on centred rows to weights on features
                 scaled = self.scaling.rows(self.X)
                 centre = self.scaling.shift if sparse.issparse(scaled) else np.zeros(scaled.shape[1])
-                all_W = dense(scaled.T @ all_W) - np.outer(centre, all_W.sum(axis=0))
+                all_W = as_dense(scaled.T @ all_W) - np.outer(centre, all_W.sum(axis=0))
             coef, intercept = self.scaling.unscale(all_W, all_b)
         else:
             coef, intercept = np.ascontiguousarray(all_W.T), all_b
@@ -168,12 +174,12 @@ class RankFit:
         return self.kernel.gram()
 
 
-def estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
+def estimate_fit_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     """Bytes of one fit beyond X and y; the choice of C keeps rows and duals of its own."""
-    return _estimate(model, X, Y, weight) * (2 if model.C == "auto" else 1)
+    return _estimate_memory(model, X, Y, weight) * (2 if model.C == "auto" else 1)
 
 
-def _estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
+def _estimate_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     n, d = X.shape
     labels = max(Y.shape[1], 2)
     on = np.diff(Y.indptr).astype(np.int64)
@@ -196,7 +202,7 @@ def _estimate(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
 
 def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> None:
     """Say before the fit, in one sentence, that it would not fit and what would."""
-    need = estimate(model, X, Y, weight)
+    need = estimate_fit_memory(model, X, Y, weight)
     if need <= model.memory_limit:
         return
     if model.kernel != "linear":

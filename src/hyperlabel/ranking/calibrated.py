@@ -15,8 +15,8 @@ from hyperlabel._base import MultiLabelClassifier, constant_labels
 from hyperlabel._validation import check_weights
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.solvers.arrays import row_blocks
-from hyperlabel.solvers.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge
-from hyperlabel.solvers.ridge import solve_ridge
+from hyperlabel.solvers.rank.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge
+from hyperlabel.solvers.ridge.routes import solve_ridge
 
 
 @dataclass(eq=False, repr=False)
@@ -34,7 +34,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
       label 0, which gets the votes :math:`v_0` of the labels that lose to it.
 
     By default the models are ridge regressions on ±1. Their k(k−1)/2 Gram matrices come from the
-    moments of single labels (`hyperlabel.solvers.pairwise`), so a pair costs the rows that carry
+    moments of single labels (`hyperlabel.solvers.rank.pairwise`), so a pair costs the rows that carry
     both labels and one d×d solve.
 
     `decision_function` is v_p − v_0 − ½ plus half the mean clipped margin of label p, which orders
@@ -150,7 +150,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
             pairs = np.asarray(X @ self.pair_coef_.T) + self.pair_intercept_
             return pairs, np.asarray(X @ self.virtual_coef_.T) + self.virtual_intercept_
         n = X.shape[0]
-        columns = [_margin(model, X, n) for model in (*self.pair_estimators_, *self.virtual_estimators_)]
+        columns = [_pair_margin(model, X, n) for model in (*self.pair_estimators_, *self.virtual_estimators_)]
         both = np.column_stack(columns)
         return both[:, : len(self.pairs_)], both[:, len(self.pairs_) :]
 
@@ -182,7 +182,7 @@ def _fit_one(estimator: Any, X: Any, rows: np.ndarray, side: np.ndarray, weights
     return clone(estimator).fit(X[rows], side.astype(np.int64), **extra)
 
 
-def _margin(model: Any, X: Any, n: int) -> np.ndarray:
+def _pair_margin(model: Any, X: Any, n: int) -> np.ndarray:
     if isinstance(model, float):
         return np.full(n, model)
     if hasattr(model, "decision_function"):

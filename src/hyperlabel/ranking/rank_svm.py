@@ -5,11 +5,11 @@ Notation
 code                   paper                                                       shape
 coef_, intercept_      w_p, b_p of f_p(x) = ⟨w_p, x⟩ + b_p                         k×d, k
 dual_coef_             (I + λLK)⁻¹β, f(x) = k(x, X)·dual_coef_ᵀ + b                k×n
-threshold_coef_        weights of h(x) (§3.4), on features or training rows        d or n
+label_set_size_coef_        weights of h(x) (§3.4), on features or training rows        d or n
 hypergraph_weight      λ of eq. (10)                                               scalar
 C                      C of eq. (9), (10)                                          scalar
 
-The features are scaled inside (`hyperlabel.solvers.scaling`) and the scaling is folded back, so
+The features are scaled inside (`hyperlabel.solvers.rank.scaling`) and the scaling is folded back, so
 the coefficients apply to X as the user gave it.
 """
 
@@ -28,7 +28,7 @@ from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
 from hyperlabel._validation import check_targets, check_weights
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.ranking._choose import choose_C
-from hyperlabel.ranking._fit import RankFit, Solved, estimate
+from hyperlabel.ranking._fit import RankFit, Solved, estimate_fit_memory
 from hyperlabel.solvers.arrays import row_blocks
 
 DEFAULT_MEMORY = 4 * 2**30
@@ -74,7 +74,7 @@ class RankSVM(MultiLabelClassifier):
     max_iter : int, default=None
         Largest number of epochs (None: 1000) or Frank–Wolfe steps (None: 20000).
     scaling : {"auto", "standard", "norm", "none"}, default="auto"
-        How features are scaled inside; see `hyperlabel.solvers.scaling`.
+        How features are scaled inside; see `hyperlabel.solvers.rank.scaling`.
     label_cost : None, "balanced", array-like or {label: cost}, default=None
         Cost of ranking a relevant label too low; ``"balanced"`` gives rare labels more, with
         mean 1 over the positive entries of y.
@@ -97,7 +97,7 @@ class RankSVM(MultiLabelClassifier):
         Weights of f on the training rows (other kernels).
     intercept_ : ndarray of shape (n_labels,)
         Biases of f.
-    threshold_coef_, threshold_intercept_ : ndarray and float
+    label_set_size_coef_, label_set_size_intercept_ : ndarray and float
         The learned threshold h.
     C_ : float
         The C of the fit.
@@ -192,7 +192,9 @@ class RankSVM(MultiLabelClassifier):
     def estimate_memory(self, X: Any, y: Any) -> int:
         """Return the bytes a fit will need beyond X and y themselves."""
         Y, _ = check_targets(y, name=type(self).__name__)
-        return estimate(self, X if sparse.issparse(X) else np.asarray(X), Y, self._laplacian_weight())
+        return estimate_fit_memory(
+            self, X if sparse.issparse(X) else np.asarray(X), Y, self._laplacian_weight()
+        )
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -214,8 +216,8 @@ class RankSVM(MultiLabelClassifier):
         result = solved.result
         self.dual_gap_, self.objective_, self.n_iter_ = float(result.gap), result.primal, result.n_iter
         self.trace_ = result.trace if prepared.options["trace"] else np.empty((0, 3))
-        self.intercept_, self.threshold_intercept_ = solved.intercept, solved.threshold_intercept
-        self.threshold_coef_ = solved.threshold_coef
+        self.intercept_, self.label_set_size_intercept_ = solved.intercept, solved.label_set_size_intercept
+        self.label_set_size_coef_ = solved.label_set_size_coef
         if prepared.kernel is None:
             self.coef_ = solved.coef
         else:
@@ -237,7 +239,7 @@ class RankSVM(MultiLabelClassifier):
         linear = hasattr(self, "coef_")
         coef, intercept = self.coef_ if linear else self.dual_coef_, self.intercept_
         if with_threshold:
-            coef, intercept = coef - self.threshold_coef_, intercept - self.threshold_intercept_
+            coef, intercept = coef - self.label_set_size_coef_, intercept - self.label_set_size_intercept_
         if linear:
             return np.asarray(X @ coef.T) + intercept
         scores = np.empty((X.shape[0], len(intercept)))
@@ -249,7 +251,9 @@ class RankSVM(MultiLabelClassifier):
         """Return f − h as one linear function of the features."""
         if not hasattr(self, "coef_"):
             raise not_linear(type(self).__name__)
-        return LinearMap(self.coef_ - self.threshold_coef_, self.intercept_ - self.threshold_intercept_)
+        return LinearMap(
+            self.coef_ - self.label_set_size_coef_, self.intercept_ - self.label_set_size_intercept_
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -299,7 +303,7 @@ class HypergraphRankSVM(RankSVM):
     ----------
     edge_weights_ : ndarray of shape (n_labels,)
         Hyperedge weights used (absent when λ = 0).
-    coef_, dual_coef_, intercept_, threshold_coef_, threshold_intercept_
+    coef_, dual_coef_, intercept_, label_set_size_coef_, label_set_size_intercept_
         As in `RankSVM`.
     C_, dual_gap_, objective_, n_iter_, trace_
         As in `RankSVM`.

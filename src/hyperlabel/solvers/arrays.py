@@ -10,7 +10,7 @@ BLOCK_BYTES = 32 * 2**20
 EPS = float(np.finfo(np.float64).eps)
 
 
-def dense(product: Any) -> np.ndarray:
+def as_dense(product: Any) -> np.ndarray:
     """Return a product of dense and sparse factors as an ndarray."""
     return product.toarray() if sparse.issparse(product) else np.asarray(product)
 
@@ -27,7 +27,7 @@ def mostly_zero(X: Any) -> bool:
     return 2 * np.count_nonzero(X.data if sparse.issparse(X) else X) < X.shape[0] * X.shape[1]
 
 
-def rank_floor(values: np.ndarray) -> float:
+def rank_tolerance(values: np.ndarray) -> float:
     """Eigenvalues up to this count as zero: 10·size·ε times the largest.
 
     The rounding of a Gram and its eigenvalues exceeds size·ε once in a hundred times.
@@ -41,11 +41,11 @@ def first_mean(X: np.ndarray) -> np.ndarray:
     return X[first].mean(axis=0, dtype=np.float64)
 
 
-def mix(M: np.ndarray, right: np.ndarray) -> np.ndarray:
+def mix_columns(M: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return M·right, a vector standing for a diagonal."""
     return M * right if right.ndim == 1 else M @ right
 
 
 def mix_both(M: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return rightᵀ·M·right."""
-    return mix(mix(M, right).T, right)
+    return mix_columns(mix_columns(M, right).T, right)

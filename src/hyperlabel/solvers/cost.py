@@ -16,9 +16,9 @@ from functools import cache
 
 import numpy as np
 
-from hyperlabel.solvers.label_blocks import WIDTH
-from hyperlabel.solvers.ridge import route_of_shape
-from hyperlabel.solvers.ridge_krylov import KRYLOV_BYTES
+from hyperlabel.solvers.ridge.krylov_path import KRYLOV_BYTES
+from hyperlabel.solvers.ridge.label_blocks import WIDTH
+from hyperlabel.solvers.ridge.routes import route_of_shape
 
 # In units of one multiplication inside a product of dense matrices:
 GATHER = 8.0  # one step through sparse rows, labels side by side
@@ -36,7 +36,7 @@ class Estimate:
     bytes: int
 
 
-def estimate(
+def estimate_cost(
     n_rows: int,
     n_features: int,
     n_labels: int,
@@ -51,7 +51,7 @@ def estimate(
     route = route_of_shape(n, d, n_nonzeros is not None)
     nnz = n * d if n_nonzeros is None else n_nonzeros
     if route == "krylov":
-        steps, size = _krylov(n, d, k, nnz, n_nonzeros is None)
+        steps, size = _krylov_cost(n, d, k, nnz, n_nonzeros is None)
     else:
         q = d if route == "gram" else n
         size = 24.0 * (q * q + d * k)
@@ -63,7 +63,7 @@ def estimate(
     return Estimate(route, steps / product_rate(), int(size))
 
 
-def _krylov(n: int, d: int, k: int, nnz: int, dense: bool) -> tuple[float, float]:
+def _krylov_cost(n: int, d: int, k: int, nnz: int, dense: bool) -> tuple[float, float]:
     small, width = min(n, d), min(k, WIDTH)
     if dense:  # block Lanczos in single precision
         steps = 2 * PRODUCTS * (nnz * k + 4.0 * small * k * k)

@@ -1,0 +1,110 @@
+"""``hyperlabel doctor``: versions, threads, optional parts, and a self-test."""
+
+import importlib.metadata
+import os
+import platform
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hyperlabel.apps.cli._output import print_json
+
+_NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "click", "rich")
+_OPTIONAL = {
+    "pandas": "DataFrames",
+    "pyarrow": "Parquet files",
+    "matplotlib": "figures",
+    "jinja2": "reports",
+    "dask": "distributed fits",
+    "distributed": "distributed fits",
+}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def doctor(as_json: bool) -> None:
+    """Check this installation; exit code 1 if the self-test fails."""
+    from hyperlabel import __version__
+
+    found: dict[str, Any] = {
+        "hyperlabel": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "needed": {name: _package_version(name) for name in _NEEDED},
+        "optional": {name: _package_version(name) for name in _OPTIONAL},
+        "cpus": os.cpu_count(),
+        "threads": _thread_settings(),
+        "self_test": self_test(),
+    }
+    if as_json:
+        print_json(found)
+    else:
+        _print_findings(found)
+    if not all(check["ok"] for check in found["self_test"]):
+        raise click.exceptions.Exit(1)
+
+
+def _package_version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _thread_settings() -> list[dict[str, Any]]:
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    keys = ("user_api", "internal_api", "version", "num_threads")
+    return [{key: pool.get(key) for key in keys} for pool in threadpool_info()]
+
+
+def self_test() -> list[dict[str, Any]]:
+    """Fit, compile, save and load something small; report each check."""
+    import numpy as np
+
+    import hyperlabel as hl
+    from hyperlabel.datasets import make_multilabel
+
+    data = make_multilabel(120, 8, 4, random_state=0)
+
+    def saves() -> bool:
+        model = hl.BinaryRelevance().fit(data.X, data.Y)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.hyper")
+            hl.save(model, path)
+            again = hl.load(path)
+        return np.array_equal(again.decision_function(data.X), model.decision_function(data.X))
+
+    checks = {
+        "shared ridge": lambda: hl.BinaryRelevance().fit(data.X, data.Y).residual_ < 1e-8,
+        "compiled solver": lambda: hl.RankSVM(tol=1e-2).fit(data.X, data.Y).dual_gap_ <= 1e-2,
+        "model file": saves,
+    }
+    return [_run_check(name, check) for name, check in checks.items()]
+
+
+def _run_check(name: str, check: Any) -> dict[str, Any]:
+    start = time.perf_counter()
+    try:
+        ok, error = bool(check()), None
+    except Exception as failure:  # the doctor reports whatever is broken
+        ok, error = False, f"{type(failure).__name__}: {failure}"
+    return {"check": name, "ok": ok, "error": error, "seconds": round(time.perf_counter() - start, 2)}
+
+
+def _print_findings(found: dict[str, Any]) -> None:
+    click.echo(f"hyperlabel {found['hyperlabel']}, Python {found['python']}, {found['platform']}")
+    for name, version in found["needed"].items():
+        click.echo(f"  {name:13} {version or 'MISSING: pip install ' + name}")
+    for name, version in found["optional"].items():
+        click.echo(f"  {name:13} {version or 'not installed (' + _OPTIONAL[name] + ')'}")
+    pools = ", ".join(f"{pool['internal_api']} {pool['num_threads']}" for pool in found["threads"])
+    click.echo(f"  threads       {found['cpus']} CPUs; {pools}")
+    for check in found["self_test"]:
+        state = "ok" if check["ok"] else f"FAILED ({check['error'] or 'wrong answer'})"
+        click.echo(f"  self-test     {check['check']}: {state} ({check['seconds']} s)")

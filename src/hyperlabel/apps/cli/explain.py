@@ -1,0 +1,107 @@
+"""``hyperlabel explain``: the words and numbers behind a score, and the label directions on the way."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import click
+
+from hyperlabel.apps.cli._config import config_option
+from hyperlabel.apps.cli._input import refuse_options, vectors_option
+from hyperlabel.apps.cli._output import print_json
+from hyperlabel.tabular.table_io import need_data, need_model
+from hyperlabel.tabular.wording import plural
+
+_BEST = 3  # labels explained where none is named
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data", required=False)
+@config_option
+@vectors_option("The npy file of the vectors of DATA's rows")
+@click.option("--row", type=click.IntRange(min=1), default=1, show_default=True, help="Row of DATA, from 1.")
+@click.option("--text", "one_text", help="Explain this text instead of a row of a file.")
+@click.option(
+    "--label", "labels", multiple=True, help="Label to explain; may be repeated. [default: the best 3]"
+)
+@click.option("--top", default=8, show_default=True, type=click.IntRange(min=1), help="Features to list.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanations as JSON.")
+def explain(
+    model: str,
+    data: str | None,
+    vectors: str | None,
+    row: int,
+    one_text: str | None,
+    labels: tuple[str, ...],
+    top: int,
+    as_json: bool,
+) -> None:
+    """Explain the scores MODEL gives a row of DATA; without DATA, what each named label looks for.
+
+    Shares of the features and the base add up to the score.
+    """
+    need_model(model)
+    need_data(data)
+    from hyperlabel.apps.cli._progress import show_step
+    from hyperlabel.meta import explain as explain_scores
+    from hyperlabel.tabular.model_file import open_model
+    from hyperlabel.tabular.pipeline import plain_feature
+
+    if data is not None and one_text is not None:
+        raise ValueError("Give either a file or --text, not both.")
+    if data is None:
+        refuse_options("There is no file of rows", "row", "vectors")
+    with show_step(f"loading {model}"):
+        file = open_model(model)
+    rows = _read_row(file, data, vectors, row, one_text)
+    if rows is None and not labels:
+        raise ValueError("Name a label with --label, or give a file (and --row) or --text.")
+    wanted = list(labels)
+    if not wanted:
+        import numpy as np
+
+        best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
+        wanted = [file.columns.label_names[j] for j in best]
+    found = list(explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names))
+    for i, one in enumerate(found):
+        named = (replace(s, name=plain_feature(s.name, file.columns.text)) for s in one.features)
+        found[i] = replace(one, features=tuple(named))
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    for one in found:
+        _print_explanation(one)
+
+
+def _read_row(file: Any, data: str | None, vectors: str | None, row: int, one_text: str | None) -> Any:
+    from hyperlabel.tabular.model_file import read_rows
+
+    if one_text is not None:
+        file.columns.need_text_only()
+        return [one_text]
+    if data is None:
+        return None
+    table = read_rows(data, file.columns, labelled=False, vectors=vectors)
+    if row > len(table):
+        raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
+    return file.columns.inputs(table[row - 1 : row])
+
+
+def _print_explanation(one: Any) -> None:
+    head = one.label
+    if one.score is not None:
+        head += f": score {one.score:.3f}"
+        if one.threshold is not None:
+            verdict = "predicted" if one.score > one.threshold else "not predicted"
+            head += f", threshold {one.threshold:.3f}: {verdict}"
+    click.echo(head + (f" ({one.note})" if one.note else ""))
+    if one.note:
+        return
+    for share in one.features:
+        click.echo(f"  {share.share:+8.3f}  {share.name}")
+    if one.row is not None:
+        click.echo(f"  {one.rest:+8.3f}  everything else")
+    click.echo(f"  {one.base:+8.3f}  base")
+    for share in one.directions[:5]:
+        moved = ", ".join(f"{name} {weight:+.2f}" for name, weight in share.labels)
+        click.echo(f"  through {share.name} ({share.share:+.3f}): {moved}")

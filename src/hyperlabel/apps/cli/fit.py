@@ -1,0 +1,318 @@
+"""``hyperlabel fit``: from the user's file to a model file."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hyperlabel.apps.cli._config import config_option
+from hyperlabel.apps.cli._input import (
+    MODEL_FILE,
+    READING,
+    check_target,
+    input_options,
+    output_option,
+    refuse_options,
+    say,
+    split_names,
+)
+from hyperlabel.apps.cli._methods import need_methods
+from hyperlabel.apps.cli._output import print_json, tell
+from hyperlabel.tabular.pipeline import SUMS
+from hyperlabel.tabular.table_io import need_data
+from hyperlabel.tabular.training_table import read_training
+from hyperlabel.tabular.wording import plural, some_names
+
+
+@click.command()
+@click.argument("data")
+@config_option
+@input_options
+@output_option("output", "model.hyper", "The model file to write.")
+@click.option(
+    "--method",
+    default="ridge",
+    show_default=True,
+    help="auto, ridge, plst, spectral, rank-svm, mlknn, logistic …: see --list-methods.",
+)
+@click.option(
+    "--list-methods",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda c, p, v: _list_methods(c, v),
+    help="Show the methods and stop.",
+)
+@click.option("--scoring", default="f1_macro", show_default=True, help="What thresholds (and auto) maximise.")
+@click.option(
+    "--thresholds",
+    type=click.Choice(["per_label", "global", "top_k", "proportional", "none"]),
+    default="per_label",
+    show_default=True,
+    help="How scores become label sets.",
+)
+@click.option(
+    "--precision",
+    type=float,
+    help="Predict a label only where at least this precision can be guaranteed; a third of the rows is held "
+    "out to prove it. Takes the place of --thresholds.",
+)
+@click.option("--confidence", default=0.9, show_default=True, type=float, help="Of --precision.")
+@click.option("--alpha", help="Ridge λ; several, separated by commas, are compared.")
+@click.option("--time-budget", default=60.0, show_default=True, help="Seconds for --method auto.")
+@click.option(
+    "--words",
+    type=click.IntRange(min=1),
+    help="At most so many features of the texts. [default: all that fit in memory; 2500 but for ridge]",
+)
+@click.option(
+    "--ngrams",
+    type=click.IntRange(1, 5),
+    help="Up to so many words in a row are one feature, too. [default: 2 for ridge, else 1]",
+)
+@click.option(
+    "--min-rows",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Leave out labels with fewer rows.",
+)
+@click.option("--slim", is_flag=True, help="Leave out the sums that update needs: a smaller file.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what the fit would take (route, time, memory), and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
+    """Fit a model on DATA and write it to a model file.
+
+    DATA is CSV, JSON lines or Parquet (raw text, numbers, or both), ARFF, LIBSVM, XMC or npz; - reads CSV or
+    JSON lines from stdin. The columns
+    of text and numbers are found by themselves; say --text and --features to choose.
+
+    \b
+    hyperlabel fit tickets.csv --labels tags -o model.hyper
+    hyperlabel predict model.hyper new.csv --top 5
+    hyperlabel evaluate model.hyper held-out.csv
+    """  # noqa: D301 - click wants the character
+    from hyperlabel.apps.cli._fit_rows import hash_rows, pack_hashes
+    from hyperlabel.apps.cli._near_duplicates import keep_together
+    from hyperlabel.apps.cli._progress import show_step
+    from hyperlabel.tabular.model_file import ModelFile, as_file, save_model
+
+    start, cpu = time.perf_counter(), time.process_time()
+    check_target(output, MODEL_FILE)
+    need_data(data)
+    need_methods([method])
+    _refuse_void(method, options)
+    options["alpha"] = _parse_numbers(options["alpha"])
+    reading = {key: options.pop(key) for key in READING}
+    with show_step(f"reading {data}"), as_file(data) as path:
+        table, columns = read_training(path, reading, advise=True)
+        table, left_out = _frequent_labels(table, min_rows)
+    columns = replace(
+        columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
+    )
+    if not columns.text:
+        refuse_options("There is no column of text", "words", "ngrams")
+    say(_describe_input(table, columns))
+    choices = _pipeline_choices(method, options)
+    if table.time is not None:
+        table, choices = _in_time(table, choices, options)
+    else:
+        with show_step("looking for near copies"):
+            table, near_copies = keep_together(table, columns)
+        if near_copies:
+            say(near_copies)
+    if options["dry_run"]:
+        from hyperlabel.apps.cli._memory_plan import plan_fit, show_plan
+
+        with show_step("counting words"):
+            found = plan_fit(table, columns, method, choices, time.process_time() - cpu)
+        (print_json if as_json else show_plan)(found)
+        return
+    with show_step(f"fitting {method} on {plural(len(table), 'row')}"):
+        model = _fit_pipeline(table, columns, method, choices, options)
+    with show_step(f"writing {output}"):
+        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(table))))
+        save_model(ModelFile(model, columns, output))
+    _report_fit(model, columns, output, time.perf_counter() - start, as_json)
+
+
+def _refuse_void(method: str, options: dict[str, Any]) -> None:
+    """Refuse options that others make void."""
+    if method != "auto":
+        refuse_options("Only --method auto has a time budget", "time_budget")
+    if options["precision"] is None:
+        refuse_options("A confidence is that of --precision", "confidence")
+    else:
+        refuse_options("--precision takes the place of --thresholds", "thresholds", "scoring")
+    if options["thresholds"] == "none" and method not in ("auto", "ridge"):
+        refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
+
+
+def _frequent_labels(table: Any, min_rows: int) -> tuple[Any, list[str]]:
+    """Leave out labels with too few rows; name them."""
+    import numpy as np
+
+    counts = np.asarray(table.Y.sum(axis=0)).ravel()
+    kept = np.flatnonzero(counts >= min_rows)
+    if not len(kept):
+        raise ValueError(
+            f"No label has {plural(min_rows, 'row')}: is the label column right, and its separator?"
+        )
+    if len(kept) == len(counts):
+        return table, []
+    names = list(table.label_names)
+    unknown = None if table.missing is None else table.missing[:, kept]
+    frequent = replace(table, Y=table.Y[:, kept], label_names=[names[j] for j in kept], missing=unknown)
+    return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
+
+
+def _in_time(table: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Number the moments of a table, and let later rows be scored by models of earlier ones."""
+    import numpy as np
+
+    from hyperlabel.tabular.pipeline import time_blocks
+
+    if table.groups is not None:
+        raise ValueError("--group and --time both say which rows score which: name one of them.")
+    if options["precision"] is not None:
+        raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
+    if table.missing is not None and table.missing.nnz:
+        raise ValueError("Where labels are unknown no row is scored: leave out --time.")
+    moments = np.unique(table.time, return_inverse=True)[1]
+    blocks = time_blocks(moments)
+    say(f"scored forward in time: {plural(blocks, 'block')} of rows, each by a model of earlier rows")
+    return replace(table, time=moments), replace(choices, time_blocks=blocks)
+
+
+def _pipeline_choices(method: str, options: dict[str, Any]) -> Any:
+    from hyperlabel.tabular.pipeline import AUTO_WORDS, WORDS, Choices
+
+    return Choices(
+        alpha=options["alpha"],
+        budget=options["time_budget"],
+        scoring=options["scoring"],
+        thresholds=options["thresholds"] if options["precision"] is None else "none",
+        words=options["words"] or {"auto": AUTO_WORDS, "ridge": None}.get(method, WORDS),
+        ngrams=options["ngrams"] or (2 if method == "ridge" else 1),
+        seed=options["seed"],
+    )
+
+
+def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    from hyperlabel.apps.cli._guarantees import learned_rows, with_guarantee
+    from hyperlabel.meta.catalogue import DataShape
+    from hyperlabel.meta.updating import name_labels, without_training_rows
+    from hyperlabel.model_selection.groups import groups_for_fit
+    from hyperlabel.tabular.model_file import aligned_labels
+    from hyperlabel.tabular.pipeline import classifier_step, features_step, partial_step
+
+    features = features_step(columns, table, choices.words, choices.ngrams)
+    groups = table.groups if table.time is None else table.time  # each moment is a group of its own
+    rows = learned_rows(features, columns.inputs(table), groups, options["precision"])
+    partial = table.missing is not None and table.missing.nnz > 0
+    n_units = len(table) if table.groups is None else len(set(table.groups))
+    classifier = (
+        partial_step(method, choices, DataShape.of(rows))
+        if partial
+        else classifier_step(method, choices, DataShape.of(rows), n_units)
+    )
+    if partial and options["precision"] is not None:
+        raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
+    classifier = with_guarantee(classifier, options["precision"], options["confidence"])
+    Y, _ = aligned_labels(table, columns.label_names)
+    classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, groups))
+    without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
+    return Pipeline([("features", features), ("classifier", classifier)])
+
+
+def _parse_numbers(text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in split_names(text or ""))
+    except ValueError as error:
+        raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
+
+
+def _numbers_found(columns: Any) -> str:
+    given = columns.numbers or columns.feature_names
+    vectors = columns.n_features - len(columns.numbers) if columns.numbers else 0
+    what = plural(columns.n_features, "column") + " of numbers"
+    shown = some_names([repr(name) for name in given]) + (" and vectors" if vectors else "")
+    return what + (f": {shown}" if given else "")
+
+
+def _describe_input(table: Any, columns: Any) -> str:
+    from hyperlabel.tabular.column_types import describe_label_column
+
+    parts = [f"{plural(len(table), 'row')}, {plural(table.n_labels, 'label')}"]
+    if columns.label_column:
+        parts.append(describe_label_column(columns.label_column, columns.label_separator))
+    if columns.text:
+        parts.append("text: " + ", ".join(map(repr, columns.text)))
+    if columns.categories:
+        parts.append(f"categories: {some_names([repr(name) for name in columns.categories])}")
+    if columns.n_features:
+        parts.append(_numbers_found(columns))
+    if columns.left_out:
+        parts.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
+    if table.missing is not None and table.missing.nnz:
+        parts.append(f"{plural(int(table.missing.nnz), 'label entry')} unknown: no threshold is tuned")
+    if unlabelled := int((table.Y.sum(axis=1) == 0).sum()):
+        parts.append(f"{plural(unlabelled, 'row')} without labels")
+    if columns.text and (empty := sum(not text.strip() for text in table.text or ())):
+        parts.append(plural(empty, "empty text"))
+    return "; ".join(parts)
+
+
+def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
+    from hyperlabel.apps.cli._guarantees import guarantee_summary
+    from hyperlabel.meta.updating import can_be_updated
+
+    last = model[-1]
+    score, std = (getattr(last, name, None) for name in ("cv_score_", "cv_score_std_"))
+    found = {
+        "model": output,
+        "method": columns.method,
+        "rows": columns.rows,
+        "labels": len(columns.label_names),
+        "features": int(getattr(last, "n_features_in_", 0)),
+        "score": score,
+        "score_std": std,
+        "scoring": getattr(last, "scoring", None),
+        "summary": getattr(last, "summary_", None),
+        "can_be_updated": can_be_updated(model),
+        "bytes": Path(output).stat().st_size,
+        "seconds": round(seconds, 2),
+    }
+    if as_json:
+        print_json(found)
+        return
+    if found["summary"]:
+        tell(found["summary"])
+    if score is not None and score == score:
+        tell(
+            f"{found['scoring']} {abs(score):.3f} ± {std:.3f} by cross-fitting: on rows that neither the "
+            "model nor the thresholds had seen."
+        )
+    if guarantee := guarantee_summary(last):
+        tell(guarantee)
+    size = found["bytes"] / 2**20
+    tell(
+        f"Wrote {output} ({columns.method}, {plural(found['features'], 'feature')}, {size:.1f} MB, "
+        f"{seconds:.1f} s)."
+    )
+    if columns.method == "ridge" and found["features"] > SUMS and not found["can_be_updated"]:
+        tell(f"It cannot be updated, only fitted again: with --words {SUMS} it could.")
+    tell(f"Next: hyperlabel predict {output} NEW --top 5")
+
+
+def _list_methods(ctx: click.Context, asked: bool) -> None:
+    from hyperlabel.apps.cli._methods import list_methods, print_methods
+
+    if asked and not ctx.resilient_parsing:
+        print_methods(list_methods())
+        ctx.exit()

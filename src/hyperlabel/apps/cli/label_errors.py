@@ -1,0 +1,92 @@
+"""``hyperlabel data label-errors``: labels of a file that look wrong or missing."""
+
+from typing import Any
+
+import click
+
+from hyperlabel.apps.cli._input import READING, check_target, input_options_without, output_option, say
+from hyperlabel.tabular.wording import plural
+
+
+@click.command()
+@click.argument("file")
+@input_options_without("time")
+@click.option(
+    "--entries", default=100, show_default=True, type=click.IntRange(min=1), help="How many to list."
+)
+@click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
+@output_option("output", "-", "The file to write, CSV unless its ending says otherwise; - is stdout.")
+def label_errors(file: str, entries: int, folds: int, output: str, **options: Any) -> None:
+    """List the labels of FILE that look wrong or missing, the most suspicious first.
+
+    Every row is judged by a model that has not seen it (rows of a --group stay together, and near copies
+    where they are many). CSV has the
+    columns row, label, looks (wrong or missing), probability, score, words (those behind it) and text.
+
+    \b
+    hyperlabel data label-errors tickets.csv --labels tags -o label-errors.csv
+    """  # noqa: D301 - click wants the character
+    from hyperlabel.apps.cli._near_duplicates import keep_together
+    from hyperlabel.apps.cli._progress import show_step
+    from hyperlabel.apps.cli.predict import write_table
+    from hyperlabel.datasets.writing import output_kind
+    from hyperlabel.tabular.training_table import read_training
+
+    if output != "-":
+        check_target(output)
+    kind = output_kind(output)
+    with show_step(f"reading {file}"):
+        table, columns = read_training(file, {key: options.get(key) for key in READING})
+    if len(table) < folds:
+        raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
+    with show_step("looking for near copies"):
+        table, near_copies = keep_together(table, columns)
+    if near_copies:
+        say(near_copies)
+    with show_step(f"judging {plural(len(table), 'row')}"):
+        found = _find_errors(table, columns, entries, folds)
+    columns_written: dict[str, list[Any]] = {
+        "row": [one["row"] + 1 for one in found],
+        "label": [one["label"] for one in found],
+        "looks": [one["looks"] for one in found],
+        "probability": [f"{one['probability']:.4f}" for one in found],
+        "score": [f"{one['evidence']:.3f}" for one in found],
+        "words": [" ".join(one["words"]) for one in found],
+        "text": ["" if table.text is None else table.text[one["row"]] for one in found],
+    }
+    write_table(output, columns_written, kind)
+    if output != "-":
+        click.echo(f"Wrote {output}: {plural(len(found), 'entry')}.", err=True)
+
+
+def _find_errors(table: Any, columns: Any, entries: int, folds: int) -> list[dict[str, Any]]:
+    """Return the table of suspicious entries, with the words behind each."""
+    from hyperlabel import BinaryRelevance
+    from hyperlabel.decision import label_errors
+    from hyperlabel.tabular.pipeline import WORDS, features_step
+
+    step = features_step(columns, table, WORDS)
+    rows = step.fit_transform(columns.inputs(table))
+    n_units = len(table) if table.groups is None else len(set(table.groups))
+    model = BinaryRelevance(cv=max(2, min(folds, n_units))).fit(rows, table.Y, groups=table.groups)
+    listed = label_errors(table.Y, model.oof_scores_, n_entries=entries, label_names=table.label_names)
+    names = [str(name).split("__")[-1] for name in step.get_feature_names_out(columns.names)]
+    place = {name: j for j, name in enumerate(table.label_names)}
+    return [
+        one
+        | {
+            "words": _strongest_words(
+                rows[[one["row"]]], model.coef_[place[one["label"]]], one["looks"], names
+            )
+        }
+        for one in listed.table()
+    ]
+
+
+def _strongest_words(row: Any, weights: Any, looks: str, names: list[str]) -> list[str]:
+    """Return up to three features that speak loudest for a missing label, or against a wrong one."""
+    import numpy as np
+
+    values = np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
+    share = values * weights * (1 if looks == "missing" else -1)
+    return [names[i] for i in np.argsort(-share, kind="stable")[:3] if share[i] > 0]

@@ -1,0 +1,210 @@
+"""``hyperlabel report``: the page of a model, or the report of a results file again."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hyperlabel._files import write_text
+from hyperlabel.apps.cli._input import PAGE, check_target, output_option, refuse_options, say, vectors_option
+from hyperlabel.apps.cli._progress import show_step
+from hyperlabel.apps.cli.compare import write_page
+from hyperlabel.tabular.table_io import need_data, need_model
+from hyperlabel.tabular.wording import plural
+
+_MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
+
+
+@click.command()
+@click.argument("source", metavar="MODEL|STORE")
+@click.argument("data", required=False)
+@vectors_option("The npy file of the vectors of DATA's rows")
+@output_option("out_path", None, "The page. [default: out/report.html]")
+@click.option(
+    "--scores",
+    type=click.Choice(["out-of-fold", "held-out"]),
+    help="Judge DATA by models of its other rows, or by the model as new rows. [default: rows of the fit out "
+    "of fold]",
+)
+@click.option("--no-texts", is_flag=True, help="Leave the texts of DATA out of the page.")
+@click.option(
+    "--max-rows", default=5000, show_default=True, type=click.IntRange(min=1), help="Rows to look at."
+)
+@click.option(
+    "--prune", default=0.0, show_default=True, type=click.FloatRange(min=0), help="Leave out smaller weights."
+)
+@click.option("--suite", default=None, help="STORE: which suite; the newest comparison when not given.")
+@click.option("--scoring", default=None, help="STORE: judge by another measure than the run did.")
+@click.option("--rope", default=0.01, show_default=True, help="STORE: differences up to this do not matter.")
+@click.option("--list", "as_list", is_flag=True, help="STORE: show its suites and stop.")
+def report(
+    source: str,
+    data: str | None,
+    vectors: str | None,
+    out_path: str | None,
+    scores: str | None,
+    no_texts: bool,
+    max_rows: int,
+    prune: float,
+    **store_options: Any,
+) -> None:
+    """Write a page that shows a model, lets you try it and corrects its rows; or a comparison again.
+
+    With MODEL and DATA (labelled rows, best those of the fit): one file with every threshold of every label,
+    the map of the labels, the rows in the order of doubt, and the model itself. With STORE (made by compare):
+    its report.
+
+    \b
+    hyperlabel report model.hyper tickets.csv -o page.html
+    hyperlabel report results.sqlite
+    """  # noqa: D301 - click wants the character
+    check_target(out_path or "out/report.html", PAGE, makes_folder=True)
+    if data is None:
+        refuse_options(
+            "A comparison has no rows to show", "vectors", "scores", "no_texts", "max_rows", "prune"
+        )
+        html = _comparison_page(source, **store_options)
+    else:
+        refuse_options("DATA shows a model, not a comparison", "suite", "scoring", "rope", "as_list")
+        need_model(source)
+        need_data(data)
+        from hyperlabel.apps.report.model_page import PageOptions
+        from hyperlabel.tabular.model_file import open_model
+
+        options = PageOptions(max_rows=max_rows, prune=prune)
+        with show_step(f"loading {source}"):
+            file = open_model(source)
+        html = model_html(file, data, scores, vectors=vectors, no_texts=no_texts, options=options)
+    if html is None:
+        return
+    out = write_page(out_path or "out/report.html", html)
+    click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
+
+
+def model_html(
+    file: Any, data: str, scores: str | None = None, *, vectors: str | None = None, **options: Any
+) -> str:
+    """Return the page of a loaded model on labelled rows."""
+    from hyperlabel.apps.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
+
+    with show_step(f"reading {data}"):
+        table = read_with_groups_of_fit(data, file.columns, vectors)
+    chosen = rows_to_judge(file, table, Path(data).name)
+    if scores is None:
+        table, scores = chosen.table, chosen.scored
+        if chosen.sentence:
+            say(chosen.sentence)
+    elif scores == "held-out" and chosen.n_in_fit:
+        say(f"Warning: {warn_of_flattery(chosen.n_in_fit, Path(data).name)}")
+    return page_of(file, table, data, scores, **options)
+
+
+def write_model_page(file: Any, table: Any, data: str, scores: str, page: str) -> None:
+    """Write the page of a loaded model on labelled rows."""
+    write_text(Path(page), page_of(file, table, data, scores))
+    click.echo(f"Report: {page}", err=True)
+
+
+def page_of(
+    file: Any, table: Any, data: str, scores: str, *, no_texts: bool = False, options: Any = None
+) -> str:
+    """Return the page of a loaded model on labelled rows, scored "out-of-fold" or as "held-out" ones."""
+    from dataclasses import replace
+
+    from hyperlabel.apps.cli._near_duplicates import keep_together
+    from hyperlabel.apps.report.model_page import PageOptions, model_report
+    from hyperlabel.apps.report.page_scores import score_page_rows
+    from hyperlabel.tabular.model_file import aligned_labels
+
+    columns, rows = file.columns, file.columns.inputs(table)
+    Y, unknown = aligned_labels(table, columns.label_names, normalise=columns.normalise)
+    Y = known_labels(Y)
+    if not Y.nnz:
+        raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
+    with show_step("judging every threshold"):
+        groups = None if scores == "held-out" else keep_together(table, columns)[0].groups  # as fit did
+        judged = score_page_rows(file.model, rows, Y, scores, groups=groups)
+    shown = [
+        f"{columns.method} model",
+        f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
+    ]
+    if unknown:
+        shown.append(f"{plural(len(unknown), 'label')} unknown to the model left out")
+    with show_step("drawing"):
+        return model_report(
+            file.model,
+            judged,
+            columns.label_names,
+            _page_rows(table, rows, columns, no_texts),
+            title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
+            feature_names=None if columns.text_only else columns.names,
+            options=replace(options or PageOptions(), facts={"model": Path(file.path).name, "shown": shown}),
+        )
+
+
+def known_labels(Y: Any) -> Any:
+    """Return Y with entries nobody knows taken as absent: a page counts in whole rows."""
+    import numpy as np
+    from scipy import sparse
+
+    Y = sparse.csr_array(Y, copy=True)
+    Y.data = np.nan_to_num(Y.data).astype(np.int64)
+    Y.eliminate_zeros()
+    return Y
+
+
+def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
+    """Return what the page may show and write of the rows."""
+    import numpy as np
+    from scipy import sparse
+
+    from hyperlabel.apps.report.model_page import PageRows
+
+    texts = None
+    if columns.text and not no_texts:
+        n = len(columns.text)
+        texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
+    dense = columns.n_features and not sparse.issparse(table.X)
+    export = None
+    if _can_write_rows(table, columns, has_texts=texts is not None):
+        export = {
+            "text": columns.text,
+            "numbers": columns.feature_names,
+            "labelColumn": columns.label_column,
+            "labels": columns.labels,
+        }
+    numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
+    features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
+    return PageRows(texts, numbers, features, export, len(columns.text_columns))
+
+
+def _can_write_rows(table: Any, columns: Any, *, has_texts: bool) -> bool:
+    """Say whether a page can write corrected rows as the training file has them."""
+    has_inputs = columns.format == "table" and (has_texts or not columns.text)
+    # one text is all a page can write, and labels nobody knows would be written as absent
+    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.text_columns) <= 1 and not columns.vectors
+    is_known = table.missing is None or not table.missing.nnz
+    return has_inputs and is_plain and is_known
+
+
+def _comparison_page(
+    store_path: str, suite: str | None, scoring: str | None, rope: float, as_list: bool
+) -> str | None:
+    """Return the report of a comparison kept in a results file; None where only its suites were asked for."""
+    if not Path(store_path).is_file():
+        raise ValueError(f"There is no results file {store_path!r}: hyperlabel compare makes one.")
+    if store_path.endswith(".hyper"):
+        raise ValueError(f"Name labelled rows too: hyperlabel report {store_path} DATA -o page.html.")
+    from hyperlabel.apps.comparison.comparison import Comparison
+    from hyperlabel.apps.comparison.store import Store
+    from hyperlabel.apps.report import comparison_report
+
+    with Store(store_path) as store:
+        suites = store.suites()
+        if as_list:
+            click.echo("\n".join(suites))
+            return None
+        comparisons = [name for name in suites if name.startswith("compare ")]
+        if suite is None and not comparisons:
+            raise ValueError(f"{store_path} holds no comparison.")
+        return comparison_report(Comparison(store, suite or comparisons[-1], scoring=scoring, rope=rope))

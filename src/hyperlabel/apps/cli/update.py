@@ -1,0 +1,227 @@
+"""``hyperlabel update``: a model learns and forgets rows and labels without its old training file."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hyperlabel._files import locked
+from hyperlabel.apps.cli._config import config_option
+from hyperlabel.apps.cli._input import MODEL_FILE, check_target, output_option, vectors_option
+from hyperlabel.apps.cli._output import print_json, tell
+from hyperlabel.tabular.pipeline import SUMS
+from hyperlabel.tabular.table_io import need_data, need_model
+from hyperlabel.tabular.wording import plural, some_names
+
+
+@click.command()
+@click.argument("model")
+@click.argument("new", required=False)
+@config_option
+@vectors_option("The npy files of vectors: of NEW, then of each file of --forget", multiple=True)
+@click.option(
+    "--forget",
+    "leaving",
+    multiple=True,
+    help="File of rows to take out again, which must be among those learned; may be repeated.",
+)
+@click.option("--add-label", "added", multiple=True, help="New label, so far on no row; may be repeated.")
+@click.option("--add-labels", "add_all", is_flag=True, help="Add every label of NEW the model does not know.")
+@click.option("--drop-label", "dropped", multiple=True, help="Label to remove; may be repeated.")
+@click.option("--rename-label", "renamed", multiple=True, metavar="OLD=NEW", help="May be repeated.")
+@output_option("output", None, "Write the changed model here. [default: in place of MODEL]")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def update(
+    model: str,
+    new: str | None,
+    vectors: tuple[str, ...],
+    leaving: tuple[str, ...],
+    added: tuple[str, ...],
+    add_all: bool,
+    dropped: tuple[str, ...],
+    renamed: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Merge the labelled rows of NEW into MODEL, forget rows, and add, drop or rename labels.
+
+    Equal to a fit on all rows at once, with the words and λ of the first fit; thresholds are kept. The file
+    changes only once everything has worked: the rows of every file are forgotten, or none; a second update
+    of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
+    --review: it learns the rows whose column labels is filled in, and no other.
+    """
+    need_model(model)
+    need_data(new, *leaving)
+    from hyperlabel.apps.cli._fit_rows import change_hashes
+    from hyperlabel.apps.cli._progress import show_step
+    from hyperlabel.meta import update as update_model
+    from hyperlabel.tabular.model_file import ModelFile, open_model, save_model, with_columns
+
+    renames = _parse_renames(renamed)
+    _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
+    said = f"{model} is being updated by another process: waiting until it is done."
+    # others must not update the file until the command ends: their change would be lost
+    click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
+    with show_step(f"loading {model}"):
+        file = open_model(model)
+        need_updatable(file)
+    names = _edited_names(file.columns.label_names, renames, dropped, added)
+    change = dropped, renames
+    beside = _vectors_beside(new, leaving, vectors)
+    entering, extra = (None, []) if new is None else _read_change(file, new, beside, names, add_all, *change)
+    forgotten = _concat_changes(
+        [_read_change(file, path, beside, names, False, *change)[0] for path in leaving]
+    )
+    names += extra
+    if forgotten is not None:  # labels that only another file has
+        forgotten[1].resize((forgotten[1].shape[0], len(names)))
+    with show_step("updating"):
+        changed = update_model(
+            file.model,
+            entering,
+            forget=forgotten,
+            add_labels=[*added, *extra],
+            drop_labels=dropped,
+            rename_labels=renames,
+        )
+    merged, taken = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
+    updated = with_columns(
+        ModelFile(changed, file.columns, output or model),
+        label_names=names,
+        rows=file.columns.rows + merged - taken,
+        row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
+        labels=names if file.columns.labels else [],
+        left_out=[name for name in file.columns.left_out if name not in names],
+    )
+    save_model(updated)
+    found = {
+        "model": updated.path,
+        "rows": updated.columns.rows,
+        "labels": len(names),
+        "merged": merged,
+        "forgotten": taken,
+        "added": [*added, *extra],
+        "dropped": list(dropped),
+        "renamed": renames,
+    }
+    if as_json:
+        print_json(found)
+    else:
+        tell(
+            f"Wrote {updated.path}: {plural(merged, 'row')} merged, {taken} forgotten, now "
+            f"{plural(updated.columns.rows, 'row')} and {plural(len(names), 'label')}; thresholds of known "
+            "labels "
+            "and the words are those of the first fit."
+        )
+
+
+def _vectors_beside(
+    new: str | None, leaving: tuple[str, ...], vectors: tuple[str, ...]
+) -> dict[str, str | None]:
+    """Return the file of vectors of each file of rows."""
+    from hyperlabel.tabular.table_io import vectors_of
+
+    files = [path for path in (new, *leaving) if path is not None]
+    return dict(zip(files, vectors_of(files, vectors), strict=True))
+
+
+def need_updatable(file: Any) -> None:
+    """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
+    from hyperlabel.meta.updating import can_be_updated, iter_nested_estimators
+
+    model = file.path
+    if can_be_updated(file.model):
+        return
+    if file.columns.method != "ridge":
+        raise ValueError(
+            f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."
+        )
+    if hasattr([*iter_nested_estimators(file.model)][-1], "moments_"):
+        raise ValueError(f"{model} decides by --thresholds top_k, which no update can keep: fit it again.")
+    raise ValueError(
+        f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+        f"with --words {SUMS} and without --slim."
+    )
+
+
+def _parse_renames(renamed: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in renamed]
+    for (old, mark, name), text in zip(pairs, renamed, strict=True):
+        if not (old and mark and name):
+            raise ValueError(f"--rename-label takes OLD=NEW, not {text!r}.")
+    return {old: name for old, _, name in pairs}
+
+
+def _read_change(
+    file: Any,
+    path: str,
+    beside: dict[str, str | None],
+    names: list[str],
+    add_all: bool,
+    dropped: tuple[str, ...],
+    renames: dict[str, str],
+) -> tuple[tuple[Any, Any], list[str]]:
+    """Rows, their labels in the order of `names` (and the new ones), the new labels."""
+    from dataclasses import replace
+
+    from hyperlabel.tabular.model_file import aligned_labels, read_rows
+    from hyperlabel.tabular.review_queue import answered_rows
+
+    columns = file.columns
+    if columns.labels:
+        columns = replace(columns, labels=names)
+    with answered_rows(path, columns) as place:
+        table = read_rows(place, columns, labelled=True, vectors=beside[path])
+    if renames:  # a file may still use the old names
+        table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
+    Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
+    unknown = [name for name in unknown if name not in dropped]
+    ignored = [name for name in unknown if name in columns.left_out]
+    if ignored and not add_all:
+        click.echo(f"{path}: ignored {plural(len(ignored), 'label')} that the fit left out as too rare: "
+                   f"{some_names(ignored)}", err=True)  # fmt: skip
+        unknown = [name for name in unknown if name not in ignored]
+    if unknown and not add_all:
+        raise ValueError(
+            f"{path} has {plural(len(unknown), 'label')} the model does not know ({some_names(unknown)}): "
+            "add them "
+            "with --add-labels, or each with --add-label."
+        )
+    if unknown:
+        Y, _ = aligned_labels(table, [*names, *unknown], normalise=columns.normalise)
+    return (columns.inputs(table), Y), unknown
+
+
+def _check_arguments(
+    new: str | None, leaving: tuple[str, ...], add_all: bool, output: str | None, anything: bool
+) -> None:
+    if output is not None:
+        check_target(output, MODEL_FILE)
+    if add_all and new is None:
+        raise ValueError("--add-labels takes the labels of NEW: name that file.")
+    if not anything:
+        raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
+    if len({Path(path).resolve() for path in leaving}) < len(leaving):
+        raise ValueError("--forget names a file twice: its rows can leave once only.")
+
+
+def _edited_names(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
+    """Names of the labels after renaming, dropping and adding."""
+    names = [renames.get(name, name) for name in names]
+    return [name for name in names if name not in dropped] + list(added)
+
+
+def _concat_changes(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
+    """Put the rows and labels of several files on top of each other, so that they leave in one step."""
+    import numpy as np
+    from scipy import sparse
+
+    if not parts:
+        return None
+    rows = [rows for rows, _ in parts]
+    Y = sparse.vstack([Y for _, Y in parts], format="csr")
+    if isinstance(rows[0], list):
+        return [row for part in rows for row in part], Y
+    if any(sparse.issparse(part) for part in rows):
+        return sparse.vstack(rows, format="csr"), Y
+    return np.concatenate(rows), Y

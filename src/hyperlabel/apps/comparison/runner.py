@@ -1,0 +1,226 @@
+"""The runner: cells in, finished cells in the store; killed at any moment, it resumes.
+
+A cell knows its specification (from which its id is hashed) and the work to do. Work runs with one
+BLAS thread, so that the numbers do not depend on how many cells run side by side; an error inside a
+cell is recorded as that cell's result and the others go on.
+"""
+
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from hyperlabel.apps.comparison.store import Store, content_id
+
+
+class Measurement(NamedTuple):
+    """One number: which series it belongs to (often the method), what it measures, and where (x).
+
+    Examples
+    --------
+    >>> from hyperlabel.apps.comparison import Measurement
+    >>> Measurement("ridge", "f1_macro", 0.5).x is None
+    True
+    """
+
+    series: str
+    metric: str
+    value: float
+    x: float | None = None
+
+
+@dataclass
+class JobResult:
+    """What a cell's work returns.
+
+    Parameters
+    ----------
+    values : list of Value
+        The numbers; they must not depend on the clock.
+    cost : dict
+        ``fit_seconds``, ``predict_seconds``, ``peak_mb`` where measured.
+    details : dict
+        Anything else worth keeping, as JSON (chosen parameters, counts per label).
+
+    Examples
+    --------
+    >>> from hyperlabel.apps.comparison import JobResult, Measurement
+    >>> JobResult([Measurement("ridge", "f1_macro", 0.5)]).values[0].metric
+    'f1_macro'
+    """
+
+    values: list[Measurement] = field(default_factory=list)
+    cost: dict[str, float | None] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """The smallest piece of an experiment that is finished or not.
+
+    Parameters
+    ----------
+    spec : dict
+        Everything the result depends on, as JSON: data fingerprint, method, split, seed.
+    work : callable
+        Takes nothing, returns an `JobResult`; must be picklable when cells run side by side.
+
+    Examples
+    --------
+    >>> from hyperlabel.apps.comparison import Job, JobResult, Store, Measurement, run
+    >>> half = Job({"method": "half"}, lambda: JobResult([Measurement("half", "share", 0.5)]))
+    >>> with Store(":memory:") as store:
+    ...     run([half], store, "shares").computed
+    1
+    """
+
+    spec: dict[str, Any]
+    work: Callable[[], JobResult]
+
+    @cached_property
+    def id(self) -> str:
+        """Content hash of the specification and the versions."""
+        return content_id(self.spec)
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """How a run went: cells computed now, found finished, failed (in total), computed by other code."""
+
+    computed: int
+    resumed: int
+    failed: int
+    other_code: int = 0
+
+
+def run(
+    cells: Sequence[Job],
+    store: Store,
+    suite: str,
+    *,
+    spec: dict[str, Any] | None = None,
+    command: str = "",
+    n_jobs: int = 1,
+    retry_failed: bool = False,
+    fresh: bool = False,
+    progress: Callable[[int, int, int, dict[str, Any]], None] | None = None,
+) -> RunSummary:
+    """Compute the cells that the store does not have yet.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        What to compute, in the order the result tables will have.
+    store : Store
+        Where finished cells go, one transaction each.
+    suite : str
+        The name under which the cells are found together.
+    spec : dict, default=None
+        Description of the whole suite, kept beside it.
+    command : str, default=""
+        The command that repeats the run, kept beside it.
+    n_jobs : int, default=1
+        Cells computed at the same time, each in its own process.
+    retry_failed : bool, default=False
+        Compute recorded failures again.
+    fresh : bool, default=False
+        Compute everything again.
+    progress : callable, default=None
+        Called with the cells done, all cells, those failed, and the specification of the last one.
+
+    Returns
+    -------
+    summary : Summary
+
+    Examples
+    --------
+    >>> from hyperlabel.apps.comparison import Job, JobResult, Store, Measurement, run
+    >>> def work():
+    ...     return JobResult([Measurement("ridge", "f1_macro", 0.5)])
+    >>> with Store(":memory:") as store:
+    ...     first = run([Job({"split": 0}, work)], store, "tiny")
+    ...     again = run([Job({"split": 0}, work)], store, "tiny")
+    >>> (first.computed, again.computed, again.resumed)
+    (1, 0, 1)
+    """
+    ids = [cell.id for cell in cells]
+    if len(set(ids)) < len(ids):
+        raise ValueError("Two cells of the suite have the same specification: each must differ in something.")
+    store.begin(suite, spec or {}, ids, command)
+    if fresh:
+        store.forget(ids)
+    finished = store.finished(ids)
+    if retry_failed:
+        finished = {cell: status for cell, status in finished.items() if status == "done"}
+    waiting = [cell for cell in cells if cell.id not in finished]
+    failed = sum(status == "failed" for status in finished.values())
+    done = len(finished)
+    for cell, outcome, error in _compute_jobs(waiting, n_jobs):
+        store.write(
+            cell.id,
+            cell.spec,
+            [(v.series, v.metric, v.x, v.value) for v in outcome.values],
+            error=error,
+            cost=outcome.cost,
+            details=outcome.details,
+        )
+        done, failed = done + 1, failed + (error is not None)
+        if progress is not None:
+            progress(done, len(cells), failed, cell.spec)
+    codes = {e["code"] for e in store.suite(suite)["environments"]}
+    return RunSummary(len(waiting), len(finished), failed, max(0, len(codes) - 1))
+
+
+def _compute_jobs(cells: Sequence[Job], n_jobs: int) -> Iterator[tuple[Job, JobResult, str | None]]:
+    """Yield results as they come; the store puts them in order."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: say how many cells to compute at the same time.")
+    if n_jobs == 1 or len(cells) < 2:
+        for cell in cells:
+            yield (cell, *execute_job(cell))
+        return
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    waiting = dict(enumerate(cells))
+    try:
+        jobs = (delayed(_execute_at)(i, cell) for i, cell in enumerate(cells))
+        for i, outcome, error in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs):
+            del waiting[i]
+            yield cells[i], outcome, error
+    except TerminatedWorkerError:
+        # A worker was killed (out of memory, most likely) and took the pool with it. Which cell did it
+        # is not known, so the rest go one by one, each in a process of its own that may die alone.
+        for i, cell in waiting.items():
+            try:
+                ((_, outcome, error),) = Parallel(n_jobs=2)([delayed(_execute_at)(i, cell)])
+            except TerminatedWorkerError:
+                outcome, error = JobResult(), "the process of this cell was killed (out of memory?)"
+            yield cell, outcome, error
+
+
+def _execute_at(i: int, cell: Job) -> tuple[int, JobResult, str | None]:
+    return (i, *execute_job(cell))
+
+
+def execute_job(cell: Job) -> tuple[JobResult, str | None]:
+    """Do a cell's work; an exception becomes the text of the error, warnings become details."""
+    from threadpoolctl import threadpool_limits
+
+    start = time.process_time()
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            outcome, error = cell.work(), None
+        except Exception as failure:
+            last = traceback.extract_tb(failure.__traceback__)[-1]
+            where = f"{last.name}, line {last.lineno}"
+            outcome, error = JobResult(), f"{type(failure).__name__}: {failure} (in {where})"
+    outcome.details["cpu_seconds"] = time.process_time() - start
+    said = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})
+    if said:
+        outcome.details["warnings"] = said
+    return outcome, error

@@ -1,0 +1,264 @@
+"""Figures of results, in scikit-learn's Display style: ``X.from_…(…)`` draws, ``.plot(ax=…)`` redraws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hyperlabel.apps.comparison.comparison import Comparison
+from hyperlabel.apps.report.summary import short_title
+from hyperlabel.apps.report.svg import MISSING
+from hyperlabel.metrics import statistics
+
+
+class Display:
+    """Base of the displays: finds or makes the axes, and knows the size (inches) that suits them."""
+
+    ax_: Any
+    figure_: Any
+    size_: tuple[float, float]
+    whole_names_: dict[str, str]
+
+    def _axes(self, ax: Any, size: tuple[float, float] = (5.2, 3.4)) -> Any:
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ValueError(MISSING) from error
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax_, self.figure_, self.size_, self.whole_names_ = ax, ax.figure, size, {}
+        return ax
+
+    def _short(self, name: str, length: int = 24) -> str:
+        """Cut a long name in the middle; in a page the whole name is shown when it is pointed at."""
+        if len(name) <= length:
+            return name
+        cut = f"{name[: length // 2 - 1]}…{name[-(length - length // 2) :]}"
+        alike = self.whole_names_.get(cut, name)
+        self.whole_names_[cut] = name if alike == name else f"{alike}; {name}"
+        return cut
+
+
+def write_beside(ax: Any, text: str, x: float, y: float, offset: tuple[float, float], **align: str) -> None:
+    """Write small text beside a point, `offset` in points."""
+    ax.annotate(text, (x, y), offset, textcoords="offset points", fontsize=8, **align)
+
+
+class CriticalDifferenceDisplay(Display):
+    """Average ranks over data sets; a bar joins methods that the tests do not tell apart.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (n_methods,)
+        Average ranks, 1 is best.
+    groups : list of list of int
+        Methods not significantly different, as `indistinguishable_groups` gives them.
+    names : sequence of str
+        Names of the methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.apps.report import CriticalDifferenceDisplay
+    >>> scores = np.random.default_rng(0).uniform(size=(9, 3))
+    >>> display = CriticalDifferenceDisplay.from_scores(scores, ["a", "b", "c"])
+    >>> len(display.groups)
+    1
+    """
+
+    def __init__(self, ranks: Any, groups: Sequence[Sequence[int]], names: Sequence[str]) -> None:
+        self.ranks, self.groups, self.names = np.asarray(ranks, dtype=float), list(groups), list(names)
+
+    @classmethod
+    def from_scores(
+        cls, scores: Any, names: Sequence[str], *, alpha: float = 0.05, ax: Any = None
+    ) -> CriticalDifferenceDisplay:
+        """Rank methods over data sets (rows) and group them by Wilcoxon tests adjusted by Holm."""
+        ranks = statistics.average_ranks(scores)
+        p = statistics.wilcoxon_holm(scores)
+        return cls(ranks, statistics.indistinguishable_groups(ranks, p, alpha=alpha), names).plot(ax)
+
+    def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
+        """Draw on `ax`, or on new axes: one line per method, best on top."""
+        k = len(self.names)
+        ax = self._axes(ax, (5.2, 0.32 * len(self.names) + 1.1))
+        order = np.argsort(self.ranks, kind="stable")
+        for row, method in enumerate(order):
+            ax.plot(self.ranks[method], row, linestyle="none", marker="o", color="C0")
+            write_beside(ax, f"{self.ranks[method]:.2f}", self.ranks[method], row, (0, 5), ha="center")
+        place = {int(method): row for row, method in enumerate(order)}
+        left = float(self.ranks.min())
+        for i, group in enumerate(self.groups):
+            rows = [place[m] for m in group]
+            x = left - 0.09 * (i + 1) * max(1.0, float(np.ptp(self.ranks)))
+            ax.plot(
+                [x, x],
+                [min(rows) - 0.25, max(rows) + 0.25],
+                color="C1",
+                lw=4,
+                marker="",
+                solid_capstyle="round",
+            )
+        ax.set_yticks(range(k), [self.names[m] for m in order])
+        ax.invert_yaxis()
+        ax.set_xlabel("average rank (1 is best)")
+        ax.margins(y=0.12)
+        ax.grid(visible=False, axis="y")
+        return self
+
+
+class DifferenceDisplay(Display):
+    """How far each method is behind the best one, with 95 % intervals corrected for overlap.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Methods.
+    differences, lows, highs : array-like of shape (n_methods,)
+        Mean difference to the best method and its interval.
+    best : str
+        The best method.
+    scoring : str
+        The measure.
+    rope : float
+        Differences that do not matter.
+
+    Examples
+    --------
+    >>> from hyperlabel.apps.report import DifferenceDisplay
+    >>> shown = DifferenceDisplay(
+    ...     ["ridge", "PLST"], [0.0, -0.02], [0.0, -0.03], [0.0, -0.01],
+    ...     best="ridge", scoring="f1_macro", rope=0.01,
+    ... ).plot()
+    >>> len(shown.ax_.get_yticks())
+    2
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        differences: Any,
+        lows: Any,
+        highs: Any,
+        *,
+        best: str,
+        scoring: str,
+        rope: float,
+    ) -> None:
+        self.names = list(names)
+        self.differences, self.lows, self.highs = (
+            np.asarray(v, dtype=float) for v in (differences, lows, highs)
+        )
+        self.best, self.scoring, self.rope = best, scoring, rope
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, dataset: str, *, ax: Any = None) -> DifferenceDisplay:
+        """Draw a comparison's methods against the best one on a data set."""
+        far = comparison.far_behind(dataset)
+        rows = [v for v in comparison.versus_best(dataset) if v.method not in far]
+        return cls(
+            [short_title(v.method) for v in rows],
+            [v.difference for v in rows],
+            [v.low for v in rows],
+            [v.high for v in rows],
+            best=short_title(comparison.best(dataset)),
+            scoring=comparison.scoring,
+            rope=comparison.rope,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> DifferenceDisplay:
+        """Draw on `ax`, or on new axes."""
+        ax = self._axes(ax, (5.2, 0.3 * len(self.names) + 1.3))
+        rows = np.arange(len(self.names))
+        ax.axvspan(-self.rope, self.rope, alpha=0.15, color="C2", lw=0)
+        ax.hlines(rows, self.lows, self.highs, color="C0")
+        ax.plot(self.differences, rows, linestyle="none", marker="o", color="C0")
+        ax.axvline(0.0, color="C1", lw=1.2)
+        ax.set_yticks(rows, self.names)
+        ax.invert_yaxis()
+        ax.set_xlabel(f"{self.scoring}: how far behind the best", loc="right")  # long names leave little room
+        ax.grid(visible=False, axis="y")
+        return self
+
+
+class CostDisplay(Display):
+    """Quality against time: one point per method; up is better, left is faster.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Methods.
+    scores : array-like of shape (n_methods,)
+        Mean score.
+    seconds : array-like of shape (n_methods,)
+        Time of a fit, tuning included.
+    scoring : str
+        The measure; losses get a reversed axis.
+    lower : bool, default=False
+        Whether lower is better.
+
+    Examples
+    --------
+    >>> from hyperlabel.apps.report import CostDisplay
+    >>> shown = CostDisplay(["ridge", "SVM"], [0.61, 0.63], [0.1, 9.0], scoring="f1_macro").plot()
+    >>> shown.ax_.get_xscale()
+    'log'
+    """
+
+    def __init__(
+        self, names: Sequence[str], scores: Any, seconds: Any, *, scoring: str, lower: bool = False
+    ) -> None:
+        self.names, self.scoring, self.lower = list(names), scoring, lower
+        self.scores, self.seconds = np.asarray(scores, dtype=float), np.asarray(seconds, dtype=float)
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, dataset: str, *, ax: Any = None) -> CostDisplay:
+        """Draw the methods of a comparison on one data set; those far behind (the floor) are left out."""
+        far = comparison.far_behind(dataset)
+        costs = {m: comparison.cost(dataset, m) for m in comparison.ranking(dataset) if m not in far}
+        known = {m: cost for m, cost in costs.items() if cost is not None}
+        return cls(
+            [short_title(method) for method in known],
+            [comparison.mean(dataset, m) for m in known],
+            [cost.fit_seconds for cost in known.values()],
+            scoring=comparison.scoring,
+            lower=comparison.sign() < 0,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> CostDisplay:
+        """Draw on `ax`, or on new axes; the front (nothing is both faster and better) is joined."""
+        ax = self._axes(ax, (5.2, 3.8))
+        quality = -self.scores if self.lower else self.scores
+        order = np.argsort(self.seconds, kind="stable")
+        front = [i for n, i in enumerate(order) if n == 0 or quality[i] > quality[order[:n]].max()]
+        ax.plot(self.seconds[front], self.scores[front], color="C1", alpha=0.5, lw=1.2, marker="", ls="--")
+        ax.plot(self.seconds, self.scores, linestyle="none", marker="o", color="C0")
+        logs = np.log10(np.maximum(self.seconds, 1e-6))
+        ax.set_xscale("log")
+        ax.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+        ax.xaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+        ax.minorticks_off()
+        for i, row in _spaced_offsets(quality):
+            right = logs[i] > (logs.min() + logs.max()) / 2
+            offset = (-7 if right else 7, row)
+            side = "right" if right else "left"
+            write_beside(ax, self.names[i], self.seconds[i], self.scores[i], offset, ha=side, va="center")
+        if self.lower:
+            ax.invert_yaxis()
+        ax.set(xlabel="seconds per fit (left is faster)", ylabel=f"{self.scoring} (up is better)")
+        return self
+
+
+def _spaced_offsets(heights: np.ndarray) -> list[tuple[int, float]]:
+    """Offsets (points) that keep labels of points at nearly the same height apart."""
+    span = max(float(np.ptp(heights)), 1e-9)
+    found: list[tuple[int, float]] = []
+    last, offset = -np.inf, 0.0
+    for i in np.argsort(heights, kind="stable"):
+        place = 200.0 * (heights[i] - heights.min()) / span
+        offset = max(0.0, last + 9.0 - place)
+        found.append((int(i), offset))
+        last = place + offset
+    return found

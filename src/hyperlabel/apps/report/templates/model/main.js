@@ -1,0 +1,81 @@
+// The page: its data, its views, and the address that says which is open.
+import { $, h, share } from "./dom.js";
+import { unpack, counts, measures, scoreOf, carriedBy } from "./pack.js";
+import { TextModel } from "./words.js";
+import { overview } from "./overview.js";
+import { LabelView } from "./label.js";
+import { MapView } from "./map.js";
+import { RowView } from "./row.js";
+import { TryView } from "./try.js";
+
+function prepared(data) {
+  const tables = new Map();
+  data.place = new Map(data.labels.map((name, j) => [name, j]));
+  data.rowPlace = new Map(data.rows.map((row, i) => [row, i]));
+  data.tables = (j) => tables.get(j) ?? tables.set(j, counts(data, j)).get(j);
+  data.measured = (j, t) => measures(data.tables(j), t);
+  data.cutNow = data.chosen.slice();
+  data.byRows = data.labels.map((_, j) => j).sort((a, b) => data.tables(b).rows - data.tables(a).rows);
+  data.score = (label, row) => scoreOf(data, label, row);
+  data.carriedLabels = (row) => carriedBy(data, row);
+  data.thresholdValue = (j) => {
+    const t = data.cutNow[j], { size, edge } = data.tables(j);
+    return t < 0 ? -1e300 : t >= size ? 1e300 : edge(t);
+  };
+  data.model = data.vectoriser ? new TextModel(data) : null;
+  data.marks = (text, label) => {
+    const pieces = data.model.marked(text, label), most = Math.max(...pieces.map(([, v]) => Math.abs(v)), 1e-12);
+    return pieces.map(([piece, v]) => (v ? h("mark", { class: v > 0 ? "for" : "against", style: `--s:${(Math.abs(v) / most).toFixed(2)}`, title: `${v > 0 ? "+" : ""}${share(v, 3)}` }, piece) : piece));
+  };
+  data.featuresOf = (row) => [...data.featureOf.subarray(data.featureStart[row], data.featureStart[row + 1])].map((i) => data.features[i]);
+  data.snippet = (row) => (data.texts ? data.texts[row].slice(0, 160) : data.features ? data.featuresOf(row).slice(0, 18).join(" ") : "");
+  data.markedRow = (row, label) => {
+    if (data.texts) return data.model && label !== undefined ? data.marks(data.texts[row], label) : [data.texts[row]];
+    if (!data.features) return [h("span", { class: "muted" }, "This file has no texts, or the page was made without them.")];
+    const known = new Map(label === undefined ? [] : (data.why[label] ?? []).flat());
+    const most = Math.max(...[...known.values()].map(Math.abs), 1e-12);
+    return data.featuresOf(row).map((name) => [known.has(name)
+      ? h("mark", { class: known.get(name) > 0 ? "for" : "against", style: `--s:${Math.abs(known.get(name)) / most}` }, name) : name, " "]).flat();
+  };
+  return data;
+}
+
+const VIEWS = ["overview", "label", "map", "row", "try"];
+
+function route(data, views) {
+  let [name, value = ""] = location.hash.slice(1).split(/=(.*)/s);
+  try {
+    value = decodeURIComponent(value);
+  } catch {
+    value = ""; // a broken address opens the view as it was
+  }
+  const view = VIEWS.includes(name) ? name : "overview";
+  for (const other of VIEWS) {
+    $(`view-${other}`).hidden = other !== view;
+    const tab = document.querySelector(`nav a[href="#${other}"]`);
+    if (other === view) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  if (view === "label") views.label.open(data.place.get(value) ?? views.label.label ?? data.byRows[0]);
+  if (view === "map") views.map.open();
+  if (view === "row") views.row.open(data.rowPlace.get(Number(value)) ?? views.row.row ?? data.review[0]);
+  if (view === "try") views.try.open();
+  views.now = view;
+  scrollTo(0, 0);
+}
+
+async function start() {
+  const data = prepared(await unpack($("packed").textContent));
+  $("labels").append(...data.labels.map((name) => h("option", { value: name })));
+  overview(data);
+  const views = { label: new LabelView(data), map: new MapView(data), row: new RowView(data), try: new TryView(data) };
+  addEventListener("hashchange", () => route(data, views));
+  addEventListener("keydown", (event) => { if (views.now === "row") views.row.key(event); });
+  $("facts").textContent = (data.facts.shown ?? []).join(" · ");
+  $("rule").textContent = data.threshold_strategy;
+  route(data, views);
+  globalThis.hyperlabelPage = { data, views };
+  document.body.dataset.ready = "yes";
+}
+
+await start();

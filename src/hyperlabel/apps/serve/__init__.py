@@ -1,0 +1,6 @@
+"""Models over HTTP: Annif's REST API v1 for suggesting and learning, explanations, and the page, live."""
+
+from hyperlabel.apps.serve.app import Limits, make_app
+from hyperlabel.apps.serve.connections import server_options
+
+__all__ = ["Limits", "make_app", "server_options"]

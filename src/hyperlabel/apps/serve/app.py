@@ -1,0 +1,316 @@
+"""The application: a project is a model (`apps.cli.serve.ServedModel`); answers are those of Annif's REST
+API v1.
+
+Work runs in threads with a time limit; a project changes once what it has learned is on disk.
+Errors are problem documents (RFC 9457) that name neither paths nor traces.
+"""
+
+import asyncio
+import base64
+import hmac
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException as Refused
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from hyperlabel import __version__
+from hyperlabel.apps.serve.workers import DaemonThreads
+
+_DECIMAL = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
+# The page shows texts: no other site may frame it, no cache keep it; answers are what they say they are.
+_GUARDS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+]
+_workers = DaemonThreads(8)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for; `arrival_seconds` are for its head and as many again for its body."""
+
+    body: int = 1 << 20
+    batch: int = 32
+    seconds: float = 10.0
+    arrival_seconds: float = 10.0
+
+
+def make_app(
+    projects: list[Any], *, page: str = "", token: str | None = None, limits: Limits | None = None
+) -> Any:
+    """Return the ASGI application; with a token, every request but ``/healthz`` must carry it."""
+    known = {project.project_id: project for project in projects}
+    if len(known) < len(projects):
+        raise ValueError("Two models have the same name: rename one of the files.")
+    allowed, backend = limits or Limits(), {"backend_id": "hyperlabel"}
+    usual = {"language": "en", "vocab_language": "en", "is_trained": True, "backend": backend}
+    listed = {name: {"project_id": name, "name": name, **usual} for name in known}
+
+    def operation(work: Callable[..., Any] | None) -> Callable[[Request], Any]:
+        async def run(request: Request) -> Response:
+            if (name := request.path_params["project_id"]) not in known:
+                raise Refused(404, "There is no such project.")
+            if work is None:
+                return _json_answer(listed[name])
+            found = await work(known[name], request, await _read_body(request, allowed), allowed)
+            return Response(status_code=204) if found is None else _json_answer(found)
+
+        return run
+
+    described = Path(__file__).with_name("openapi.json").read_bytes()
+    shown = {
+        "/": HTMLResponse(page) if page else _json_answer({"projects": list(known)}),
+        "/healthz": _json_answer({"status": "ok", "projects": len(known)}),
+        "/v1/": _json_answer({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
+        "/v1/openapi.json": Response(described, media_type="application/json"),
+        "/v1/projects": _json_answer({"projects": list(listed.values())}),
+    }
+    routes = [Route(path, found, methods=["GET"]) for path, found in shown.items()]
+    works = {"suggest": _suggest, "suggest-batch": _suggest_batch, "explain": _explain, "learn": _learn}
+    routes.append(Route(one := "/v1/projects/{project_id}", operation(None)))
+    routes += [Route(f"{one}/{name}", operation(work), methods=["POST"]) for name, work in works.items()]
+    handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
+    return _RequestValidation(Starlette(routes=routes, exception_handlers=handlers), token)
+
+
+async def _suggest(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
+    text, form = _text_and_fields(body)
+    (found,) = await _work(limits, _suggest_labels, project, [text], *_asked_of(form))
+    return {"results": found}
+
+
+async def _suggest_batch(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
+    asked, given = _asked_of(request.query_params), _json_of(body)
+    documents: Any = given.get("documents") if isinstance(given, dict) else None
+    if not isinstance(documents, list) or not all(isinstance(d, dict) for d in documents):
+        documents = [{}]
+    texts, ids = [d.get("text") for d in documents], [d.get("document_id") for d in documents]
+    if not all(isinstance(t, str) and isinstance(i, str | None) for t, i in zip(texts, ids, strict=True)):
+        raise Refused(400, 'The body must be {"documents": [{"text": "…"}, …]}.')
+    if len(texts) > limits.batch:
+        raise Refused(400, f"A batch may hold {limits.batch} documents, this one has {len(texts)}.")
+    found = await _work(limits, _suggest_labels, project, texts, *asked) if texts else []
+    return [{"results": one, "document_id": i} for one, i in zip(found, ids, strict=True)]
+
+
+async def _explain(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
+    text, form = _text_and_fields(body)
+    labels = [form["label"]] if "label" in form else []
+    if not set(labels) <= set(project.label_names):
+        raise Refused(400, "The model has no such label.")
+    most = min(_asked_of(form)[0], 100)
+    try:
+        return {"results": await _work(limits, project.explain, text, labels, most)}
+    except ValueError:
+        raise Refused(400, "explain needs a linear model.") from None
+
+
+async def _learn(project: Any, request: Request, body: bytes, limits: Limits) -> None:
+    if not project.learns:
+        raise Refused(403, "Learning is off: start hyperlabel serve with --learn.")
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "Send documents to learn as application/json.")
+    texts, labels = _indexed_documents(_json_of(body), project.label_names)
+    if texts:
+        async with project.learning:  # no time limit: a change half waited for would still be made
+            await anyio.to_thread.run_sync(project.learn, texts, labels)
+
+
+async def _work(limits: Limits, work: Callable[..., Any], *given: Any) -> Any:
+    """Return what work returns; given up, it goes on in its thread, but takes no second one."""
+    try:
+        async with asyncio.timeout(limits.seconds):
+            return await asyncio.get_running_loop().run_in_executor(_workers, work, *given)
+    except TimeoutError:
+        raise Refused(503, f"The answer took more than {limits.seconds:g} seconds.") from None
+    except asyncio.CancelledError:
+        raise Refused(503, "The server is being stopped.") from None
+
+
+def _suggest_labels(
+    project: Any, texts: list[str], limit: int, threshold: float
+) -> list[list[dict[str, Any]]]:
+    """Return the likeliest labels of each text, best first."""
+    names = project.label_names
+    return [
+        [
+            {"uri": _label_uri(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
+            for j in (-row).argsort(kind="stable")[:limit]
+            if row[j] > 0 and row[j] >= threshold
+        ]
+        for row in project.probabilities(texts)
+    ]
+
+
+def _label_uri(label: str) -> str:
+    """Return what names a label: itself where it is a URI."""
+    own = label.startswith(("http://", "https://", "urn:"))
+    return label if own else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
+
+
+def _indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Read documents with their subjects; as in Annif, those without either do not count."""
+    known = {_label_uri(name): name for name in label_names} | {name: name for name in label_names}
+    try:
+        found = [d for d in body if {"text", "subjects"} <= d.keys()]
+        texts = [d["text"] for d in found]
+        named = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in found]
+        if not isinstance(body, list) or not all(isinstance(text, str) for text in texts):
+            raise TypeError
+        return texts, [[known[name] for name in names] for names in named]
+    except (TypeError, AttributeError):
+        raise Refused(400, 'The body must be [{"text": "…", "subjects": [{"uri": "…"}]}, …].') from None
+    except KeyError:
+        raise Refused(400, "A subject is no label of the model: see hyperlabel update --add-label.") from None
+
+
+# -- requests in, problems out
+
+
+def _json_answer(content: Any, status: int = 200, kind: str = "application/json") -> Response:
+    """Return JSON in ASCII: halves of characters that a client sent come back as it wrote them."""
+    body = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return Response(body.encode("ascii"), status, media_type=kind)
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as application/problem+json."""
+    document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    response = _json_answer(document, status, "application/problem+json")
+    response.headers.update(headers or {})
+    return response
+
+
+async def _answer_refused(request: Request, error: Any) -> Response:  # not async, it would take a thread
+    return problem(error.status_code, error.detail, error.headers)
+
+
+async def _answer_failed(request: Request, error: Exception) -> Response:
+    return problem(500, "Something went wrong; the server's log says what.")
+
+
+async def _read_body(request: Request, limits: Limits) -> bytes:
+    """Read a body that is neither too large nor too slow."""
+    too_large = Refused(413, f"The body is larger than {limits.body} bytes.")
+    if (_whole_number(request.headers.get("content-length", "0")) or 0) > limits.body:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.arrival_seconds):
+            async for block in request.stream():
+                body += block
+                if len(body) > limits.body:
+                    raise too_large
+    except TimeoutError:
+        seconds = f"{limits.arrival_seconds:g}"
+        raise Refused(408, f"The body took more than {seconds} seconds.", {"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise Refused(400, "The body is not whole.") from None  # nobody is there to read it
+    return bytes(body)
+
+
+def _text_and_fields(body: bytes) -> tuple[str, dict[str, str]]:
+    """Read the text and all fields of a form (urlencoded, as Annif's clients send it)."""
+    try:
+        found = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100)
+    except ValueError as error:
+        raise Refused(400, "The body must be a form in UTF-8 (application/x-www-form-urlencoded).") from error
+    if "text" not in found:
+        raise Refused(400, "The field text is missing.")
+    return found["text"][-1], {name: values[-1] for name, values in found.items()}
+
+
+def _json_of(body: bytes) -> Any:
+    """Read a body of JSON."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "The body must be JSON.") from error
+
+
+def _asked_of(given: Mapping[str, str]) -> tuple[int, float]:
+    """Read how many results are wanted, and the lowest score."""
+    limit, lowest = _whole_number(given.get("limit", "10")), given.get("threshold", "0")
+    if limit is None or not _DECIMAL.fullmatch(lowest) or not 0 <= float(lowest) <= 1:
+        raise Refused(400, "limit must be a whole number, 0 or more, and threshold a number from 0 to 1.")
+    return min(limit, 10_000), float(lowest)
+
+
+def _whole_number(text: str) -> int | None:
+    """Read digits as other programs do: Python alone knows ``1_0`` and digits of other scripts."""
+    return int(text) if re.fullmatch("[0-9]{1,4000}", text) else None
+
+
+class _RequestValidation:
+    """Let requests in that carry the token, and only names of this machine where there is none."""
+
+    def __init__(self, app: Any, token: str | None) -> None:
+        self.app, self.token = app, token
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *_GUARDS]}
+            await send(message)
+
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        await (refusal or self.app)(scope, receive, send_guarded)
+
+    def _refusal(self, path: str, headers: Headers) -> Response | None:
+        if not _is_own_page(headers):
+            return problem(403, "Pages of other sites may not ask this server.")
+        if self.token is None:
+            # another site's name that points here must not reach the models through a browser
+            host = _HOST_AND_PORT.fullmatch(headers.get("host", "localhost"))
+            is_local = host is not None and is_loopback(host[1].strip("[]"))
+            return None if is_local else problem(403, "Ask for localhost, or start the server with a token.")
+        if path == "/healthz" or _carries_token(headers.get("authorization", ""), self.token):
+            return None
+        refusal = problem(401, "Send the token: Authorization: Bearer TOKEN, or as password in a browser.")
+        for challenge in ("Bearer", 'Basic realm="hyperlabel", charset="UTF-8"'):
+            refusal.headers.append("WWW-Authenticate", challenge)  # browsers read one in a line
+        return refusal
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a name or address without its port can only mean this machine."""
+    with suppress(ValueError):
+        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def _is_own_page(headers: Headers) -> bool:
+    """Say whether a request comes from this server's page, or from no page; browsers name theirs."""
+    origin = headers.get("origin")
+    own_hosts = [headers[name].lower() for name in ("host", "x-forwarded-host") if name in headers]
+    return origin is None or origin.partition("://")[2].lower() in own_hosts
+
+
+def _carries_token(given: str, token: str) -> bool:
+    """Say whether the token is given, by a program (Bearer) or as the password a browser asks for (Basic)."""
+    kind, _, rest = given.partition(" ")
+    sent = rest.encode("latin-1") if kind.lower() == "bearer" else b""
+    if kind.lower() == "basic":
+        with suppress(ValueError):
+            sent = base64.b64decode(rest, validate=True).partition(b":")[2]
+    return hmac.compare_digest(sent, token.encode())

@@ -1,0 +1,91 @@
+"""Connections that no client keeps for nothing: uvicorn itself has no read timeouts and makes no room."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from hyperlabel.apps.serve.app import Limits, problem
+
+_MOST_CONNECTIONS = 256
+_SECONDS_TO_STOP = 5
+
+
+class Connection(H11Protocol):
+    """One client's connection; it is closed if the head of a request takes too long.
+
+    The application waits for the body itself. Where there are too many connections, the one that has waited
+    longest for a request to be complete makes room for a new one.
+    """
+
+    arrival_seconds = Limits.arrival_seconds
+    _arrival_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for a first request, but not for long."""
+        super().connection_made(transport)
+        self.waiting_since = self.loop.time()
+        self._start_timer()
+        if len(self.connections) > _MOST_CONNECTIONS:
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the timer once the head of a request is here; start it where a next one has begun."""
+        super().data_received(data)
+        if self._is_between_requests():
+            self._start_timer()
+        else:
+            self._stop_timer()
+
+    def on_response_complete(self) -> None:
+        """Note since when there has been nothing to do here."""
+        self.waiting_since = self.loop.time()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Wait for answers when the server stops, never for clients."""
+        super().shutdown()
+        if self.is_waiting():
+            self.transport.close()
+
+    def is_waiting(self) -> bool:
+        """Say whether it is the client's turn: no request is here in full."""
+        return self._is_between_requests() or self.cycle.more_body
+
+    def _is_between_requests(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _start_timer(self) -> None:
+        if self._arrival_timer is None:
+            self._arrival_timer = self.loop.call_later(self.arrival_seconds, self.transport.abort)
+
+    def _stop_timer(self) -> None:
+        if self._arrival_timer is not None:
+            self._arrival_timer.cancel()
+            self._arrival_timer = None
+
+    def _make_room(self) -> None:
+        idle = [one for one in self.connections if one is not self and one.is_waiting()]  # type: ignore
+        if not idle:
+            self.app = problem(503, "Too many requests at once: try again.")
+            return
+        longest = min(idle, key=lambda one: one.waiting_since)  # type: ignore
+        self.connections.discard(longest)
+        longest.transport.abort()
+
+
+def server_options(limits: Limits) -> dict[str, Any]:
+    """Return the options of uvicorn by which half-sent requests hinder neither others nor the end."""
+    timed = type("Connection", (Connection,), {"arrival_seconds": limits.arrival_seconds})
+    return {
+        "http": timed,
+        "ws": "none",
+        "log_level": "warning",
+        "access_log": False,
+        "timeout_graceful_shutdown": _SECONDS_TO_STOP,
+    }

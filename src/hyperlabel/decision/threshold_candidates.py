@@ -1,0 +1,191 @@
+"""Every threshold worth trying, of every label at once, with what it would find.
+
+A threshold is worth trying just below the score of a positive row: anywhere between two of them only
+false positives are added. So a label with P positives has P candidates however many rows there
+are, and all of them come from one sort of its column.
+
+Notation
+--------
+code                  meaning                                             shape
+scores                scores of all rows and labels                       n×k
+right                 weight of positives above the threshold, tp               (m,)
+found                 weight of rows above the threshold, tp + fp               (m,)
+positives             weight of all positives of the label, tp + fn       (k,)
+grid                  thresholds shared by all labels                           (t,)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.solvers.arrays import row_blocks
+
+SORTED_BYTES = 32  # of a score while its column is sorted: value, order, tail, count
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Thresholds just below the positive scores, by label, the highest first (see the module).
+
+    `above` is a threshold higher than every score of the label; `grid_right` and `grid_found` are what
+    the shared thresholds of `grid` find, k×t.
+    """
+
+    label: np.ndarray
+    threshold: np.ndarray
+    right: np.ndarray
+    found: np.ndarray
+    positives: np.ndarray
+    above: np.ndarray
+    grid: np.ndarray
+    grid_right: np.ndarray
+    grid_found: np.ndarray
+
+    def best(self, value: np.ndarray, *, none: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the place and the threshold of the candidate of greatest value of each label.
+
+        Of equals the highest; none of them (-1, threshold `above`) where `none` is worth as much.
+        """
+        index = np.full(len(self.positives), -1)
+        if len(value) == 0:
+            return index, self.above
+        starts = np.flatnonzero(np.r_[True, self.label[1:] != self.label[:-1]])
+        top = np.repeat(np.maximum.reduceat(value, starts), np.diff(np.r_[starts, len(value)]))
+        winners = np.flatnonzero((value == top) & (value > none))[::-1]
+        index[self.label[winners]] = winners  # the last one written stays: the first of equals
+        return index, np.where(index >= 0, self.threshold[index], self.above)
+
+    def take(self, value: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Return the value of the candidate picked for each label, 0 where none was."""
+        return np.where(index >= 0, value[index], 0.0) if len(value) else np.zeros(len(index))
+
+
+def find_candidates(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    sample_weight: np.ndarray | None = None,
+    *,
+    n_grid: int = 0,
+) -> Candidates:
+    """Collect the candidates of every label.
+
+    `n_grid` shared thresholds are counted as well: quantiles of the positive scores of all labels.
+    """
+    n, k = scores.shape
+    columns = Y.tocsc()
+    grid = _score_grid(scores, columns, n_grid)
+    parts = [
+        _block_candidates(scores, columns, block.start, block.stop, sample_weight, grid)
+        for block in row_blocks(k, SORTED_BYTES * n)
+    ]
+    label, threshold, right, found, above, grid_right, grid_found = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    positives = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
+    return Candidates(label, threshold, right, found, positives, above, grid, grid_right, grid_found)
+
+
+def _score_grid(scores: np.ndarray, Y: sparse.csc_array, size: int) -> np.ndarray:
+    if size == 0 or Y.nnz == 0:
+        return np.zeros(0)
+    entries = Y.tocoo()
+    values = scores[entries.row, entries.col]
+    steps = np.linspace(0.0, 1.0, size)
+    if len(values) > size:
+        values = np.quantile(values, steps, method="lower")
+    return np.nextafter(np.unique(values), -np.inf)  # just below the positive itself
+
+
+def _block_candidates(
+    scores: np.ndarray,
+    Y: sparse.csc_array,
+    start: int,
+    stop: int,
+    sample_weight: np.ndarray | None,
+    grid: np.ndarray,
+) -> tuple[np.ndarray, ...]:
+    n = scores.shape[0]
+    entries = slice(Y.indptr[start], Y.indptr[stop])
+    rows = Y.indices[entries]
+    label = np.repeat(np.arange(stop - start), np.diff(Y.indptr[start : stop + 1]))
+    value = scores[rows, label + start]
+    weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+    ranked, tail, score_step = sort_columns(scores[:, start:stop], sample_weight)
+    grid_right, grid_found = _count_grid(ranked, tail, label, value, weight, grid)
+
+    order = np.lexsort((-value, label))
+    label, value, weight = label[order], value[order], weight[order]
+    right = np.cumsum(weight)
+    first = np.searchsorted(label, label)  # where the label begins
+    right = right - right[first] + weight[first]
+    is_last = np.ones(len(label), dtype=bool)  # of its ties
+    is_last[:-1] = (label[1:] != label[:-1]) | (value[1:] != value[:-1])
+    label, value, right = label[is_last], value[is_last], right[is_last]
+    at = search_rows(ranked, label, value)
+    lower = np.where(at > 0, ranked[label, np.maximum(at - 1, 0)], value - score_step[label])
+    threshold = lower + (value - lower) / 2
+    threshold = np.where(threshold < value, threshold, lower)  # neighbouring floats have no middle
+    above = ranked[:, -1] + score_step
+    return label + start, threshold, right, _at_or_above(tail, label, at, n), above, grid_right, grid_found
+
+
+def sort_columns(
+    scores: np.ndarray, sample_weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Sort each column upwards (given back as rows).
+
+    With it come the weight from each position to the end (None without weights: it is a count), and the mean
+    distance of neighbours, 1 where all scores are equal.
+    """
+    ranked, tail = np.ascontiguousarray(scores.T), None
+    if sample_weight is None:
+        ranked.sort(axis=1)  # several times faster than sorting indices
+    else:
+        ascending = np.argsort(ranked, axis=1)
+        ranked = np.take_along_axis(ranked, ascending, axis=1)
+        tail = _sum_from_right(sample_weight[ascending])
+    score_step = (ranked[:, -1] - ranked[:, 0]) / len(scores)
+    return ranked, tail, np.where(score_step > 0, score_step, 1.0)
+
+
+def _count_grid(
+    ranked: np.ndarray,
+    tail: np.ndarray | None,
+    label: np.ndarray,
+    value: np.ndarray,
+    weight: np.ndarray,
+    grid: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count what the shared thresholds find in each label: right and found, k×t."""
+    k, t = len(ranked), len(grid)
+    if t == 0:
+        return np.zeros((k, 0)), np.zeros((k, 0))
+    place = np.searchsorted(grid, value)  # number of thresholds below the positive
+    right = np.bincount(label * (t + 1) + place, weight, k * (t + 1)).reshape(k, t + 1)
+    right = _sum_from_right(right)[:, 1:]
+    every = np.repeat(np.arange(k), t)
+    at = search_rows(ranked, every, np.tile(np.nextafter(grid, np.inf), k))
+    return right, _at_or_above(tail, every, at, ranked.shape[1]).reshape(k, t)
+
+
+def _sum_from_right(values: np.ndarray) -> np.ndarray:
+    """Sum each row from every position to its end."""
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+
+
+def _at_or_above(tail: np.ndarray | None, row: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+    if tail is None:
+        return (n - at).astype(np.float64)
+    return np.where(at < n, tail[row, np.minimum(at, n - 1)], 0.0)
+
+
+def search_rows(ranked: np.ndarray, row: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Return the first position not below each value in its sorted row: binary search, all at once."""
+    low, high = np.zeros(len(row), dtype=np.int64), np.full(len(row), ranked.shape[1])
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        is_below = ranked[row, np.minimum(middle, ranked.shape[1] - 1)] < value
+        low = np.where(is_open & is_below, middle + 1, low)
+        high = np.where(is_open & ~is_below, middle, high)
+    return low

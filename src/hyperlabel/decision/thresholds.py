@@ -1,0 +1,370 @@
+"""Thresholds fitted on given scores, and the label sets they give.
+
+A label is predicted where its score is greater than its threshold. Scores should be out-of-fold: on the
+rows a model was fitted on, its scores are too sure and the thresholds too high.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.decision.threshold_candidates import (
+    SORTED_BYTES,
+    Candidates,
+    find_candidates,
+    search_rows,
+    sort_columns,
+)
+from hyperlabel.metrics.ranking import ranked_blocks
+from hyperlabel.metrics.validation import Truth
+from hyperlabel.solvers.arrays import row_blocks
+
+GRID = 256
+PER_LABEL = ("f1_macro", "f1_micro", "hamming_loss")
+SHARED = ("f1_macro", "f1_micro", "f1_samples", "hamming_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """Fitted thresholds.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_labels,)
+        Predict where score > threshold.
+    value : float
+        The measure they reach on the scores they were fitted on, before shrinking.
+    shared : float
+        The shared threshold that labels with few positives are drawn to (the threshold itself if global).
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]])
+    >>> found = global_threshold(np.array([[2.0, 1.0], [0.0, 3.0]]), Y)
+    >>> found.value, bool(1.0 <= found.shared < 2.0)
+    (1.0, True)
+    """
+
+    thresholds: np.ndarray
+    value: float
+    shared: float
+
+
+def per_label_thresholds(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    scoring: str = "f1_macro",
+    shrinkage: float = 10.0,
+    sample_weight: np.ndarray | None = None,
+) -> Thresholds:
+    """Fit one threshold for each label; labels with few positives are drawn to a shared threshold.
+
+    threshold_j = (P_j ĉ_j + m c₀) / (P_j + m)
+
+    where:
+
+    * ĉ_j is the best threshold of label j on its own and P_j its number of positives;
+    * c₀ is the best shared threshold (of 256 quantiles of the positive scores), m the `shrinkage`.
+
+    ``"f1_macro"`` maximises the F1 of each label, ``"hamming_loss"`` the entries right, and
+    ``"f1_micro"`` the F1 of the pooled counts, by Dinkelbach's iteration: for a guess F the labels
+    part and each maximises 2tp − F·found; F = 2Σtp/(Σfound + ΣP) is the next guess, and the fixed
+    point is the optimum.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Finite scores.
+    Y : csr_array of shape (n, k)
+        True labels.
+    scoring : {"f1_macro", "f1_micro", "hamming_loss"}, default="f1_macro"
+        What the thresholds maximise.
+    shrinkage : float, default=10.0
+        m, in positives; 0 leaves every label to itself.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    thresholds : Thresholds
+        Labels without positives get the shared threshold (with no shrinkage: a threshold above their scores).
+
+    References
+    ----------
+    W. Dinkelbach, *On nonlinear fractional programming*, Management Science, 1967.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import per_label_thresholds
+    >>> scores = np.array([[0.9, 0.1], [0.5, 0.3], [0.1, 0.2]])
+    >>> Y = sparse.csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> per_label_thresholds(scores, Y, shrinkage=0.0).thresholds
+    array([0.3 , 0.15])
+    """
+    _check_scoring(scoring, PER_LABEL, "per_label")
+    c = find_candidates(scores, Y, sample_weight, n_grid=GRID)
+    P = c.positives
+    if scoring == "f1_macro":
+        f1 = 2 * c.right / (c.found + P[c.label])
+        index, thresholds = c.best(f1, none=0.0)
+        value = float(c.take(f1, index).mean())
+    elif scoring == "hamming_loss":
+        gain = 2 * c.right - c.found
+        index, thresholds = c.best(gain, none=0.0)
+        value = _hamming_score(float(c.take(gain, index).sum()), Y, sample_weight)
+    else:
+        thresholds, value = _best_by_dinkelbach(c)
+    shared = _best_on_grid(c, scoring)[0]
+    if shrinkage > 0:
+        share = P / (P + shrinkage)
+        thresholds = share * thresholds + (1.0 - share) * shared
+    return Thresholds(thresholds, value, shared)
+
+
+def global_threshold(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    scoring: str = "f1_micro",
+    sample_weight: np.ndarray | None = None,
+) -> Thresholds:
+    """Fit one threshold for all labels.
+
+    Exact for ``"f1_micro"`` and ``"hamming_loss"``, whose counts pool; for ``"f1_macro"`` and
+    ``"f1_samples"`` the best of 256 quantiles of the positive scores.
+
+    Parameters
+    ----------
+    scores, Y, sample_weight
+        As in :func:`per_label_thresholds`.
+    scoring : {"f1_micro", "f1_macro", "f1_samples", "hamming_loss"}, default="f1_micro"
+        What the threshold maximises.
+
+    Returns
+    -------
+    thresholds : Thresholds
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import global_threshold
+    >>> scores = np.array([[0.9, 0.1], [0.5, 0.3], [0.1, 0.2]])
+    >>> Y = sparse.csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> global_threshold(scores, Y).thresholds
+    array([0.15, 0.15])
+    """
+    _check_scoring(scoring, SHARED, "global")
+    k = scores.shape[1]
+    if scoring in ("f1_micro", "hamming_loss"):
+        return _best_pooled(scores, Y, scoring, sample_weight)
+    if scoring == "f1_macro":
+        threshold, value = _best_on_grid(find_candidates(scores, Y, sample_weight, n_grid=GRID), scoring)
+    else:  # the F1 of rows is the F1 of labels of the transposed problem
+        rows = find_candidates(np.ascontiguousarray(scores.T), sparse.csr_array(Y.T), n_grid=GRID)
+        threshold, value = _best_on_grid(rows, "f1_macro", sample_weight, empty=1.0)
+    return Thresholds(np.full(k, threshold), value, threshold)
+
+
+def proportional_thresholds(
+    scores: np.ndarray, Y: sparse.csr_array, *, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Fit thresholds that predict each label as often as it is true.
+
+    Parameters
+    ----------
+    scores, Y, sample_weight
+        As in :func:`per_label_thresholds`.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import proportional_thresholds
+    >>> proportional_thresholds(np.array([[0.9], [0.5], [0.1]]), sparse.csr_array([[0.0], [1.0], [0.0]]))
+    array([0.7])
+    """
+    n, k = scores.shape
+    wanted = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
+    thresholds = np.empty(k)
+    for columns in row_blocks(k, SORTED_BYTES * n):
+        ranked, tail, score_step = sort_columns(scores[:, columns], sample_weight)
+        here = np.arange(len(ranked))
+        if tail is None:
+            at = n - wanted[columns].astype(np.int64)
+        else:  # the first tail that weighs no more than wanted, rounding aside
+            at = search_rows(-tail, here, -wanted[columns] - 1e-9 * tail[:, 0])
+        upper = np.where(at < n, ranked[here, np.minimum(at, n - 1)], ranked[:, -1] + 2 * score_step)
+        lower = np.where(at > 0, ranked[here, np.maximum(at - 1, 0)], ranked[:, 0] - score_step)
+        thresholds[columns] = lower + (upper - lower) / 2
+    return thresholds
+
+
+def best_k(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    scoring: str = "f1_micro",
+    max_k: int | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> tuple[int, float]:
+    """Find how many labels to predict for every row.
+
+    Parameters
+    ----------
+    scores, Y, scoring, sample_weight
+        As in :func:`global_threshold`.
+    max_k : int, default=None
+        The most that is tried; None: the largest label set in Y.
+
+    Returns
+    -------
+    best, value : int, float
+        The number, and the measure it reaches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from hyperlabel.decision import best_k
+    >>> best_k(np.array([[3.0, 2.0, 1.0]]), sparse.csr_array([[1.0, 1.0, 0.0]]))
+    (2, 1.0)
+    """
+    _check_scoring(scoring, SHARED, "top_k")
+    n, n_labels = scores.shape
+    sizes = np.diff(Y.indptr)
+    depth = min(n_labels, max(1, int(sizes.max(initial=1)) if max_k is None else max_k))
+    w = np.ones(n) if sample_weight is None else sample_weight
+    ks = np.arange(1, depth + 1)
+    right, found = np.zeros((n_labels, depth)), np.zeros((n_labels, depth))
+    by_row, start = np.zeros(depth), 0
+    for block in ranked_blocks(Truth(Y), scores, depth=depth):
+        rows = slice(start, start := start + len(block.hits))
+        weight = np.broadcast_to(w[rows, None], block.hits.shape)
+        cell = (block.indices * depth + ks - 1).ravel()
+        found += np.bincount(cell, weight.ravel(), n_labels * depth).reshape(n_labels, depth)
+        hits = weight * block.hits
+        right += np.bincount(cell, hits.ravel(), n_labels * depth).reshape(n_labels, depth)
+        by_row += w[rows] @ (2 * np.cumsum(block.hits, axis=1) / (ks + block.n_relevant[:, None]))
+    right, found = np.cumsum(right, axis=1), np.cumsum(found, axis=1)
+    positives = Y.T @ w
+    if scoring == "f1_micro":
+        value = 2 * right.sum(axis=0) / (found.sum(axis=0) + positives.sum())
+    elif scoring == "f1_macro":
+        whole = found + positives[:, None]
+        value = np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0).mean(axis=0)
+    elif scoring == "f1_samples":
+        value = by_row / w.sum()
+    else:
+        gain = 2 * right.sum(axis=0) - found.sum(axis=0)
+        value = np.array([_hamming_score(g, Y, sample_weight) for g in gain])
+    best = int(value.round(12).argmax())  # of equals the fewest labels, however their sums were rounded
+    return best + 1, float(value[best])
+
+
+def _check_scoring(scoring: str, known: tuple[str, ...], strategy: str) -> None:
+    if scoring not in known:
+        raise ValueError(
+            f"The strategy {strategy!r} can maximise {', '.join(known)}; got scoring={scoring!r}."
+        )
+
+
+def _hamming_score(gain: float, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> float:
+    """Negative Hamming loss, so that greater is better: the loss of predicting nothing less the gain."""
+    w = np.ones(Y.shape[0]) if sample_weight is None else sample_weight
+    return (gain - float((Y.T @ w).sum())) / (float(w.sum()) * Y.shape[1])
+
+
+def _best_on_grid(
+    c: Candidates, scoring: str, weights: np.ndarray | None = None, *, empty: float = 0.0
+) -> tuple[float, float]:
+    """Return the shared threshold of greatest value (of the mean F1 over labels, or of pooled counts)."""
+    if len(c.grid) == 0:
+        return float(c.above.max(initial=0.0)), empty
+    if scoring == "f1_macro":
+        whole = c.grid_found + c.positives[:, None]
+        f1 = np.divide(2 * c.grid_right, whole, out=np.full_like(whole, empty), where=whole > 0)
+        value = np.average(f1, axis=0, weights=weights)
+    else:
+        right, found = c.grid_right.sum(axis=0), c.grid_found.sum(axis=0)
+        value = 2 * right / (found + c.positives.sum()) if scoring == "f1_micro" else 2 * right - found
+    return float(c.grid[value.argmax()]), float(value.max())
+
+
+def _best_by_dinkelbach(c: Candidates) -> tuple[np.ndarray, float]:
+    total = c.positives.sum()
+    guess = 0.0
+    while True:
+        index, thresholds = c.best(2 * c.right - guess * c.found, none=0.0)
+        right, found = c.take(c.right, index).sum(), c.take(c.found, index).sum()
+        reached = 2 * right / max(found + total, np.finfo(float).tiny)
+        if reached <= guess * (1 + 1e-12):  # it grows until it is the optimum
+            return thresholds, float(reached)
+        guess = reached
+
+
+def _best_pooled(
+    scores: np.ndarray, Y: sparse.csr_array, scoring: str, sample_weight: np.ndarray | None
+) -> Thresholds:
+    """Return the best threshold of all entries as one long column."""
+    k = scores.shape[1]
+    entries = Y.tocoo()
+    flat = scores.ravel()
+    positive = scores[entries.row, entries.col]
+    limit = None if sample_weight is not None else _useful_scores(flat, positive, scoring)
+    is_kept = np.ones(flat.size, dtype=bool) if limit is None else flat >= limit
+    hit = np.zeros(flat.size, dtype=bool)
+    hit[entries.row.astype(np.int64) * k + entries.col] = True
+    weights = None if sample_weight is None else np.repeat(sample_weight, k)[is_kept]
+    c = find_candidates(flat[is_kept, None], sparse.csr_array(hit[is_kept, None]), weights)
+    total = float((Y.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum())
+    if scoring == "f1_micro":
+        objective = 2 * c.right / (c.found + total)
+        index, threshold = c.best(objective, none=0.0)
+        value = float(c.take(objective, index)[0])
+    else:
+        gain = 2 * c.right - c.found
+        index, threshold = c.best(gain, none=0.0)
+        value = _hamming_score(float(c.take(gain, index)[0]), Y, sample_weight)
+    return Thresholds(np.full(k, threshold[0]), value, float(threshold[0]))
+
+
+def _useful_scores(flat: np.ndarray, positive: np.ndarray, scoring: str) -> float | None:
+    """Return a score below which the best threshold cannot lie (None: anywhere).
+
+    With P positives no threshold that finds r entries has F1 above 2P/(r + P), nor a gain above 2P − r. So r
+    is bounded by what the threshold at r = P already reaches, and only the top of the column must be sorted.
+    """
+    N, P = flat.size, len(positive)
+    if P == 0 or P >= N:
+        return None
+    if scoring == "hamming_loss":
+        bound: float = 2 * P
+    else:
+        threshold = np.partition(flat, N - P)[N - P]
+        reached = 2 * np.count_nonzero(positive >= threshold) / (np.count_nonzero(flat >= threshold) + P)
+        bound = P * (2 / reached - 1) if reached > 0 else N
+    rank = int(min(N, np.ceil(bound) + 1))
+    return None if rank >= N else float(np.partition(flat, N - rank)[N - rank])
+
+
+def decide(scores: np.ndarray, thresholds: Any) -> np.ndarray:
+    """Label sets as a boolean array: where the score is greater than the threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.decision import decide
+    >>> decide(np.array([[0.5, 0.5]]), np.array([0.4, 0.6]))
+    array([[ True, False]])
+    """
+    return scores > thresholds

@@ -1,0 +1,217 @@
+"""What the estimators that wrap an estimator share: its scores, in and out of fold, and routing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+
+from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
+from hyperlabel._params import check_params, forget_fit
+from hyperlabel._validation import check_targets, check_weights, indicator_of_names, number_groups
+from hyperlabel.decision.risk_control import group_shuffle_split
+from hyperlabel.linear import BinaryRelevance
+from hyperlabel.meta.linear_view import LinearView, linear_view
+from hyperlabel.model_selection import IterativeStratifiedGroupKFold
+from hyperlabel.model_selection.groups import groups_for_fit
+from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
+from hyperlabel.moments.model import MomentsModel
+
+HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
+CLOSED_FORM_FOLDS = 10  # of the shared ridge; with five what is foretold errs low, by a fifth of the rows
+
+
+def held_out_rows(n: int, groups: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the rows that ``cv="split"`` fits on and those it holds out: a third, groups whole.
+
+    At random and not stratified: a draw that looked at the labels would leave them dependent.
+    """
+    held_out, train = group_shuffle_split(n, groups, HELD_OUT, one_each=False, seed=1)
+    return np.sort(train), np.sort(held_out)
+
+
+def has_closed_form_cv(estimator: Any) -> bool:
+    """Say whether out-of-fold scores cost this estimator next to nothing."""
+    return isinstance(estimator, BinaryRelevance) and estimator._is_ridge()
+
+
+def iter_nested_estimators(model: Any, inner: str = "estimator_") -> Iterator[Any]:
+    """Yield a model and the classifiers inside it, outermost first; unfitted by ``inner="estimator"``."""
+    yield model
+    if isinstance(model, Pipeline):
+        yield from iter_nested_estimators(model[-1], inner)
+    elif hasattr(model, inner):
+        yield from iter_nested_estimators(getattr(model, inner), inner)
+    for member in getattr(model, "estimators_", ()):
+        yield from iter_nested_estimators(member, inner)
+
+
+def _moving_part(estimator: Any) -> Any:
+    """Return the part of an unfitted classifier that scores, if its threshold would move with the rows."""
+    part = next(
+        (part for part in iter_nested_estimators(estimator, "estimator") if isinstance(part, MomentsModel)),
+        None,
+    )
+    return part if getattr(part, "threshold", 0.0) in (None, "auto") else None
+
+
+class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
+    """Base of the classifiers that fit another one (`estimator_`) and learn from its out-of-fold scores.
+
+    X is passed on as it is: the wrapped estimator (a Pipeline that reads text, say) validates it.
+    """
+
+    estimator: Any
+    cv: Any
+    n_jobs: int | None
+    estimator_: Any
+
+    def _get_estimator(self) -> Any:
+        """Return the classifier to fit, the shared ridge where none was named.
+
+        Its own threshold stays at 0 unless it is a number: it would move when rows come and go, and what is
+        learned from scores must not.
+        """
+        estimator = BinaryRelevance() if self.estimator is None else self.estimator
+        if self._is_prefit() or _moving_part(estimator) is None:
+            return estimator
+        estimator = clone(estimator)
+        _moving_part(estimator).set_params(threshold=0.0)
+        return estimator
+
+    def _fit_estimator(
+        self, X: Any, y: Any, groups: Any, params: dict[str, Any], *, kinds: tuple[str, ...]
+    ) -> tuple[Any, sparse.csr_array, dict[str, Any]]:
+        """Fit `estimator_` on all rows; return X, Y and the parameters of fit and split.
+
+        `kinds` are the kinds of y that out-of-fold scores will be asked for.
+        """
+        check_params(self)
+        forget_fit(self)
+        (X,) = indexable(X)
+        Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
+        y = indicator_of_names(y, Y, layout)
+        routed = self._route(groups, params)
+        wants_scores = layout.kind in kinds and not self._is_prefit()
+        if wants_scores and Y.shape[0] == 1:
+            raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
+        if self._is_prefit():
+            check_is_fitted(self._get_estimator())
+            self.estimator_ = self.estimator
+        elif self._is_split():
+            train, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
+            threshold = _check_method_params(X, params=routed["fit"], indices=train)
+            self.estimator_ = clone(self._get_estimator()).fit(
+                _safe_indexing(X, train), _safe_indexing(y, train), **threshold
+            )
+        else:
+            model = clone(self._get_estimator())
+            fit_params = dict(routed["fit"])
+            if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
+                # the shared ridge has them almost for free: let it use our folds
+                groups = routed["split"].get("groups")
+                units = Y.shape[0] if groups is None else number_groups(groups, Y.shape[0]).max() + 1
+                model.set_params(cv=few_folds(self.cv, units, default=CLOSED_FORM_FOLDS))
+                fit_params |= routed["split"]
+            self.estimator_ = model.fit(X, y, **fit_params)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        return X, Y, routed
+
+    def _honest_scores(
+        self, X: Any, y: Any, Y: sparse.csr_array, routed: dict[str, Any]
+    ) -> tuple[np.ndarray, sparse.csr_array, np.ndarray | None, np.ndarray]:
+        """Return out-of-fold scores, with the labels, weights and numbers of the rows that have them.
+
+        Those the estimator brings along (`oof_scores_`) cost nothing and are taken unless `cv` asks for
+        other folds.
+        """
+        free = getattr(self.estimator_, "oof_scores_", None)
+        if self._is_prefit():
+            scores = score_rows(self.estimator_, X, self._layout)
+        elif self._is_split():
+            _, held_out = held_out_rows(Y.shape[0], routed["split"].get("groups"))
+            scores = np.full(Y.shape, np.nan)
+            scores[held_out] = score_rows(self.estimator_, _safe_indexing(X, held_out), self._layout)
+        elif free is not None and (self.cv is None or has_closed_form_cv(self.estimator_)):
+            scores = np.asarray(free, dtype=np.float64)
+            scores = scores[:, None] if scores.ndim == 1 else scores
+            if getattr(self.estimator, "cv", None) is None:  # we asked for them, not the user
+                self.estimator_.set_params(cv=None)
+                del self.estimator_.oof_scores_
+                self.estimator_._drop_calibrators()
+        else:
+            scores = out_of_fold_scores(
+                self._get_estimator(),
+                X,
+                y,
+                cv=self.cv,
+                groups=routed["split"].get("groups"),
+                params=routed["fit"],
+                n_jobs=self.n_jobs,
+            )
+        weights = check_weights(routed["fit"].get("sample_weight"), Y)
+        rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if len(rows) < len(scores):
+            scores, Y = scores[rows], Y[rows]
+            weights = None if weights is None else weights[rows]
+        return scores, Y, weights, rows
+
+    def _is_split(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "split"
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    def _route(self, groups: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        split = {} if groups is None else {"groups": groups}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **params, **split)
+            split = dict(routed.splitter.split) if "splitter" in routed else {}
+            return {"fit": dict(routed.estimator.fit), "split": split}
+        return {"fit": groups_for_fit(self._get_estimator(), groups) | params, "split": split}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""
+        router = MetadataRouter(owner=self).add(
+            estimator=self._get_estimator(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+        splitter = self.cv if hasattr(self.cv, "split") else IterativeStratifiedGroupKFold()
+        if not self._is_prefit():
+            router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self._get_estimator().__sklearn_tags__()
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+    # -- prediction -----------------------------------------------------------------------------
+
+    def _check_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return indexable(X)[0]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return score_rows(self.estimator_, X, self._layout)
+
+    def _linear_view(self, Z: Any, names: Any, columns: Any) -> LinearView:
+        return linear_view(self.estimator_, Z, names, columns)
+
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        n = _num_samples(X)
+        batches = list(score_batches(n, self._layout.n_columns))
+        if len(batches) < 2:  # one block: also the way in for rows the estimator will refuse
+            yield slice(0, n), place_constant_labels(self._scores(X), self._constant)
+            return
+        for batch in batches:
+            yield batch, place_constant_labels(self._scores(_safe_indexing(X, batch)), self._constant)

@@ -1,0 +1,347 @@
+"""`Moments`, the public object: sums over rows, and what their columns are.
+
+The numbers are `solvers.moments.row_moments.RowMoments`; here stand validation, the names, and which label
+factor was summed. Rows come in through `moments.blocks`, as in every other fit in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+
+from hyperlabel._validation import TargetLayout, check_fit
+from hyperlabel.moments.batches import Batches
+from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block
+from hyperlabel.moments.model import MIN_DIGITS, MomentsModel
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.moments.downdate_check import why_not_a_gram
+from hyperlabel.solvers.moments.row_moments import CenteredMoments, RowMoments
+
+
+@dataclass(frozen=True, eq=False)
+class MomentColumns:
+    """What the columns of moments are; `scan` is what a first pass found, where the factor needs one.
+
+    `probe` is the factor of two made-up label sets: it tells one factor from another.
+    """
+
+    features: np.ndarray | None
+    layout: TargetLayout
+    scan: dict[str, Any]
+    probe: np.ndarray
+
+
+@dataclass(eq=False)
+class Moments:
+    """Sums over labelled rows: all that the linear models of the library need of their data.
+
+    They are small (features × features, features × labels, labels × labels), add and subtract, and
+    every model on them is fitted by ``from_moments``, as if on the rows. Build them with `from_rows` or
+    `from_batches`; `hyperlabel.save` and `hyperlabel.load` keep them in a file without pickle.
+
+    Attributes
+    ----------
+    row_moments : object
+        The sums themselves: ``gram``, ``cross``, ``target_gram``, ``sum_x``, ``sum_targets`` around
+        ``shift``.
+    columns : object
+        What the columns of the sums are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel import BinaryRelevance, Moments, PLST
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3)); Y = (X @ rng.normal(size=(3, 4)) > 0).astype(int)
+    >>> monday, tuesday = Moments.from_rows(X[:60], Y[:60]), Moments.from_rows(X[60:], Y[60:])
+    >>> week = monday + tuesday
+    >>> week
+    Moments(100 rows, 3 features, 4 labels)
+    >>> model = PLST.from_moments(week, n_components=2)
+    >>> bool(np.allclose(model.decision_function(X), PLST(2).fit(X, Y).decision_function(X)))
+    True
+    >>> BinaryRelevance.from_moments(week - monday).moments_.n
+    40
+    """
+
+    row_moments: RowMoments
+    columns: MomentColumns
+
+    @classmethod
+    def from_rows(
+        cls, X: Any, y: Any, *, sample_weight: Any = None, factor: Any = None, cooccurrence: bool = True
+    ) -> Moments:
+        """Sum over rows in memory.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; sparse ones are not densified.
+        y : array-like or sparse matrix
+            Their labels, in any form `fit` takes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        factor : estimator, default=None
+            Sum the label factor of this model instead of the labels; for models whose
+            ``from_moments`` asks for it.
+        cooccurrence : bool, default=True
+            Keep YᵀY (labels × labels) as well; `BinaryRelevance` is the one model that needs it not.
+
+        Returns
+        -------
+        moments : Moments
+        """
+        model = _summing_model(factor, cooccurrence)
+        open_fit(model, X, y, whole=True)
+        return cls._of(model, lambda block: [block(model, X, y, sample_weight)])
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Any,
+        *,
+        labels: Any = None,
+        features: Any = None,
+        sample_weight: str | None = None,
+        classes: Any = None,
+        factor: Any = None,
+        cooccurrence: bool = True,
+        memory_limit: float | None = None,
+    ) -> Moments:
+        """Sum over batches of rows, one after the other; memory holds one of them and the sums.
+
+        Parameters
+        ----------
+        batches : Arrow stream, iterable, or function
+            Anything with the Arrow C stream (a ``RecordBatchReader`` or ``Table`` of pyarrow, a frame of
+            polars or pandas, a result of DuckDB), a pyarrow data set or scanner, an iterable of record
+            batches or of ``(X, y)`` or ``(X, y, sample_weight)``, or a function that returns one of these.
+        labels : list of str, or str, default=None
+            Arrow: the label columns, each 0/1 or true/false; or the one column that holds a list of labels
+            or a class per row (then `classes` says which there are). Pairs: names of the columns of y.
+        features : list of str, default=None
+            Arrow: the feature columns, by default all others; they must hold numbers. Pairs: names
+            of the columns of X.
+        sample_weight : str, default=None
+            Arrow: the column of weights.
+        classes : array-like, default=None
+            All labels of a list column, or all classes of a 1-D y.
+        factor : estimator, default=None
+            As in `from_rows`; factors that need label sizes first read the batches twice, which a function,
+            a table or a list allows and an iterator does not.
+        cooccurrence : bool, default=True
+            As in `from_rows`.
+        memory_limit : float, default=None
+            Bytes the sums may take, by default what the machine has; more is refused at the first batch.
+
+        Returns
+        -------
+        moments : Moments
+        """
+        model = _summing_model(factor, cooccurrence)
+        source = Batches(
+            batches, labels=labels, features=features, sample_weight=sample_weight, classes=classes
+        )
+
+        def read(block: Callable[..., Any]) -> Iterable[Any]:
+            for X, y, weights in source.read():
+                if not hasattr(model, "_block_shift"):
+                    names = {"classes": source.classes, "label_names": source.label_names}
+                    open_fit(model, X, y, memory_limit=memory_limit, **names)
+                yield block(model, X, y, weights)
+
+        if model._scans() and not source.twice:
+            raise ValueError(
+                f"{model} needs the label sizes of all rows first, so the batches are read twice: give a "
+                "list, a table, or a function that opens them."
+            )
+        return cls._of(model, read, source)
+
+    @classmethod
+    def _of(cls, model: Any, read: Callable[..., Iterable[Any]], source: Batches | None = None) -> Moments:
+        scan: dict[str, Any] = {}
+        if model._scans():
+            scan = _add_all(read(scan_block), add_scans)
+            model._use_scan(scan)
+        sums = _add_all(read(sum_block), RowMoments.add)
+        given = None if source is None else source.feature_names
+        names = getattr(model, "feature_names_in_", None) if given is None else given
+        if names is not None:
+            names = np.asarray(names, dtype=object)
+            if len(names) != sums.n_features:
+                raise ValueError(f"{len(names)} features are named, X has {sums.n_features}.")
+        return cls(sums, MomentColumns(names, model._layout, scan, _probe_factor(model)))
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.row_moments.n
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.row_moments.n_features
+
+    @property
+    def label_names(self) -> np.ndarray:
+        """Names of the labels."""
+        return self.columns.layout.label_names
+
+    @property
+    def feature_names(self) -> np.ndarray | None:
+        """Names of the features, where they have any."""
+        return self.columns.features
+
+    def centered(self) -> CenteredMoments:
+        """Means and centred sums: XcᵀXc, XcᵀFc and, if kept, FcᵀFc."""
+        return self.row_moments.centered()
+
+    def __repr__(self) -> str:
+        k = self.columns.layout.n_columns
+        return f"Moments({self.n} rows, {self.n_features} features, {k} label{'s' if k != 1 else ''})"
+
+    # -- adding and subtracting ---------------------------------------------------------------------
+
+    def __add__(self, other: Moments) -> Moments:
+        return self.copy().add(other)
+
+    def __sub__(self, other: Moments) -> Moments:
+        return self.copy().subtract(other)
+
+    def add(self, other: Moments) -> Moments:
+        """Add the rows of `other` (same features and labels; not changed) in place."""
+        self._check_same(other)
+        self.row_moments.add(other.row_moments)
+        return self
+
+    def subtract(self, other: Moments) -> Moments:
+        """Take the rows of `other`, which are among those summed here, out again; `other` is not changed."""
+        self._check_same(other)
+        left = self.row_moments - other.row_moments
+        if left.weight > 0:
+            labels = _same_factor(self.columns.probe, _label_sets(len(self.label_names)))
+            names = self.label_names if labels else [f"factor {j}" for j in range(len(left.sum_targets))]
+            why = why_not_a_gram(left, self.row_moments, [str(name) for name in names], zero_one=labels)
+            if why is not None:
+                raise ValueError(f"These rows were not all summed here: {why}.")
+        self.row_moments = left
+        return self
+
+    def copy(self) -> Moments:
+        """Return an independent copy."""
+        return Moments(self.row_moments.copy(), self.columns)
+
+    def _check_same(self, other: Moments) -> None:
+        if not isinstance(other, Moments):
+            raise TypeError(f"Only other Moments can be added or subtracted, got {type(other).__name__}.")
+        mine, theirs = self.columns, other.columns
+        if mine.layout.kind != theirs.layout.kind or list(self.label_names) != list(other.label_names):
+            raise ValueError("The two moments do not have the same labels in the same order.")
+        if not (
+            mine.features is None or theirs.features is None or list(mine.features) == list(theirs.features)
+        ):
+            raise ValueError("The two moments do not have the same features in the same order.")
+        if not _same_factor(mine.probe, theirs.probe):
+            raise ValueError(
+                "The two moments are sums over different label factors (or label sizes): build both with the "
+                "same factor=, or sum all rows in one from_batches."
+            )
+
+    def check_shapes(self) -> None:
+        """Refuse sums whose parts do not belong together, as a file might hold."""
+        sums, columns = self.row_moments, self.columns
+        d, m = sums.n_features, columns.probe.shape[1]
+        shapes = {
+            "shift": (d,),
+            "sum_x": (d,),
+            "sum_targets": (m,),
+            "gram": (d, d),
+            "cross": (d, m),
+            "target_gram": (m, m),
+        }
+        for name, shape in shapes.items():
+            value = getattr(sums, name)
+            if value is not None and np.shape(value) != shape:
+                raise ValueError(f"{name} has shape {np.shape(value)} instead of {shape}.")
+        if columns.features is not None and len(columns.features) != d:
+            raise ValueError(f"{len(columns.features)} features are named instead of {d}.")
+
+    # -- for models ---------------------------------------------------------------------------------
+
+    def moments_for(self, model: Any) -> RowMoments:
+        """Return a copy of the sums as `model`, which knows its labels already, keeps them."""
+        if model._scans():
+            if not self.columns.scan:
+                _refuse_factor(model)
+            model._block_shift = self.row_moments.shift
+            model._use_scan(self.columns.scan)
+            del model._block_shift
+        if not _same_factor(_probe_factor(model), self.columns.probe):
+            _refuse_factor(model)
+        if model._keeps_target_gram and self.row_moments.target_gram is None:
+            raise ValueError(f"{type(model).__name__} needs label co-occurrence: sum with cooccurrence=True.")
+        if self.row_moments.digits_kept() < MIN_DIGITS:
+            raise ValueError(
+                f"Subtracting left only {self.row_moments.digits_kept():.0f} correct digits in these moments "
+                f"({MIN_DIGITS:.0f} are needed): sum the rows that remain anew."
+            )
+        sums = self.row_moments if model._keeps_target_gram else replace(self.row_moments, target_gram=None)
+        return sums.copy()
+
+
+class _Labels(BaseEstimator, MomentsModel):
+    """The model that only sums: its factor is the labels themselves."""
+
+    def __init__(self, cooccurrence: bool = True) -> None:
+        self.cooccurrence = cooccurrence
+        self._keeps_target_gram = cooccurrence
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Any, sparse.csr_array]:
+        X, Y, self._layout = check_fit(self, X, y)
+        return X, Y
+
+    def _set_targets(self, layout: TargetLayout, *, counts: Any, n_rows: float) -> None:
+        self._layout = layout
+
+    def _solve(self) -> None:
+        """Nothing follows."""
+
+
+def _summing_model(factor: Any, cooccurrence: bool) -> Any:
+    return _Labels(cooccurrence) if factor is None else clone(factor)
+
+
+def _add_all(parts: Iterable[Any], add: Callable[[Any, Any], Any]) -> Any:
+    total = None
+    for part in parts:
+        total = part if total is None else add(total, part)
+    if total is None:
+        raise ValueError("There are no rows in the batches.")
+    return total
+
+
+def _probe_factor(model: Any) -> np.ndarray:
+    return as_dense(model._factor(sparse.csr_array(_label_sets(model._layout.n_columns))))
+
+
+def _label_sets(k: int) -> np.ndarray:
+    """All labels, and every other one."""
+    return np.vstack([np.ones(k), (np.arange(k) % 2 == 0).astype(np.float64)])
+
+
+def _same_factor(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-12, atol=0.0))
+
+
+def _refuse_factor(model: Any) -> NoReturn:
+    raise ValueError(
+        f"{model} needs sums over its own label factor, not over these columns: build them with "
+        f"Moments.from_rows(X, y, factor={model}) or Moments.from_batches(…, factor=…)."
+    )

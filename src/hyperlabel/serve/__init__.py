@@ -1,6 +1,0 @@
-"""Models over HTTP: Annif's REST API v1 for suggesting and learning, explanations, and the page, live."""
-
-from hyperlabel.serve.app import Limits, make_app
-from hyperlabel.serve.connections import server_options
-
-__all__ = ["Limits", "make_app", "server_options"]

@@ -1,0 +1,124 @@
+"""Compiled code: its one decorator (kept on disk where there is a place) and the checks at its
+doors.
+
+Compiled loops trust every size, index and value they are given. The plain function above a kernel, its door,
+therefore checks once per call what the kernel relies on: shapes, indices in range, and finite numbers where
+a comparison or a rounded number decides which place is read or written.
+"""
+
+import importlib
+import threading
+from collections.abc import Callable, Collection
+from functools import cache, partial, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from hyperlabel._labels import check_places
+from hyperlabel.solvers.clock import COMPILE_TIME
+
+Function = Callable[..., Any]
+_FIRST_CALL = threading.Lock()
+
+
+def compiled(function: Function | None = None, *, fastmath: bool | Collection[str] = False) -> Any:
+    """Compile a function at its first call, free of the global lock, and keep it for later processes.
+
+    Where neither the installation nor the user's home can be written (a container, say) numba refuses
+    to keep anything; the function is then compiled in each process.
+    """
+    return partial(compiled, fastmath=fastmath) if function is None else _Compiled(function, fastmath)
+
+
+class _Compiled:
+    """A function compiled when it is first called: importing numba takes longer than most predictions.
+
+    The functions it calls are compiled along with it, as numba must see them.
+    """
+
+    def __init__(self, function: Function, fastmath: bool | Collection[str]) -> None:
+        update_wrapper(self, function)
+        self._options = {"nogil": True, "fastmath": fastmath}
+        self._ready: Any = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.ready()(*arguments, **named)
+
+    def ready(self) -> Any:
+        """Return numba's form of the function."""
+        if self._ready is None:
+            function: Any = self.__wrapped__
+            with COMPILE_TIME.paused():
+                with _FIRST_CALL:  # of several threads, one imports numba
+                    _watch_numba()
+                self._ready = _compile_cached(function, self._options)
+            for name, value in list(function.__globals__.items()):
+                if isinstance(value, _Compiled):
+                    function.__globals__[name] = value.ready()
+        return self._ready
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        function: Any = self.__wrapped__
+        return _find_function, (function.__module__, function.__qualname__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.ready(), name)
+
+
+@cache
+def _watch_numba() -> None:
+    """Stop the clock whenever numba holds its lock: it compiles, or reads compiled code from disk."""
+    import numba  # noqa: F401 - as a whole: threads that import parts of it wait for each other for ever
+    from numba.core import event
+
+    class Watch(event.Listener):
+        def on_start(self, event: Any) -> None:
+            COMPILE_TIME.on_start()
+
+        def on_end(self, event: Any) -> None:
+            COMPILE_TIME.on_end()
+
+    event.register("numba:compiler_lock", Watch())
+
+
+def _find_function(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def _compile_cached(function: Function, options: dict[str, Any]) -> Any:
+    import numba
+
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return numba.njit(**options)(function)
+
+
+def csr_parts(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `indptr`, `indices` and `data` in the types that compiled code is compiled for once."""
+    return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)
+
+
+def check_rows(A: Any, shape: tuple[int, ...] | None = None) -> None:
+    """Refuse rows whose indices would lead compiled code, which trusts them, outside its arrays."""
+    if A.format != "csr":
+        raise TypeError(f"Rows must be a csr_array, got {A.format}.")
+    if shape is not None:
+        check_shape("The sparse matrix", A, shape)
+    check_places(A)
+
+
+def check_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape than the compiled loops run over."""
+    if np.shape(array) != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {np.shape(array)}.")
+
+
+def check_finite(name: str, array: np.ndarray) -> None:
+    """Refuse NaN and infinity, for which no comparison picks a place."""
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, and holds NaN or infinity.")

@@ -1,0 +1,1 @@
+"""Kernels over label sets: decoding, trees, stratification, nested metrics, histograms of scores."""

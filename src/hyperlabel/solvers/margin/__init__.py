@@ -1,0 +1,1 @@
+"""Margin losses: squared hinge, logistic, and the sigmoid of Platt scaling."""

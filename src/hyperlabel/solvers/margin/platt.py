@@ -1,0 +1,204 @@
+"""Sigmoid calibration of many labels: p = σ(a·s + b) by Newton's method, label by label.
+
+The scores of a label are first gathered into bins, where Newton's method costs next to nothing; from
+its solution at most a step or two on the scores themselves reach the optimum of the exact problem.
+
+Notation
+--------
+code       meaning                                  shape
+scores     s, one row for each label                k×n
+slope      a ≥ 0                                    (k,)
+intercept  b                                        (k,)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
+from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
+
+BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
+REACH = 8.0
+TILE = 256  # rows turned into columns at a time
+BINS_TOL = 1e-7  # binning errs by more than this
+LARGEST = float(np.finfo(np.float64).max) / 4  # a score whose distance from the mean is still a number
+FLAT = 1e-12  # curvature that no solution has: chances are at least one in n + 2 on average
+
+
+@dataclass(frozen=True, eq=False)
+class PlattResult:
+    """p = σ(slope·score + intercept); `gradient` is the projected one of the mean loss, 0 at the optimum."""
+
+    slope: np.ndarray
+    intercept: np.ndarray
+    n_iter: np.ndarray
+    gradient: np.ndarray
+    converged: bool
+
+
+def solve_platt(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    *,
+    sample_weight: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+) -> PlattResult:
+    r"""Fit the sigmoid of each label by regularised maximum likelihood.
+
+    .. math:: \min_{a_j \ge 0, b_j} -\sum_i w_i [t_{ij} \log p_{ij} + (1 - t_{ij}) \log(1 - p_{ij})],
+              \quad p_{ij} = \sigma(a_j s_{ij} + b_j)
+
+    where:
+
+    - the targets are Platt's: :math:`t = (N_+ + 1)/(N_+ + 2)` for the :math:`N_+` positives and
+      :math:`1/(N_- + 2)` for the :math:`N_-` negatives, so that separable labels stay finite;
+    - the slope cannot be negative: scores that run against the label say nothing (slope 0).
+    """
+    n, k = scores.shape
+    weights = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+    check_rows(Y, (n, k))
+    check_shape("sample_weight", weights, (n,))
+    if scores.size and not -LARGEST <= scores.min() <= scores.max() <= LARGEST:  # a NaN has no bin
+        raise ValueError("Scores must be finite to be calibrated, and hold NaN or infinity.")
+    if n and not 0 < weights.sum() < np.inf:
+        raise ValueError("Sample weights must be finite and have a positive sum.")
+    slope, intercept, gradient = np.zeros(k), np.zeros(k), np.zeros(k)
+    n_iter = np.zeros(k, dtype=np.int64)
+    columns = Y.tocsc()
+    for block in row_blocks(k, 8 * n):
+        s = np.empty((block.stop - block.start, n))
+        for rows in row_blocks(n, BLOCK_BYTES // TILE):  # a tile that stays in the cache while it is turned
+            s[:, rows] = scores[rows, block].T
+        found = slope[block], intercept[block], n_iter[block], gradient[block]
+        labels = columns.indptr[block.start : block.stop + 1], columns.indices
+        _fit_rows(s, *labels, weights, tol, max_iter, *found)
+    return PlattResult(slope, intercept, n_iter, gradient, bool((gradient <= tol).all()))
+
+
+@compiled
+def _mean_loss(z, w, tz, t1, a, b):
+    """Mean loss; t enters by Σwtz and Σwt alone."""
+    loss = -a * tz - b * t1
+    for i in range(len(z)):
+        u = a * z[i] + b
+        loss += w[i] * (max(u, 0.0) + np.log1p(np.exp(-abs(u))))
+    return loss
+
+
+@compiled
+def _loss_derivatives(z, w, tz, t1, a, b):
+    """Gradient and Hessian at (a, b), one exponential for each row."""
+    ga, gb, haa, hab, hbb = -tz, -t1, 0.0, 0.0, 0.0
+    for i in range(len(z)):
+        p = 1.0 / (1.0 + np.exp(-(a * z[i] + b)))
+        r, h = w[i] * p, w[i] * p * (1.0 - p)
+        ga += r * z[i]
+        gb += r
+        haa += h * z[i] * z[i]
+        hab += h * z[i]
+        hbb += h
+    return ga, gb, haa, hab, hbb
+
+
+@compiled
+def _newton_step(a, ga, gb, haa, hab, hbb):
+    """Return the Newton step and the largest component of the projected gradient (a ≥ 0)."""
+    if hbb < FLAT:  # no chance lies between 0 and 1: curvature along b is at most 1/4
+        return 0.0, -4.0 * gb, max(abs(ga), abs(gb))
+    if a <= 0.0 and ga > 0.0:
+        return 0.0, -gb / hbb, abs(gb)
+    worst = max(abs(ga), abs(gb))
+    det = haa * hbb - hab * hab
+    if det <= 1e-14 * haa * hbb:  # scores that do not vary, or only where no chance lies between 0 and 1
+        return -ga / haa if haa > 0.0 else 0.0, -gb / hbb, worst
+    return -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det, worst
+
+
+@compiled
+def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept, n_iter, gradient):
+    k, n = scores.shape
+    n_all = weights.sum()
+    z, w = np.empty(n), weights / n_all
+    where = np.empty(n, np.int32)
+    bins = np.empty((BINS, 3))  # weight, Σwz, Σwz²
+    nodes = np.empty((2 * BINS, 2))  # z and weight: two for each bin, with its mean and variance
+    for j in range(k):
+        on = indices[indptr[j] : indptr[j + 1]]
+        mean, std = 0.0, 0.0
+        for i in range(n):
+            mean += w[i] * scores[j, i]
+        for i in range(n):
+            std += w[i] * (scores[j, i] - mean) ** 2
+        std = np.sqrt(std) if std > 1e-28 * mean * mean else 1.0  # rounding of the mean is no spread
+        bins[:] = 0.0
+        for i in range(n):
+            z[i] = (scores[j, i] - mean) / std
+            where[i] = int(min(max((z[i] + REACH) * (BINS / (2 * REACH)), 0.0), BINS - 1.0))
+        for i in range(n):
+            bins[where[i], 0] += w[i]
+            bins[where[i], 1] += w[i] * z[i]
+            bins[where[i], 2] += w[i] * z[i] * z[i]
+        n_on = weights[on].sum()
+        high, low = (n_on + 1.0) / (n_on + 2.0), 1.0 / (n_all - n_on + 2.0)
+        # Σwt and Σwtz: t is `low` but for the positives (and Σwz = 0)
+        t1, tz = low, 0.0
+        for i in on:
+            t1 += (high - low) * w[i]
+            tz += (high - low) * w[i] * z[i]
+        for c in range(BINS):
+            weight = max(bins[c, 0], 1e-300)
+            middle = bins[c, 1] / weight
+            away = np.sqrt(max(bins[c, 2] / weight - middle * middle, 0.0))
+            nodes[2 * c] = middle - away, weight / 2
+            nodes[2 * c + 1] = middle + away, weight / 2
+        start = np.log(t1 / (1.0 - t1))
+        a, b, steps, _ = _damped_newton(nodes[:, 0], nodes[:, 1], tz, t1, 0.0, start, BINS_TOL, max_iter)
+        a, b, more, worst = _plain_newton(z, w, tz, t1, a, b, tol, max_iter - steps)
+        steps += more
+        if worst > tol and steps < max_iter:
+            a, b, more, worst = _damped_newton(z, w, tz, t1, a, b, tol, max_iter - steps)
+            steps += more
+        slope[j], intercept[j] = a / std, b - a * mean / std
+        n_iter[j], gradient[j] = steps, worst
+
+
+@compiled
+def _plain_newton(z, w, tz, t1, a, b, tol, max_iter):
+    """Full Newton steps while each at least halves the gradient: enough from a good start."""
+    da, db, worst = _newton_step(a, *_loss_derivatives(z, w, tz, t1, a, b))
+    done = 0
+    while worst > tol and done < max_iter:
+        done += 1
+        new_a, new_b = max(0.0, a + da), b + db
+        da, db, found = _newton_step(new_a, *_loss_derivatives(z, w, tz, t1, new_a, new_b))
+        if not found <= 0.5 * worst:
+            break
+        a, b, worst = new_a, new_b, found
+    return a, b, done, worst
+
+
+@compiled
+def _damped_newton(z, w, tz, t1, a, b, tol, max_iter):
+    """Newton with a line search on the loss; a stays at 0 if the loss rises from there."""
+    loss = _mean_loss(z, w, tz, t1, a, b)
+    step_no = 0
+    while True:
+        da, db, worst = _newton_step(a, *_loss_derivatives(z, w, tz, t1, a, b))
+        if worst <= tol or step_no == max_iter:
+            break
+        size = -a / da if 0.0 < a < -da else 1.0  # no farther than to where the slope is 0
+        least = 1e-8 * size
+        while True:
+            new_a, new_b = max(0.0, a + size * da), b + size * db
+            found = _mean_loss(z, w, tz, t1, new_a, new_b)
+            if found <= loss or size < least:
+                break
+            size *= 0.5
+        step_no += 1
+        if found > loss:  # the loss has no digits left to fall
+            break
+        a, b, loss = new_a, new_b, found
+    return a, b, step_no, worst

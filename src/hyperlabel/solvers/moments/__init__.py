@@ -1,0 +1,1 @@
+"""Moments of rows (sufficient statistics XᵀX, XᵀF, FᵀF): added, subtracted, updated by one row."""

@@ -1,0 +1,1 @@
+"""Rank-SVM and its relatives."""

@@ -1,0 +1,98 @@
+"""Ridge for every pair of labels, from the moments of single labels.
+
+The model of the pair (p, q) sees the rows that carry exactly one of the two labels, with the
+target +1 for p and −1 for q. Over those rows, with M_p the moments of the rows carrying p and
+M_pq those of the rows carrying both::
+
+    Σxxᵀ = M_p.xx + M_q.xx − 2 M_pq.xx,     Σx t = Σ_p x − Σ_q x
+
+so each pair costs the rows that carry *both* labels (Σ|y|²/2 in all) and one d×d solve, instead
+of the rows that differ (Σ|y||ȳ| in all: 30 times more on mediamill). Rows on both sides cancel
+out of Σxt exactly. Where fewer rows differ than agree, or fewer than there are features, the
+differing rows are used as they are: cheaper, and nothing is subtracted from something large.
+
+One Gram for all pairs would be cheaper still, but then the model of (p, q) is the difference of
+two binary-relevance models and the votes only repeat their ranking.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge.routes import RidgePath, solve_ridge
+
+GRAM_FEATURES = 2000  # beyond, d×d matrices cost more than iterating on the rows
+
+
+def label_pairs(k: int) -> np.ndarray:
+    """All pairs p < q as rows of a k(k−1)/2 × 2 array."""
+    return np.column_stack(np.triu_indices(k, 1))
+
+
+def solve_pairwise_ridge(
+    X: Any, Y: sparse.csr_array, *, alpha: float = 1.0, sample_weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients (pairs×d) and intercepts of every pair's ridge; 0 where no row tells them apart."""
+    d, k = X.shape[1], Y.shape[1]
+    coef, intercept = np.zeros((k * (k - 1) // 2, d)), np.zeros(k * (k - 1) // 2)
+    grams = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES else None
+    for t, (rows, side, both, p, q) in enumerate(differing_rows(Y)):
+        if not len(rows):
+            continue
+        if grams is not None and len(rows) > max(d, len(both)):
+            found = RidgePath(grams.pair(p, q, both), alphas=(alpha,)).solve(alpha)
+        else:
+            weights = None if sample_weight is None else sample_weight[rows]
+            if weights is not None and not weights.any():
+                continue
+            path = solve_ridge(X[rows], side[:, None], alphas=(alpha,), sample_weight=weights)
+            found = path.solve(alpha)
+        coef[t], intercept[t] = found.coef[:, 0], found.intercept[0]
+    return coef, intercept
+
+
+def differing_rows(Y: sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int, int]]:
+    """For every pair: rows carrying one of the two, their targets ±1, rows carrying both."""
+    columns = Y.tocsc()
+    members = [np.sort(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]) for j in range(Y.shape[1])]
+    on = np.zeros(Y.shape[0], dtype=bool)
+    for p in range(Y.shape[1]):
+        on[members[p]] = True
+        for q in range(p + 1, Y.shape[1]):
+            shared = on[members[q]]
+            both, only_q = members[q][shared], members[q][~shared]
+            only_p = np.setdiff1d(members[p], both, assume_unique=True) if len(both) else members[p]
+            side = np.concatenate([np.ones(len(only_p)), -np.ones(len(only_q))])
+            yield np.concatenate([only_p, only_q]), side, both, p, q
+        on[members[p]] = False
+
+
+class _LabelMoments:
+    """Moments of the rows of each label around one common point, and of pairs by difference."""
+
+    def __init__(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+        self.X, self.weights = X, weights
+        self.shift = np.zeros(X.shape[1]) if sparse.issparse(X) else X.mean(axis=0, dtype=np.float64)
+        columns = Y.tocsc()
+        self.labels = [
+            self._of(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]) for j in range(Y.shape[1])
+        ]
+
+    def _of(self, rows: np.ndarray) -> RowMoments:
+        weights = None if self.weights is None else self.weights[rows]
+        ones = np.ones((len(rows), 1))
+        return RowMoments.from_rows(self.X[rows], ones, sample_weight=weights, shift=self.shift)
+
+    def pair(self, p: int, q: int, both: np.ndarray) -> RowMoments:
+        """Moments of the rows that carry exactly one of p and q, with targets ±1."""
+        P, Q = self.labels[p], self.labels[q]
+        left = P + Q
+        if len(both):
+            B = self._of(both)
+            left = left.subtract(B).subtract(B)
+        left.sum_targets = np.array([P.weight - Q.weight])
+        left.cross = (P.sum_x - Q.sum_x)[:, None]
+        return left

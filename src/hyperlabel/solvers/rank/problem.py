@@ -1,0 +1,228 @@
+"""The label-ranking problem: what is minimised, and the exact measure of any solution.
+
+Rank-SVM (Elisseeff & Weston 2001; CVPR'09 eq. 9) asks for scores f(x) = Wᵀx + b that put every
+relevant label of a row above every irrelevant one by a margin of 1::
+
+    P(W, b) = ½‖W‖² + ½‖b‖² + Σᵢ Σ_{p∈yᵢ, q∉yᵢ} u_ip [1 − f_p(xᵢ) + f_q(xᵢ)]₊
+    D(α)    = Σα − ½‖W(α)‖² − ½‖b(α)‖²,   0 ≤ α_ipq ≤ u_ip                              (17)
+
+The objective lives here and the solvers know nothing of its measure: whatever they return is
+certified by the same `certify`, with W(α) rebuilt from α and every pair counted.
+
+Notation
+--------
+code     meaning                                                       shape
+X        rows as the solver sees them (scaled), dense or CSR           n×d
+shift    m, subtracted from sparse rows without densifying them        d
+W, b     weights and bias; the bias is the weight of a constant 1 (8)  d×k, k
+alpha    α, one dual per (row, relevant, irrelevant) triple            Σ|y||ȳ|
+beta     β (15): row and (negated) column sums of a row's α block      n×k
+unit     sᵢ/(|yᵢ||ȳᵢ|), sᵢ the sample weight                           n
+cost     per-label cost c; the box is u_ip = C · unit_i · c_p          k
+norms    Aᵢᵢ = ‖xᵢ − m‖² + 1                                           n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
+from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
+
+# A float32 dual may round up past its box: the box is drawn in by more than that.
+FLOAT32_SLACK = 2.5e-7
+
+
+@dataclass(frozen=True, eq=False)
+class RankProblem:
+    """One ranking problem, shared by every solver, C and warm start; see the module docstring."""
+
+    X: Any
+    shift: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    start: np.ndarray
+    unit: np.ndarray
+    cost: np.ndarray
+    norms: np.ndarray
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        Y: sparse.csr_array,
+        *,
+        sample_weight: np.ndarray | None = None,
+        label_cost: np.ndarray | None = None,
+        shift: np.ndarray | None = None,
+    ) -> RankProblem:
+        """Lay out the pairs of each row; rows with all, no, or weightless labels have none."""
+        n, k = Y.shape
+        check_rows(Y)
+        if sparse.issparse(X):
+            check_rows(X)
+        Y = Y if Y.has_sorted_indices else Y.sorted_indices()
+        if not Y.has_canonical_format:  # pairs are counted by stored entries, and visited by labels
+            raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
+        shift = np.zeros(X.shape[1]) if shift is None else shift
+        weights = np.ones(n) if sample_weight is None else sample_weight
+        cost = np.ones(k) if label_cost is None else np.asarray(label_cost, dtype=np.float64)
+        check_shape("X", X, (n, X.shape[1]))
+        check_shape("shift", shift, X.shape[1:])
+        check_shape("sample_weight", weights, (n,))
+        check_shape("label_cost", cost, (k,))
+        if sparse.issparse(X):
+            norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ shift) + shift @ shift
+        else:
+            X = np.ascontiguousarray(X, dtype=np.float64)
+            norms = np.einsum("ij,ij->i", X, X)
+        on = np.diff(Y.indptr).astype(np.int64)
+        pairs = on * (k - on)
+        pairs[weights <= 0] = 0
+        unit = np.divide(weights, pairs, out=np.zeros(n), where=pairs > 0)
+        start = np.concatenate([[0], np.cumsum(pairs)])
+        return cls(X, shift, Y.indptr, Y.indices, start, unit, cost, np.maximum(norms, 0.0) + 1.0)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of duals, Σ|y||ȳ| over the rows that count."""
+        return int(self.start[-1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels k."""
+        return len(self.cost)
+
+    @property
+    def trained_rows(self) -> np.ndarray:
+        """Indices of the rows that have pairs."""
+        return np.flatnonzero(np.diff(self.start)).astype(np.int64)
+
+    def blocks(self) -> Iterator[slice]:
+        """Row blocks whose n×k scores fit in a few megabytes."""
+        return row_blocks(self.X.shape[0], 8 * self.n_labels)
+
+    def scores(self, rows: slice, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Scores f of a block of rows."""
+        return self.X[rows] @ W + (b - self.shift @ W)
+
+    def primal(self, W: np.ndarray, b: np.ndarray, C: float) -> float:
+        """P(W, b), every pair counted."""
+        loss = 0.0
+        for rows in self.blocks():
+            F = self.scores(rows, W, b)
+            loss += pair_loss(F, rows.start, self.indptr, self.indices, self.unit, self.cost)
+        return float(0.5 * (np.vdot(W, W) + b @ b) + C * loss)
+
+    def weights_of(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """W(α) and b(α) of eq. (16), and Σα."""
+        k, total = self.n_labels, 0.0
+        W, b = np.zeros((self.X.shape[1], k)), np.zeros(k)
+        for rows in self.blocks():
+            beta = np.zeros((rows.stop - rows.start, k))
+            total += block_sums(rows.start, self.indptr, self.indices, self.start, alpha, beta)
+            W += self.X[rows].T @ beta
+            b += beta.sum(axis=0)
+        return W - np.outer(self.shift, b), b, total
+
+    def certify(self, alpha: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """W(α), b(α), P(W(α), b(α)) and D(α): an exact certificate for any feasible α."""
+        W, b, total = self.weights_of(alpha)
+        return W, b, self.primal(W, b, C), float(total - 0.5 * (np.vdot(W, W) + b @ b))
+
+
+@dataclass(frozen=True, eq=False)
+class RankResult:
+    """A ranking model with its certificate: P, D and (P − D)/P over every pair; `alpha` where it was kept."""
+
+    W: np.ndarray
+    b: np.ndarray
+    alpha: np.ndarray | None
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    converged: bool
+    trace: np.ndarray
+
+
+def relative_duality_gap(primal: float, dual: float) -> float:
+    """(P − D)/P; a problem without pairs (P = 0) is solved."""
+    return (primal - dual) / primal if primal > 0 else 0.0
+
+
+def rank_memory(n: int, d: int, k: int, n_pairs: int, dual_dtype: Any = np.float64) -> int:
+    """Bytes of the duals, the two copies of W and the score blocks of a solve."""
+    block = min(8 * n * k, BLOCK_BYTES)
+    return n_pairs * np.dtype(dual_dtype).itemsize + 4 * 8 * d * k + 2 * block + 5 * 8 * n
+
+
+@compiled
+def split_labels(i, indptr, indices, on, off):
+    """List the relevant and irrelevant labels of row i; return how many of each."""
+    k = off.shape[0]
+    n_on, n_off, t, end = 0, 0, indptr[i], indptr[i + 1]
+    for p in range(k):
+        if t < end and indices[t] == p:
+            on[n_on] = p
+            n_on += 1
+            t += 1
+        else:
+            off[n_off] = p
+            n_off += 1
+    return n_on, n_off
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def _hinge_sum(top, rivals, n_rivals):
+    total = 0.0
+    for j in range(n_rivals):
+        total += max(0.0, top + rivals[j])
+    return total
+
+
+@compiled
+def pair_loss(F, first, indptr, indices, unit, cost):
+    """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at row `first`."""
+    k = F.shape[1]
+    on, off, rivals = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k)
+    total = 0.0
+    for r in range(F.shape[0]):
+        i = first + r
+        if unit[i] == 0.0:
+            continue
+        n_on, n_off = split_labels(i, indptr, indices, on, off)
+        for j in range(n_off):
+            rivals[j] = F[r, off[j]]
+        for a in range(n_on):
+            p = on[a]
+            total += unit[i] * cost[p] * _hinge_sum(1.0 - F[r, p], rivals, n_off)
+    return total
+
+
+@compiled
+def block_sums(first, indptr, indices, start, alpha, beta):
+    """Fill β (15) of the rows from `first` on; return the sum of their α."""
+    k = beta.shape[1]
+    on, off = np.empty(k, np.int64), np.empty(k, np.int64)
+    total = 0.0
+    for r in range(beta.shape[0]):
+        i = first + r
+        t = start[i]
+        if start[i + 1] == t:
+            continue
+        n_on, n_off = split_labels(i, indptr, indices, on, off)
+        for a in range(n_on):
+            row = 0.0
+            for j in range(n_off):
+                row += alpha[t]
+                beta[r, off[j]] -= alpha[t]
+                t += 1
+            beta[r, on[a]] += row
+            total += row
+    return total

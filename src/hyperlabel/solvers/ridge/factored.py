@@ -1,0 +1,398 @@
+"""Ridge paths by factoring a dense symmetric matrix A, XcᵀXc or XcXcᵀ (see `solvers.ridge.routes`).
+
+factorisation       price, A of size q, m right-hand sides, L λ         when
+Cholesky            q³/3                                                one λ announced
+tridiagonal form    4q³/3, then 4q²mL to turn the solutions back        several, mL at most q
+eigenvectors        about 9q³, then 2q²m for each λ                     any λ later, and λ = 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import linalg
+
+from hyperlabel.solvers.arrays import as_dense, rank_tolerance
+from hyperlabel.solvers.moments.row_moments import CenteredMoments, RowMoments
+from hyperlabel.solvers.operators import CenteredRows, weighted_row_mean
+from hyperlabel.solvers.ridge.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
+from hyperlabel.solvers.ridge.tridiagonal import Tridiagonal, solve_shifted
+
+# λ = 0 from a Gram loses κ²ε: 2e-4 at this condition number κ of the rows.
+CONDITION_LIMIT = 1e6
+
+
+@dataclass(frozen=True)
+class RidgeResult:
+    """A solution, and the relative size of what is left of the equation solved.
+
+    Gram route: ‖(XcᵀXc + λI)W − B‖/‖B‖, B the part of XcᵀFc inside the range of XcᵀXc when λ = 0; sample
+    route: the same with XcXcᵀ and Fc; Krylov: the largest such ratio over the columns.
+    """
+
+    _fitted_shapes: ClassVar[dict[str, str]] = {"coef": "d m", "intercept": "m"}
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    residual: float
+
+
+class Path:
+    """What every route offers: a route says how W comes about, and may know shorter ways to the rest."""
+
+    solver: str
+    x_mean: np.ndarray
+    f_mean: np.ndarray
+
+    @property
+    def n_iter(self) -> int:
+        """Block products with X; 1 for a factorisation."""
+        return 1
+
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return W (d×m)."""
+        raise AttributeError("A route defines its solution.")
+
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW, or a turn of it."""
+        raise AttributeError("A route knows its rows.")
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀW (m×m), symmetric positive semi-definite."""
+        raise AttributeError("A route defines its small matrix.")
+
+    def residual(self, alpha: float) -> float:
+        """Return the certificate of `RidgeResult` alone."""
+        raise AttributeError("A route certifies its solution.")
+
+    def solve(self, alpha: float) -> RidgeResult:
+        """Solve for one λ."""
+        coef = self.coef(alpha)
+        return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right (d×p)."""
+        return self.coef(alpha) @ right
+
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column."""
+        fitted = self.fitted(alpha)
+        for right in rights:
+            fitted = as_dense(fitted @ right)
+        return np.einsum("ij,ij->j", fitted, fitted, dtype=np.float64)
+
+
+def refuse_ill_conditioned(eigenvalues: np.ndarray) -> None:
+    """Refuse λ = 0 where these eigenvalues of a Gram, those it divides by, are not far above rounding."""
+    kappa = float(np.sqrt(eigenvalues.max() / eigenvalues.min())) if len(eigenvalues) else 1.0
+    if kappa > CONDITION_LIMIT:
+        raise ValueError(
+            f"alpha = 0 has no reliable answer here: the condition number of the rows is about {kappa:.0e}, "
+            f"and sums over rows resolve up to {CONDITION_LIMIT:.0e}. Set alpha > 0, scale the features, "
+            "or fit on rows in memory with solver='auto'."
+        )
+
+
+class FactoredPath(Path):
+    """Shared by the two routes that factor a symmetric matrix A and have a right-hand side T."""
+
+    A: np.ndarray
+    null = 0  # eigenvalues of A that are 0 by construction
+    alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
+
+    def _rhs(self) -> np.ndarray:
+        raise AttributeError("A path defines its right-hand side.")
+
+    @cached_property
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues s and vectors Q of A, and Qᵀ(right-hand side)."""
+        s, Q = linalg.eigh(self.A, driver="evd", check_finite=False)
+        return np.maximum(s, 0.0), Q, Q.T @ self._rhs()
+
+    @property
+    def rank_tolerance(self) -> float:
+        """Eigenvalues of A up to this count as zero."""
+        return rank_tolerance(self._eigen[0])
+
+    def _range(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `_eigen` without the null space, largest eigenvalue first."""
+        s, Q, target = self._eigen
+        kept = s > self.rank_tolerance
+        return s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
+
+    @property
+    def resolves_zero(self) -> bool:
+        """Whether λ = 0 is safe: no eigenvalue so small that it may be rounding.
+
+        What lies at the level of rounding may be a null direction or one that the squared condition
+        number has swallowed; only the rows can tell.
+        """
+        s = self._eigen[0]
+        return bool(len(s) == 0 or s[self.null :].min(initial=np.inf) > s[-1] / CONDITION_LIMIT**2)
+
+    def _inverse(self, alpha: float) -> np.ndarray:
+        """Return 1/(s + λ), or the pseudo-inverse 1/s over the kept eigenvalues at λ = 0."""
+        s = self._eigen[0]
+        if alpha > 0:
+            return 1.0 / (s + alpha)
+        refuse_ill_conditioned(s[s > self.rank_tolerance])
+        return np.divide(1.0, s, out=np.zeros_like(s), where=s > self.rank_tolerance)
+
+    @cached_property
+    def _announced(self) -> dict[float, np.ndarray]:
+        """Solutions of the announced λ where they can be had without eigenvectors."""
+        if not self.alphas or min(self.alphas) <= 0 or "_eigen" in self.__dict__:
+            return {}
+        rhs = self._rhs()
+        if len(self.alphas) == 1:
+            found = self._cholesky(self.alphas[0])
+            return {} if found is None else {self.alphas[0]: found}
+        if len(self.alphas) * rhs.shape[1] > len(self.A):
+            return {}
+        solutions = solve_shifted(self.A, rhs, self.alphas)
+        return {} if solutions is None else dict(zip(self.alphas, solutions, strict=True))
+
+    def choose(self, total: float, nu: float, right: np.ndarray | None = None) -> float:
+        """Return the λ that the evidence chooses (see `solvers.ridge.evidence`); its solution is then at
+        hand.
+
+        `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `right` the targets are F·right, a diagonal
+        or a matrix, and `total` is theirs.
+        """
+        trace = float(np.trace(self.A))
+        if trace <= 0 or total <= 0:
+            alpha = fallback_alpha(trace, len(self.x_mean))
+            self.alphas = (alpha,)
+            return alpha
+        targets = self._rhs()
+        if right is not None:
+            targets = targets @ right if right.ndim == 2 else targets * right
+        form, grid = Tridiagonal(self.A, targets), alpha_grid(trace)
+        spectrum = np.maximum(form.eigenvalues(), 0.0)
+        alpha, near = 0.0, grid[::STEPS]
+        for _ in range(2):  # whole decades, then every step from the decade below the first good one on
+            left = self._left(np.array([form.quadratic(alpha) for alpha in near]), near, total)
+            log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in near])
+            alpha, best = best_alpha(near, left, log_det, total, nu)
+            near = grid[(grid > 0.11 * alpha) & (grid < 9.0 * best)]
+        if right is not None:  # of the targets themselves nothing is solved yet
+            self.alphas = self.alphas or (alpha,)
+            return alpha
+        solution = form.solve(alpha)
+        self.alphas, self.__dict__["_announced"] = (alpha,), {} if solution is None else {alpha: solution}
+        return alpha
+
+    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+        """Return q(λ), what the fit leaves of the targets plus the penalty, from tr Tᵀ(A + λI)⁻¹T."""
+        raise AttributeError("A path knows what its right-hand side is.")
+
+    def _solution(self, alpha: float) -> np.ndarray:
+        """Return (A + λI)⁻¹(right-hand side); kept for the λ last asked for."""
+        if alpha in self._announced:
+            return self._announced[alpha]
+        if self.__dict__.get("_last", (None,))[0] != alpha:
+            _, Q, target = self._eigen
+            self._last = (alpha, Q @ (self._inverse(alpha)[:, None] * target))
+        return self._last[1]
+
+    def _cholesky(self, alpha: float) -> np.ndarray | None:
+        shifted = self.A.copy()
+        shifted[np.diag_indices_from(shifted)] += alpha
+        try:
+            factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        return linalg.cho_solve(factor, self._rhs(), check_finite=False)
+
+    def residual(self, alpha: float) -> float:
+        """Return ‖(A + λI)Z − T‖ / ‖T‖, T inside the range of A when λ = 0."""
+        rhs, Z = self._rhs(), self._solution(alpha)
+        if alpha <= 0:
+            _, Q, target = self._eigen
+            rhs = Q @ (target * (self._inverse(0.0) > 0)[:, None])
+        scale = float(np.linalg.norm(rhs))
+        gap = float(np.linalg.norm(self.A @ Z + alpha * Z - rhs))
+        return gap / scale if scale else gap
+
+
+class RidgePath(FactoredPath):
+    """The Gram route: every λ of one set of moments from one factorisation, solved on demand."""
+
+    solver = "gram"
+
+    def __init__(self, moments: RowMoments | CenteredMoments, *, alphas: Sequence[float] = ()) -> None:
+        self.centered = moments.centered() if isinstance(moments, RowMoments) else moments
+        self.A, self.alphas = self.centered.gram, tuple(alphas)
+        self.x_mean, self.f_mean = self.centered.x_mean, self.centered.f_mean
+
+    def _rhs(self) -> np.ndarray:
+        return self.centered.cross
+
+    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+        return total - quadratic
+
+    def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
+        """Return ‖XcW·rights‖² per column; XcᵀXcW is B − λW."""
+        W = self._solution(alpha)
+        reached = self._rhs() - alpha * W
+        for right in rights:
+            W, reached = as_dense(W @ right), as_dense(reached @ right)
+        return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
+
+    def coef(self, alpha: float) -> np.ndarray:
+        return self._solution(alpha)
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
+        s, P, target = self._range()
+        return s, target / np.sqrt(s)[:, None], lambda M: P @ M
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀW = Bᵀ(XcᵀXc + λI)⁻¹B (m×m)."""
+        if alpha in self._announced:
+            K = self._rhs().T @ self._solution(alpha)
+        else:
+            target = self._eigen[2]
+            K = target.T @ (self._inverse(alpha)[:, None] * target)
+        return (K + K.T) / 2
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right (d×p) without forming W."""
+        if alpha in self._announced:
+            return self._solution(alpha) @ right
+        _, Q, target = self._eigen
+        return Q @ (self._inverse(alpha)[:, None] * (target @ right))
+
+    def leverages(self, alpha: float, X: Any) -> np.ndarray:
+        """Return x̃ᵢᵀ(XcᵀXc + λI)⁻¹x̃ᵢ for rows X (add 1/n for the intercept; times the row's weight)."""
+        _, Q, _ = self._eigen
+        Z = np.asarray(X @ Q) - self.x_mean @ Q
+        return (Z * Z) @ self._inverse(alpha)
+
+
+def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alpha: float) -> RidgePath:
+    """Return the path from X to the codes P(f − o) of the targets, from sums over the rows alone."""
+    codes = replace(
+        moments,
+        f_mean=np.asarray(P @ (moments.f_mean - offset)),
+        cross=np.asarray((P @ moments.cross.T).T),
+        target_gram=None,
+    )
+    return RidgePath(codes, alphas=(alpha,))
+
+
+class SamplePath(FactoredPath):
+    """The sample-space route: α = (K + λI)⁻¹Fc with the centred n×n Gram (or kernel) K, W = Xcᵀα.
+
+    Without `rows` (a kernel) only `dual` and `reduced` are available.
+    """
+
+    solver = "samples"
+    null = 1  # the centred targets and rows are orthogonal to the vector of ones
+
+    def __init__(
+        self,
+        K: np.ndarray,
+        Fc: np.ndarray,
+        *,
+        f_mean: np.ndarray,
+        rows: CenteredRows | None = None,
+        alphas: Sequence[float] = (),
+    ) -> None:
+        self.A, self.Fc, self.rows, self.alphas = K, Fc, rows, tuple(alphas)
+        self.f_mean = f_mean
+        self.x_mean = rows.mean if rows is not None else np.zeros(0)
+
+    @classmethod
+    def from_rows(
+        cls, X: Any, F: Any, *, sample_weight: np.ndarray | None = None, alphas: Sequence[float] = ()
+    ) -> SamplePath:
+        """Form the n×n Gram of the centred rows."""
+        rows = CenteredRows(X, sample_weight)
+        mean = weighted_row_mean(F, sample_weight)
+        return cls(rows.gram(), rows.targets(F), f_mean=mean, rows=rows, alphas=alphas)
+
+    @classmethod
+    def from_kernel(cls, K: np.ndarray, F: Any, *, alphas: Sequence[float] = ()) -> SamplePath:
+        """Take the kernel matrix of the rows; their "mean" is that of its columns."""
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(f"A precomputed kernel must be square over the training rows, got {K.shape}.")
+        along = K.mean(axis=0, dtype=np.float64)
+        centered = K - along - along[:, None] + along.mean()
+        targets = as_dense(F)
+        mean = targets.mean(axis=0)
+        path = cls(centered, targets - mean, f_mean=mean, alphas=alphas)
+        path.x_mean = along
+        return path
+
+    def _rhs(self) -> np.ndarray:
+        return self.Fc
+
+    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+        return alphas * quadratic
+
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW, which is Fc − λα."""
+        return self.Fc - alpha * self.dual(alpha) if alpha > 0 else self.A @ self.dual(alpha)
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
+        s, U, target = self._range()
+        rows: Any = self.rows
+        return s, target, lambda M: rows.rmatmat(U @ (M / np.sqrt(s)[:, None]))
+
+    def dual(self, alpha: float, right: np.ndarray | None = None) -> np.ndarray:
+        """Return α (n×m), or α·right: the coefficients over the samples."""
+        solution = self._solution(alpha)
+        return solution if right is None else solution @ right
+
+    def coef(self, alpha: float) -> np.ndarray:
+        if self.rows is None:
+            raise ValueError("A path over a kernel has no coefficients over features: use dual().")
+        return self.rows.rmatmat(self.dual(alpha))
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return FcᵀKα (m×m); through K, since Fcᵀ(Fc − λα) cancels for large λ."""
+        if alpha in self._announced:
+            K = self.Fc.T @ (self.A @ self._solution(alpha))
+        else:
+            s, _, target = self._eigen
+            K = target.T @ ((s * self._inverse(alpha))[:, None] * target)
+        return (K + K.T) / 2
+
+    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
+        """Return W·right; without rows (a kernel), its coefficients α·right over the samples."""
+        dual = self.dual(alpha, right)
+        return dual if self.rows is None else self.rows.rmatmat(dual)
+
+
+class CrossPath(Path):
+    """No constraint to solve for: W = B = XcᵀFc, the limit of λ·(ridge coefficients) for large λ."""
+
+    solver = "none"
+
+    def __init__(self, B: np.ndarray, *, x_mean: np.ndarray, f_mean: np.ndarray) -> None:
+        self.B, self.x_mean, self.f_mean = B, x_mean, f_mean
+
+    @classmethod
+    def from_rows(cls, X: Any, F: Any) -> CrossPath:
+        """Form B from rows, centred implicitly."""
+        x_mean, f_mean = weighted_row_mean(X, None), weighted_row_mean(F, None)
+        B = as_dense(F.T @ X).T - np.outer(X.shape[0] * x_mean, f_mean)
+        return cls(B, x_mean=x_mean, f_mean=f_mean)
+
+    def coef(self, alpha: float) -> np.ndarray:
+        """Return B itself."""
+        return self.B
+
+    def reduced(self, alpha: float) -> np.ndarray:
+        """Return BᵀB."""
+        return self.B.T @ self.B
+
+    def residual(self, alpha: float) -> float:
+        """Nothing is solved, nothing is left."""
+        return 0.0

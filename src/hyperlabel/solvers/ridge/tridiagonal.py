@@ -1,0 +1,71 @@
+"""Solve (A + λI)Z = T for several λ from one reduction of A to tridiagonal form.
+
+A = QTQᵀ with Q a product of reflectors that is never formed: a third of the price of the eigenvectors.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import eigvalsh_tridiagonal, lapack
+
+
+def solve_shifted(A: np.ndarray, T: np.ndarray, alphas: Sequence[float]) -> list[np.ndarray] | None:
+    """Solve for every λ; None where some A + λI is not positive definite to working precision."""
+    form = Tridiagonal(A, T)
+    solved = [form.inner(alpha) for alpha in alphas]
+    if any(part is None for part in solved):
+        return None
+    m = T.shape[1]
+    turned = form.turn_back(np.hstack(solved))  # type: ignore[arg-type]
+    return [turned[:, m * i : m * (i + 1)] for i in range(len(alphas))]
+
+
+class Tridiagonal:
+    """A = Q·tridiagonal·Qᵀ and QᵀT: every λ costs little more than turning its solution back."""
+
+    def __init__(self, A: np.ndarray, T: np.ndarray) -> None:
+        self.target = np.array(T, dtype=np.float64, order="F")
+        self.diagonal, self.off = np.array(np.diag(A), dtype=np.float64), np.zeros(0)
+        if len(A) < 2:
+            return
+        size = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
+        reduced, self.diagonal, self.off, self._tau, _ = lapack.dsytrd(A.T, lower=1, lwork=size)
+        # the reflectors leave the first coordinate alone and are stored as those of a QR factorisation
+        self._reflectors = np.asfortranarray(reduced[1:, :-1])
+        self.target[1:] = _apply_reflectors("T", self._reflectors, self._tau, self.target[1:])
+
+    def eigenvalues(self) -> np.ndarray:
+        """Return the eigenvalues of A, ascending."""
+        if not len(self.off):
+            return self.diagonal
+        return eigvalsh_tridiagonal(self.diagonal, self.off, lapack_driver="sterf", check_finite=False)
+
+    def quadratic(self, alpha: float) -> float:
+        """Return tr Tᵀ(A + λI)⁻¹T; infinity where A + λI is not positive definite."""
+        solved = self.inner(alpha)
+        return np.inf if solved is None else float(np.einsum("ij,ij->", self.target, solved))
+
+    def solve(self, alpha: float) -> np.ndarray | None:
+        """Return (A + λI)⁻¹T; None where A + λI is not positive definite."""
+        solved = self.inner(alpha)
+        return None if solved is None else self.turn_back(solved)
+
+    def inner(self, alpha: float) -> np.ndarray | None:
+        """Return Qᵀ(A + λI)⁻¹T; None where A + λI is not positive definite."""
+        if not len(self.off):
+            positive = (self.diagonal + alpha > 0).all()
+            return self.target / (self.diagonal + alpha)[:, None] if positive else None
+        _, _, solved, info = lapack.dptsv(self.diagonal + alpha, self.off, self.target)
+        return None if info else solved
+
+    def turn_back(self, V: np.ndarray) -> np.ndarray:
+        """Return QV, in the place of V where it can be."""
+        if len(self.off):
+            V = np.asfortranarray(V)
+            V[1:] = _apply_reflectors("N", self._reflectors, self._tau, V[1:])
+        return V
+
+
+def _apply_reflectors(how: str, reflectors: np.ndarray, tau: np.ndarray, V: np.ndarray) -> np.ndarray:
+    size = lapack.dormqr("L", how, reflectors, tau, V, -1)[1]
+    return lapack.dormqr("L", how, reflectors, tau, V, int(size[0]))[0]

@@ -1,0 +1,1 @@
+"""The generalised eigenproblem behind supervised projections, and SVDs of labels."""

@@ -1,0 +1,364 @@
+"""A model file with the user's columns: what `fit` saves and every other command reads."""
+
+import csv
+import io
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hyperlabel.tabular.label_spelling import join_variants, move_columns, spelling_key
+from hyperlabel.tabular.notes import check_notes
+from hyperlabel.tabular.table_io import add_vectors, need_data, need_model
+from hyperlabel.tabular.wording import plural
+
+KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """What the columns of the training file were, kept in the model file."""
+
+    format: str
+    label_names: list[str]
+    feature_names: list[str] = field(default_factory=list)  # empty: they have none
+    n_features: int = 0
+    numbers: list[str] = field(default_factory=list)  # columns of a table the features come from
+    categories: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # 0/1 columns of a table
+    label_column: str | None = None
+    label_separator: str | None = None
+    blank: Literal["no", "missing"] | None = None  # what an empty cell of a 0/1 column means
+    normalise: bool = False  # labels that differ only in case or blanks are one
+    decimal: Literal[",", "."] | None = None  # the decimal mark, where it was said
+    vectors: int = 0  # numbers of a vector beside each row; the last features
+    left_out: list[str] = field(default_factory=list)  # labels with too few rows
+    group: str | None = None  # column of groups that folds keep whole; "": each row stands alone
+    reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
+    method: str = ""
+    rows: int = 0
+    row_hashes: str = ""  # of the rows of the fit, see apps/cli/_fit_rows.py
+
+    @property
+    def text_only(self) -> bool:
+        """Whether a row is nothing but a text."""
+        return len(self.text) == 1 and not self.n_features and not self.categories
+
+    @property
+    def text_columns(self) -> list[str]:
+        """Columns of words in the order in which a row holds them: texts, then categories."""
+        return [*self.text, *self.categories]
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of what a row holds, where it has any."""
+        if not self.text_columns:
+            return self.feature_names or None
+        given = self.feature_names or [f"x{j}" for j in range(self.n_features)]
+        return [*self.text_columns, *given]
+
+    def cells(self, data: Any) -> list[list[str]]:
+        """Return the columns of words of a data set: texts, then categories."""
+        one = {} if data.text is None else dict.fromkeys(self.text[:1], data.text)
+        text_columns = {**one, **(data.text_columns or {})}
+        missing = [name for name in self.text_columns if name not in text_columns]
+        if missing:
+            raise ValueError(f"{data.name} has no {missing[0]!r}, which the model was fitted on.")
+        return [text_columns[name] for name in self.text_columns]
+
+    def need_text_only(self) -> None:
+        """Refuse one text where a row is more than that."""
+        if not self.text_only:
+            raise ValueError("--text needs a model fitted on text alone: give a file with all its columns.")
+
+    def inputs(self, data: Any) -> Any:
+        """Return the rows of a data set as the model takes them."""
+        if not self.text_columns:
+            return data.X
+        cells = self.cells(data)
+        if self.text_only:
+            return cells[0]
+        rows = np.empty((len(data), len(self.text_columns) + self.n_features), dtype=object)
+        for j, column in enumerate(cells):
+            rows[:, j] = column
+        if self.n_features:
+            rows[:, len(self.text_columns) :] = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+        return rows
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A loaded model and its columns."""
+
+    model: Any
+    columns: ModelColumns
+    path: str
+
+    def scores(self, rows: Any) -> np.ndarray:
+        """Scores n×k, whatever the model calls them."""
+        from hyperlabel._base import score_rows
+
+        return score_rows(self.model, rows)
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """Label sets as a dense n×k array of truth values."""
+        found = self.model.predict(rows)
+        return np.asarray(found.toarray() if hasattr(found, "toarray") else found) > 0
+
+
+def open_model(path: str) -> ModelFile:
+    """Load a model written by ``hyperlabel fit``."""
+    from hyperlabel.persistence import load
+
+    columns = read_columns(path)
+    file = ModelFile(load(path), columns, path)
+    if not _fits(file):
+        raise ValueError(f"The notes on columns in {path} do not fit its model: fit the model again.")
+    return file
+
+
+def _fits(file: ModelFile) -> bool:
+    """Say whether the model answers a row made by the notes on columns, for as many labels as they name."""
+    columns = file.columns
+    width = len(columns.text_columns) + columns.n_features
+    if columns.feature_names and len(columns.feature_names) != columns.n_features:
+        return False
+    try:
+        if columns.text_only:
+            row: Any = ["a text"]
+        elif file.model.n_features_in_ != width:  # before a row of any width is made
+            return False
+        else:
+            row = np.zeros((1, width))
+            if columns.text_columns:
+                row = np.array([["a"] * len(columns.text_columns) + [0.0] * columns.n_features], dtype=object)
+        return file.scores(row).shape == (1, len(columns.label_names))
+    except (ValueError, TypeError, AttributeError, IndexError, KeyError):
+        return False
+
+
+def open_plain(path: str, columns: ModelColumns) -> Any:
+    """Return the text model read without scikit-learn; None where the whole model is needed."""
+    from hyperlabel.persistence.plain import read_plain
+
+    plain = read_plain(path) if columns.text_only else None
+    return plain if plain is not None and len(plain.base) == len(columns.label_names) else None
+
+
+def read_columns(path: str) -> ModelColumns:
+    """Read what `fit` noted in a model file, without building the model."""
+    from hyperlabel.persistence import describe
+
+    need_model(path)
+    notes = (describe(path).get("metadata") or {}).get(KEY)
+    if not isinstance(notes, dict):
+        raise ValueError(
+            f"{path} holds a model without notes on columns: the commands read files made by hyperlabel fit; "
+            "use hyperlabel.load in Python."
+        )
+    check_notes(notes, ModelColumns, path)
+    return ModelColumns(**notes)
+
+
+def save_model(file: ModelFile) -> None:
+    """Write a model with its columns; the old file stays until the new one is complete.
+
+    Its answers are checked at load by made-up rows: no row of the user's stands in the file.
+    """
+    from hyperlabel.persistence import save
+
+    save(file.model, file.path, metadata={KEY: asdict(file.columns)})
+
+
+# -- reading rows for a model ---------------------------------------------------------------------------
+
+
+def read_rows(source: str, columns: ModelColumns, *, labelled: bool, vectors: str | None = None) -> Any:
+    """Read rows to predict (labels not needed) or to learn from and judge by (labelled).
+
+    `source` is a file or ``-`` for stdin, `vectors` the npy file of its vectors.
+    """
+    return read_with_cells(source, columns, labelled=labelled, vectors=vectors)[0]
+
+
+def read_with_cells(
+    source: str,
+    columns: ModelColumns,
+    *,
+    labelled: bool = False,
+    ids: str | None = None,
+    cells: bool = False,
+    vectors: str | None = None,
+) -> tuple[Any, Any]:
+    """Read rows; `ids` names a column to carry along as `groups`.
+
+    With `cells`, all columns of a table come along as they stand in the file (`Cells`).
+    """
+    _check_vectors(source, columns, vectors)
+    with as_file(source, columns) as path, name_source(path, source):
+        data = _read_dataset(path, columns, labelled, ids)
+        if vectors is not None:
+            data = add_vectors(data, vectors, columns.vectors)
+        kept = _read_cells(path, data) if cells else None
+    if not len(data):
+        raise ValueError(f"{source} has no rows.")
+    n = columns.n_features
+    if n and columns.feature_names and type(data.feature_names) is list:
+        data = _with_features(data, columns.feature_names, source)
+    if n and data.n_features != n:
+        raise ValueError(f"{source} has {plural(data.n_features, 'feature')}, the model was fitted on {n}.")
+    return data, kept
+
+
+def _check_vectors(source: str, columns: ModelColumns, vectors: str | None) -> None:
+    """Demand vectors where the model was fitted with them, and there only."""
+    if columns.vectors and vectors is None:
+        raise ValueError(
+            f"The model was fitted with vectors of {columns.vectors} numbers beside the table: name those of "
+            f"{source} with --vectors FILE."
+        )
+    if vectors is not None and not columns.vectors:
+        raise ValueError("The model was fitted without vectors: leave --vectors out.")
+
+
+@contextmanager
+def name_source(path: str, source: str) -> Iterator[None]:
+    """Let messages speak of stdin, not of the file that stands for it."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if source != "-":
+            raise
+        said = str(error).replace(path, "stdin").replace(Path(path).name, "stdin")
+        raise ValueError(said) from error
+
+
+def _read_cells(path: str, data: Any) -> Any:
+    from hyperlabel.datasets import data_format
+    from hyperlabel.datasets.table_sources import Cells, whole_table
+
+    if path.endswith(".lines"):
+        return Cells({"text": data.text}, [], Path(path))
+    if data_format(path) != "table":
+        raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of CSV, JSON lines, Parquet.")
+    return whole_table(path)
+
+
+def _with_features(data: Any, wanted: list[str], source: str) -> Any:
+    """Return the features the model knows, in its order; a file that names its own may have others."""
+    if data.feature_names == wanted:
+        return data
+    place = {name: j for j, name in enumerate(data.feature_names)}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise ValueError(f"{source} has no feature {missing[0]!r}, which the model was fitted on.")
+    return replace(data, X=data.X[:, [place[name] for name in wanted]], feature_names=wanted)
+
+
+def _read_dataset(path: str, columns: ModelColumns, labelled: bool, ids: str | None) -> Any:
+    from hyperlabel import datasets
+
+    if path.endswith(".lines"):
+        texts = Path(path).read_text(encoding="utf-8").splitlines()
+        nothing = np.zeros((len(texts), 0))
+        return datasets.Dataset(nothing, nothing, text=texts, name="lines")
+    kind = datasets.data_format(path)
+    if kind == "table":
+        return _read_table(path, columns, labelled, ids)
+    if ids is not None:
+        raise ValueError("Only a table (CSV, JSON lines, Parquet) has a column of ids or groups to name.")
+    options = columns.reading if kind == "arff" == columns.format else {}
+    if kind == "svmlight":
+        options = {"n_features": columns.n_features, **columns.reading}
+    return datasets.read_data(path, **options)
+
+
+def _read_table(path: str, columns: ModelColumns, labelled: bool, ids: str | None) -> Any:
+    from hyperlabel.datasets import read_table
+
+    if columns.format != "table":
+        raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
+    listed = labelled and columns.label_column is not None
+    data = read_table(
+        path,
+        labels=None if listed else columns.labels if labelled else [],
+        label_column=columns.label_column if listed else None,
+        label_separator=columns.label_separator if listed else None,
+        text=columns.text or None,
+        features=columns.numbers,
+        text_columns=[*(columns.text if len(columns.text) > 1 else []), *columns.categories],
+        blank=columns.blank,
+        decimal=columns.decimal,
+        group=ids,
+    )
+    return join_variants(data) if columns.normalise else data
+
+
+@contextmanager
+def as_file(source: str, columns: ModelColumns | None = None) -> Iterator[str]:
+    """Give stdin the form of a file; for a model of text alone, a text file is one text a line."""
+    need_data(source)
+    lines = columns is not None and columns.text_only and Path(source).suffix.lower() == ".txt"
+    if source != "-" and not lines:
+        yield source
+        return
+    content = Path(source).read_bytes() if lines else sys.stdin.buffer.read()
+    if not content.strip():
+        raise ValueError(f"{source} is empty." if lines else "There is nothing on stdin.")
+    with as_temporary(content, ".lines" if lines else _kind_of(content, columns)) as path:
+        yield path
+
+
+@contextmanager
+def as_temporary(content: bytes, ending: str) -> Iterator[str]:
+    """Put bytes in a file that lasts as long as it is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"stdin{ending}")
+        path.write_bytes(content)
+        yield str(path)
+
+
+def _kind_of(content: bytes, columns: ModelColumns | None) -> str:
+    """Tell the format of stdin from the model's, or from its first line."""
+    start = content[: 1 << 16].decode("utf-8", errors="ignore").lstrip("\ufeff \r\n")
+    if columns is not None and columns.format != "table":
+        return {"arff": ".arff", "svmlight": ".svm", "xmc": ".xmc"}.get(columns.format, ".csv")
+    if start.startswith("{"):
+        return ".jsonl"
+    if columns is None or not columns.text_only:
+        return ".csv"
+    first = start.split("\n")[0].replace("\r", "")
+    headers = (next(csv.reader(io.StringIO(first), delimiter=mark), []) for mark in ",;\t|")
+    named = any(name.strip() == columns.text[0] for header in headers for name in header)
+    return ".csv" if named else ".lines"
+
+
+def aligned_labels(
+    data: Any, label_names: Sequence[str], *, normalise: bool = False
+) -> tuple[Any, list[str]]:
+    """Return Y of a data set in the model's label order, and the labels the model does not know.
+
+    Entries nobody knows are NaN.
+    """
+    key = spelling_key if normalise else str
+    place = {key(name): j for j, name in enumerate(label_names)}
+    target = [place.get(key(name), -1) for name in data.label_names]
+    found = move_columns(data.Y, target, len(label_names))
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    unknown = [name for name, j, n in zip(data.label_names, target, counts, strict=True) if j < 0 and n > 0]
+    if data.missing is not None:
+        holes = move_columns(data.missing, target, len(label_names)).astype(float)
+        holes.data[:] = np.nan
+        found = found.astype(float) + holes
+    return found, unknown
+
+
+def with_columns(file: ModelFile, **changes: Any) -> ModelFile:
+    """Return the file with other columns."""
+    return replace(file, columns=replace(file.columns, **changes))

@@ -1,0 +1,223 @@
+"""From a name of the catalogue and the user's rows to the steps of a Pipeline."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
+GRID_COLUMNS = 600
+
+
+SUMS = 5000  # columns up to which a model keeps XᵀX, so that it can be updated
+
+
+PER_ROW = 4  # features of text for each of a few rows: more cost time and teach nothing
+
+
+WORDS = 2500  # most frequent words, for comparisons and the methods that many would slow down
+
+
+PAIRS = 0.6  # weight of words in a row beside single words: Debian texts, benchmarks/quality_text.py
+
+
+AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
+
+
+WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
+
+
+# Scripts without blanks between words, where characters tell more: Thai to Khmer, kana, Chinese.
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
+
+THRESHOLD_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the options of ``fit`` say about the model."""
+
+    alpha: tuple[float, ...] = ()
+    budget: float = 60.0
+    scoring: str = "f1_macro"
+    thresholds: str = "per_label"
+    words: int | None = None  # at most so many features of text; None: as many as fit in memory
+    ngrams: int = 2
+    seed: int = 0
+    time_blocks: int = 0  # so many blocks of rows are scored by models of earlier rows; 0: any folds
+
+
+def make_vectorizer(texts: Sequence[str], most: int | None, ngrams: int) -> Any:
+    """Return the unfitted transformer of a column of text: words and words in a row, or characters."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    sample = "".join(texts[:: max(1, len(texts) // 500)][:500])
+    unspaced = 2 * len(UNSPACED.findall(sample)) > len(sample)
+    analyzer, longest = ("char", 3) if unspaced else ("word", ngrams)
+    return TfidfVectorizer(
+        sublinear_tf=True,
+        min_df=2 if len(texts) >= 50 else 1,
+        max_features=most,
+        analyzer=analyzer,
+        ngram_range=(1, longest),
+    )
+
+
+def max_text_features(words: int | None, n_rows: int, n_labels: int) -> int:
+    """Return how many features all texts may have: as asked, else those that rows and memory bear."""
+    few = max(2000, PER_ROW * n_rows)
+    return min(words or (few if few <= SUMS else WEIGHTS), WEIGHTS // max(n_labels, 1))
+
+
+def weigh_pairs(step: Any) -> Any:
+    """Let words in a row count less than words, in a fitted transformer of texts; return the weights."""
+    import numpy as np
+
+    if not hasattr(step, "vocabulary_"):
+        return None
+    # a model file has an array for each of NumPy's integers
+    step.vocabulary_ = {word: int(place) for word, place in step.vocabulary_.items()}
+    pairs = [step.analyzer == "word" and " " in name for name in step.get_feature_names_out()]
+    weights = np.where(pairs, PAIRS, 1.0)
+    step.idf_ = step.idf_ * weights
+    return weights
+
+
+def features_step(columns: Any, table: Any, words: int | None = None, ngrams: int = 1) -> Any:
+    """Return the transformer from the user's rows to numbers; `columns` say what a row holds."""
+    from scipy import sparse
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+    if not columns.text_columns and sparse.issparse(table.X):
+        return MaxAbsScaler()
+    numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    if not columns.text_columns:
+        return numbers
+    n_texts, n_words = len(columns.text), len(columns.text_columns)
+    enough = len(table) >= 50
+    most = max(1, max_text_features(words, len(table), len(table.label_names)) // max(n_texts, 1))
+    vectorizers = [make_vectorizer(texts, most, ngrams) for texts in columns.cells(table)[:n_texts]]
+    if columns.text_only:
+        return vectorizers[0]
+    steps: list[Any] = [(text_step(j, n_texts), step, j) for j, step in enumerate(vectorizers)]
+    if columns.categories:
+        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5 if enough else None)
+        steps.append(("categories", encoder, slice(n_texts, n_words)))
+    if columns.n_features:
+        steps.append(("numbers", numbers, slice(n_words, None)))
+    # unit variance would let one number, or one category, outweigh a whole text of unit length
+    weights = {"numbers": 0.1, "categories": 0.3} if n_texts else {}
+    weights = {name: weights[name] for name, _, _ in steps if name in weights}
+    return ColumnTransformer(steps, sparse_threshold=1.0, transformer_weights=weights or None)
+
+
+def text_step(j: int, n_texts: int) -> str:
+    """Return what the step of a column of text is called: several are told apart by their number."""
+    return "text" if n_texts == 1 else f"text{j}"
+
+
+def plain_feature(name: str, texts: list[str]) -> str:
+    """Return a feature's name as people read it: where several columns hold text, with its column."""
+    step, mark, rest = name.partition("__")
+    if not mark:
+        return name
+    for j, column in enumerate(texts):
+        if step == text_step(j, len(texts)):
+            return rest if len(texts) == 1 else f"{rest} ({column})"
+    return rest if step in ("numbers", "categories") else name
+
+
+def time_blocks(times: Any, most: int = 5) -> int:
+    """Return how many blocks of later rows can be scored by earlier ones."""
+    from hyperlabel.model_selection import TimeOrderedSplit
+
+    for count in range(most, 0, -1):
+        try:
+            list(TimeOrderedSplit(count).split(times, groups=times))
+        except ValueError:
+            continue
+        return count
+    raise ValueError("--time needs rows of at least two moments.")
+
+
+def partial_step(method: str, choices: Choices, rows: Any) -> Any:
+    """Return the classifier for labels that are partly unknown: one fit a label, on the rows that know it."""
+    from hyperlabel.linear import BinaryRelevance
+    from hyperlabel.meta.catalogue import method_spec
+
+    model = method_spec(method).make(rows) if method != "auto" else None
+    if not isinstance(model, BinaryRelevance):
+        raise ValueError(f"{method} needs every label known: with --blank unknown choose ridge or logistic.")
+    if model._is_ridge():
+        model.set_params(alpha=choices.alpha[0] if choices.alpha else rows.alphas[0])
+    return model
+
+
+def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | None = None) -> Any:
+    """Return the classifier of a method for `rows` (a `Rows`), with tuned thresholds unless it has its own.
+
+    There are no more folds than `n_units`: rows, or groups that stay whole.
+    """
+    from hyperlabel._base import seeded
+    from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
+    from hyperlabel.meta.catalogue import method_spec
+
+    most = rows.n_rows if n_units is None else n_units
+    folds: Any = max(2, min(3 if rows.n_rows > 4000 else 5, most))
+    if choices.time_blocks:
+        from hyperlabel.model_selection import TimeOrderedSplit
+
+        folds = TimeOrderedSplit(choices.time_blocks)
+    if method == "auto":
+        return AutoMultiLabel(
+            choices.scoring, time_budget=choices.budget, cv=folds, random_state=choices.seed
+        )
+    entry = method_spec(method)
+    if choices.scoring not in THRESHOLD_MEASURES:
+        raise ValueError(
+            f"Thresholds can be tuned for {', '.join(THRESHOLD_MEASURES)}, not for {choices.scoring!r}: "
+            "choose one of "
+            "them, or --method auto."
+        )
+    grid = _with_alpha(entry.name, entry.grid(rows), choices.alpha)
+    model = seeded(entry.make(rows), choices.seed)
+    model.set_params(**{parameter: values[0] for parameter, values in grid.items()})
+    if method == "ridge":
+        several = len(grid["alpha"]) > 1 and (choices.alpha or rows.n_columns <= GRID_COLUMNS)
+        # the sums are kept where they fit, so that the model can be updated
+        solver = "gram" if rows.n_columns <= SUMS else "auto"
+        model.set_params(alpha=grid["alpha"] if several else grid["alpha"][0], cv=folds, solver=solver)
+    if choices.thresholds == "none":
+        return model
+    own_folds = method == "ridge"
+    return ThresholdTuner(
+        model, strategy=choices.thresholds, scoring=choices.scoring, cv=None if own_folds else folds
+    )
+
+
+def _with_alpha(name: str, grid: dict[str, list[Any]], alpha: tuple[float, ...]) -> dict[str, list[Any]]:
+    """Put the λ the user named in place of the catalogue's."""
+    if not alpha:
+        return grid
+    owner = next((parameter for parameter in grid if parameter.split("__")[-1] == "alpha"), None)
+    if owner is None:
+        raise ValueError(f"{name} has no ridge λ: leave out --alpha.")
+    if len(alpha) > 1 and name != "ridge":
+        raise ValueError(f"Several --alpha are compared by ridge only: name one for {name}.")
+    return grid | {owner: list(alpha)}
+
+
+def as_numbers(table: Any, columns: Any, words: int = WORDS) -> Any:
+    """Return a data set whose texts have become numbers; others as they are."""
+    from dataclasses import replace
+
+    if not columns.text_columns:
+        return table
+    step = features_step(columns, table, words)
+    rows = step.fit_transform(columns.inputs(table))
+    names = step.get_feature_names_out(None if columns.text_only else columns.names)
+    return replace(table, X=rows, feature_names=[plain_feature(str(name), columns.text) for name in names])
