@@ -92,7 +92,7 @@ def iter_arff(
 def _iter_raw_blocks(
     path: str | os.PathLike[str], labels: Labels, nominal: str = "drop", name: str | None = None
 ) -> Iterator[tuple[ArffColumns, str, Any]]:
-    """Yield what becomes of the columns, the title, and rows × attributes of each block (at least one)."""
+    """Yield the column roles, the data set's name, and rows × attributes of each block (at least one)."""
     if nominal not in ("drop", "onehot"):
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
     path = Path(path)

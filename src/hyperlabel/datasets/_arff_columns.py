@@ -1,4 +1,4 @@
-"""What becomes of the columns of an ARFF file: features, labels, one-hot words, or nothing."""
+"""The role of each column of an ARFF file: feature, label, one-hot encoded words, or dropped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 G
 
 @dataclass(eq=False)
 class ArffColumns:
-    """What becomes of each attribute."""
+    """The role of each attribute, and how its fields are parsed."""
 
     attributes: tuple[Attribute, ...]
     labels: np.ndarray  # positions of the labels

@@ -33,7 +33,7 @@ class Attribute:
 
     @property
     def omitted(self) -> float:
-        """What an entry missing from a sparse row means: 0, or the first nominal value."""
+        """The number of an entry missing from a sparse row: 0, or the first nominal value's."""
         return self.codes[self.values[0]] if self.kind == "nominal" else 0.0
 
 
@@ -123,7 +123,7 @@ def _read_attribute(stripped_line: str, raw_line: str, reader: LineReader) -> At
 
 @lru_cache(maxsize=64)  # most files declare {0,1} a thousand times
 def _parse_nominal_values(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
-    """Values between the braces, their numbers, and whether these numbers mean something."""
+    """Return the values between the braces, their codes, and whether these codes are numbers by meaning."""
     values = tuple(split_values(text))
     try:
         return values, {value: to_number(value) for value in values}, True

@@ -1,8 +1,8 @@
 """The rows of an ARFF file as numbers.
 
-The careful parser, line by line, says what a row may be and where a mistake is. Blocks of nothing but rows
-of plain numbers, as most files are, are read as a whole, which gives the same values; whatever is not in that
-form (words, quotes, comments, mistakes) is left to the careful parser.
+The careful parser reads line by line, defines what a row may be and locates mistakes. Most files hold nothing
+but rows of plain numbers: such blocks are parsed at once, with the same values. Any other block (words,
+quotes, comments, mistakes) goes to the careful parser.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""One door for every format: `read_data` and `iter_data` choose it by the ending of the file."""
+"""One entry point for every format: `read_data` and `iter_data` choose it by the ending of the file."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ _STREAMS: dict[str, Callable[..., Iterator[Dataset]]] = {
 
 
 def data_format(path: str | os.PathLike[str]) -> str:
-    """Tell the format of a file (or of a folder of npz shards) without reading it.
+    """Return the format of a file (or of a folder of npz shards) without reading it.
 
     Examples
     --------

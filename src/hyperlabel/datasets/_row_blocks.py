@@ -1,7 +1,7 @@
 """Blocks of rows written ``label,label index:value index:value``.
 
-As for ARFF, the careful parser says what a row may be and where a mistake is; blocks of rows in their
-plainest form are read as a whole, every other block is left to it.
+As for ARFF, the careful parser defines what a row may be and locates mistakes. Blocks of rows in their
+plainest form are parsed at once; every other block goes to the careful parser.
 """
 
 import re

@@ -132,7 +132,7 @@ def iter_xmc(
 
 
 def looks_like_xmc(path: str | os.PathLike[str]) -> bool:
-    """Whether the first line is the three sizes of an XMC file."""
+    """Return whether the first line is the three sizes of an XMC file."""
     with LineReader(path) as reader:
         header_words = (reader.readline() or "").split()
     return len(header_words) == 3 and all(word.isdecimal() for word in header_words)

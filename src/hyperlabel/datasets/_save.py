@@ -28,12 +28,12 @@ def save_dataset(data: Any, path: str | os.PathLike[str], format: str | None = N
 
 
 def save_shards(parts: Iterable[Any], folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per piece.
+    """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per data set.
 
     Parameters
     ----------
     parts : iterable of Dataset
-        For example what `iter_data` yields; only one piece is in memory at a time.
+        For example what `iter_data` yields; only one is in memory at a time.
     folder : path
         Where to write; made when missing.
 

@@ -23,7 +23,7 @@ _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 def find_separator(column_values: Iterable[Any]) -> str | None:
     """Return the mark that separates the labels of a column.
 
-    ``""`` says that the cells are single names although they hold commas, None that no cell needs splitting.
+    ``""`` means that the cells are single names although they hold commas, None that no cell needs splitting.
     """
     cell_texts = {
         str(cell).strip() for cell in column_values if _read_list_labels(cell) is None and not _is_empty(cell)

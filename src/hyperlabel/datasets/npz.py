@@ -32,7 +32,7 @@ def load_npz(
     path : path
         The file, with the keys ``X`` or ``X_data, X_indices, X_indptr, X_shape``; ``Y`` or
         ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
-        ``label_names`` (or ``…_names_numbered``: what stands before the numbers, and the first number),
+        ``label_names`` (or ``…_names_numbered``: the prefix of the numbers, and the first number),
         ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with ``text_ends`` (UTF-8 text
         of all rows, and where each ends); ``text_columns`` (names of further columns of
         text) with ``words0_bytes``, ``words0_ends`` and so on; ``missing_rows`` and ``missing_labels``
@@ -76,7 +76,7 @@ def load_npz(
         )
     except DataError:
         raise
-    except Exception as error:  # zipfile, zlib, lzma and NumPy have no common name for damaged bytes
+    except Exception as error:  # zipfile, zlib, lzma and NumPy share no exception for damaged bytes
         reason = error.args[0] if error.args else type(error).__name__
         raise DataError(f"this is not a readable npz file ({reason}).", path) from error
     if part is None:

@@ -12,7 +12,7 @@ _SHOWN = 12  # dotted names of one column in a message
 
 
 def reach(cell: Any, name: str) -> Any:
-    """Return what a dotted name leads to inside a cell: a list where a list of objects lies on the way."""
+    """Return the value of a dotted name inside a cell: a list where a list of objects lies on the way."""
     cell = _parse_object(cell)
     if isinstance(cell, list | tuple):
         reached_cells = [reach(reached_cell, name) for reached_cell in cell]
@@ -58,19 +58,19 @@ def names_inside(name: str, column_values: Sequence[Any]) -> list[str] | None:
 
 
 def is_object(cell: Any) -> bool:
-    """Say whether a cell is an object, or a list of objects."""
+    """Return whether a cell is an object, or a list of objects."""
     if isinstance(cell, list | tuple):
         return any(map(is_object, cell[:1]))
     return isinstance(cell, Mapping)
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Name the first dotted names of a column in a message."""
+    """Return the first dotted names of a column, joined for a message."""
     return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def objects_message(name: str, inside: Sequence[str]) -> str:
-    """Say what to name in place of a column of objects."""
+    """Return the sentence that names what to choose instead of a column of objects."""
     if not inside:
         return f"the column {name!r} holds empty objects: leave it out."
     return f"the column {name!r} holds objects: name what is inside them: {shown_names(inside)}."

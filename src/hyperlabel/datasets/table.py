@@ -52,7 +52,7 @@ def read_table(
         ``.csv``/``.tsv`` (header in the first line; quoted text may span lines), ``.jsonl``/``.ndjson``
         (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow). Wherever a column is
         named, a dotted name (``annotations.label``) reaches inside objects and lists of objects; objects
-        that nobody reaches into are left out with a warning, never read as text.
+        that no name reaches into are left out with a warning, never read as text.
     labels : list of str, optional
         Columns that are labels: 0/1, true/false, yes/no, or ``x`` where they hold.
     label_column : str, optional
@@ -178,7 +178,7 @@ def scan_labels(
 
 @dataclass
 class TablePlan:
-    """Which column becomes what."""
+    """The role of each column: label, feature, text, group or time."""
 
     path: str | os.PathLike[str]
     labels: Sequence[str] | str | None = None
@@ -206,14 +206,14 @@ class TablePlan:
         if len(set(self.label_list)) < len(self.label_list):
             raise DataError("a label column is listed more than once.", self.path)
         if self.blank not in (None, "no", "missing"):
-            raise ValueError(f"blank must be 'no' or 'unknown', not {self.blank!r}.")
+            raise ValueError(f"blank must be 'no' or 'missing', not {self.blank!r}.")
         if self.decimal not in (None, ",", "."):
             raise ValueError(f"decimal must be ',' or '.', not {self.decimal!r}.")
         self.columns = TableColumns(self.time, self.label_list, self.decimal)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
 
     def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
-        """Read the whole table; `label_separator` then says what separates the labels."""
+        """Return the table as one data set; set `label_separator` where it was not given."""
         chunk_datasets: list[Dataset] = []
         label_cells: list[Any] = []
         self.settle(read_cells(self.path, 20_000, delimiter))
@@ -314,7 +314,7 @@ class TablePlan:
         return self.columns.numbers(chunk, column)[:, None]
 
     def _blank_entry(self, column: str) -> float | None:
-        """Return what an empty cell of a label column stands for; None: it is refused."""
+        """Return the entry of Y for an empty cell of a label column; None: it is refused."""
         if self.blank is None:
             return 0.0 if self.columns.has_marks_only(column) else None
         return 0.0 if self.blank == "no" else float("nan")

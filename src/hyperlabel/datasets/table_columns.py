@@ -1,6 +1,6 @@
 """What the columns of a table are, and their cells as numbers, labels, groups and times.
 
-Nothing here depends on the chunks of rows: a cell is read by itself, or by what `TableColumns` saw in all
+Nothing depends on how rows are chunked: a cell is read by itself, or by what `TableColumns` saw in all
 rows.
 """
 
@@ -60,7 +60,7 @@ class TableColumns:
 
     @property
     def names(self) -> list[str]:
-        """What can be named: the columns, and in place of objects what is inside them."""
+        """Names to choose from: the columns, and instead of objects the dotted names inside them."""
         return [inner_name for name in self.is_number for inner_name in self.inside.get(name) or [name]]
 
     def unreached(self, names: Iterable[str]) -> dict[str, dict[str, None]]:
@@ -73,11 +73,11 @@ class TableColumns:
         }
 
     def has_marks_only(self, name: str) -> bool:
-        """Say whether a label column marks where it holds, and is empty elsewhere."""
+        """Return whether a label column marks where it holds, and is empty elsewhere."""
         return bool(self.marks[name] & _MARKS) and self.marks[name] <= {"", *_MARKS}
 
     def may_have_marks_only(self, name: str) -> bool:
-        """Say whether a label column has empty cells and might turn out to hold marks only."""
+        """Return whether a label column has empty cells and might turn out to hold marks only."""
         return "" in self.marks[name] and self.marks[name] <= {"", *_MARKS}
 
     def times(self, chunk: Cells) -> np.ndarray:
@@ -107,12 +107,12 @@ class TableColumns:
 
 
 def reads_commas(chunk: Cells, decimal: str | None) -> bool:
-    """Say whether numbers may have a decimal comma: where they are said to, or semicolons separate them."""
+    """Return whether numbers may have a decimal comma: by `decimal`, or since semicolons separate columns."""
     return decimal == "," or (decimal is None and chunk.delimiter == ";")
 
 
 def has_decimal_comma(cell: Any) -> bool:
-    """Say whether a cell is a number with a decimal comma."""
+    """Return whether a cell is a number with a decimal comma."""
     return isinstance(cell, str) and "," in cell and _DECIMAL_COMMA(cell.strip()) is not None
 
 
@@ -131,7 +131,7 @@ def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
 
 
 def warn_of_objects(file: str, inner_names: Mapping[str, Iterable[str]]) -> None:
-    """Name the columns of objects that nobody reaches into, and the dotted names that would."""
+    """Name the columns of objects that no name reaches into, and the dotted names that would."""
     for column, dotted_names in inner_names.items():
         choices = f": dotted names reach inside ({shown_names(list(dotted_names))})" if dotted_names else ""
         warn_user(f"{file}: left out the column of objects {column!r}{choices}.")
@@ -202,7 +202,7 @@ def parse_marks(chunk: Cells, column: str, blank: float | None) -> np.ndarray:
     if blank is None and is_empty.any():
         raise chunk.fail(
             f"the value of {column!r} is empty, not 0 or 1: say what that means with blank (--blank on the "
-            "command line): 'no' or 'unknown'.",
+            "command line): 'no' or 'missing'.",
             int(np.argmax(is_empty)),
             column,
         )
@@ -217,7 +217,7 @@ def _normalise_cell(cell: Any) -> str:
 
 
 def convert_cells(chunk: Cells, column: str, read_cell: Callable[[Any], float], meaning: str) -> np.ndarray:
-    """Read the cells of a column one by one; an error says which is not what it must be."""
+    """Return the cells of a column as numbers; the error names the first cell that is not `meaning`."""
     column_numbers = np.empty(len(chunk.places))
     for i, cell in enumerate(chunk.column(column)):
         try:

@@ -1,4 +1,4 @@
-"""What is written in which format; columns of cells as CSV, JSON lines or Parquet, kept as they are."""
+"""The format of each file ending; columns of cells written as CSV, JSON lines, JSON or Parquet."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def target_format(path: str | os.PathLike[str], format: str | None = None) -> st
         format_list = ", ".join(dict.fromkeys(FORMATS.values()))
         raise ValueError(f"format must be one of {format_list}, not {format!r}.")
     named_format = FORMATS.get(file_ending(path))
-    if named_format not in (None, format) and file_ending(path) != ".txt":  # which says little
+    if named_format not in (None, format) and file_ending(path) != ".txt":  # .txt stands for two formats
         raise ValueError(
             f"{Path(path).name} would hold {format}, not {named_format} as its name says: rename it."
         )

@@ -1,4 +1,4 @@
-"""What a fit has summed so far, in one file that is either old or new, never half written."""
+"""Checkpoints: the sums of a fit so far, in one file that is replaced atomically."""
 
 import hashlib
 import json
@@ -91,11 +91,11 @@ class Checkpoint:
             state_header = json.loads(str(arrays.pop("state")))
             state = State(state_header["stage"], tuple(state_header["place"]), state_header["rows"])
             if state_header.pop("content") != _hash_arrays(arrays, state_header):
-                raise ValueError("the sums, or the place they stand for, are not what was saved")
+                raise ValueError("the sums, or their place in the source, are not what was saved")
             for name, value in arrays.items():
                 state_field, array_name = name.split(":", 1)
                 {"sums": state.sums, "scan": state.scan}[state_field][array_name] = value
-        except Exception as error:  # zipfile, zlib and NumPy have no common name for damaged bytes
+        except Exception as error:  # zipfile, zlib and NumPy share no exception for damaged bytes
             raise CheckpointError(
                 f"{self.path} is not a checkpoint, or is damaged: delete it or name another file."
             ) from error

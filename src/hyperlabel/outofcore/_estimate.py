@@ -42,7 +42,7 @@ def _estimate_text_rows(path: Path) -> int:
                 first_bytes = gzip_file.read(HEAD)
         else:
             first_bytes = raw_file.read(HEAD)
-        n_bytes_read = raw_file.tell()  # of a packed file: the packed bytes behind the head
+        n_bytes_read = raw_file.tell()  # of a gzip file: the compressed bytes of the head
     if len(first_bytes) < HEAD:
         return first_bytes.count(b"\n") + (not first_bytes.endswith(b"\n") and bool(first_bytes))
     return round(first_bytes.count(b"\n") * file_size / n_bytes_read)

@@ -32,7 +32,7 @@ def fit(
     ----------
     estimator : estimator on moments
         `BinaryRelevance`, `PLST` and every other estimator that is a function of sums over rows;
-        others say in a sentence why they cannot. It is fitted in place.
+        others raise an error that says why they cannot. It is fitted in place.
     chunks : path, list of paths, `RowChunks`, sequence, or function
         Files (npz, ARFF, …), rows of arrays or ``.npy`` files, a sequence of ``(X, y)`` or
         ``(X, y, sample_weight)``, or a function that returns an iterator of such chunks.
@@ -110,7 +110,7 @@ class _Run:
                 lambda chunk: scan_block(self.model, *_unpack_chunk(chunk)), add_scans, dict, dict
             )
             self.state = State("sum", scan=self.state.sums)
-            self._save()
+            self._save_checkpoint()
         return self.state.scan
 
     def sums(self, *, single: bool) -> RowMoments:
@@ -146,12 +146,12 @@ class _Run:
                 count_rows(n_rows)
                 if self.saved is not None and time.monotonic() - save_time >= self.seconds:
                     state.sums = to_arrays(total_moments)
-                    self._save()
+                    self._save_checkpoint()
                     save_time = time.monotonic()
         state.sums = to_arrays(total_moments)
         return total_moments
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         if self.saved is not None:
             self.saved.save(self.state)
 

@@ -1,4 +1,4 @@
-"""Predictions of any number of rows, written to disk part by part."""
+"""Predictions of any number of rows, written to disk chunk by chunk."""
 
 import os
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ def predict(
     k: int = 5,
     progress: bool | None = None,
 ) -> Path:
-    """Predict chunk by chunk into a folder of npz parts, one per chunk.
+    """Predict chunk by chunk into a folder of npz files, one per chunk.
 
-    Every part is written atomically. Parts that exist are kept, so a run that was killed goes on
+    Every file is written atomically. Files that exist are kept, so a run that was killed goes on
     where it stopped when called again.
 
     Parameters
@@ -36,7 +36,7 @@ def predict(
     chunks : as in `outofcore.fit`
         The rows; labels in them are ignored.
     folder : path
-        Where the parts go; made if missing.
+        Where the files go; made if missing.
     output : {"labels", "scores", "topk", "transform"}, default="labels"
         What to write: the predicted sets, the scores, the best labels with their scores, or the
         projection of a transformer.
@@ -77,7 +77,7 @@ def predict(
 
 
 def read_predictions(folder: str | os.PathLike[str]) -> Iterator[Any]:
-    """Yield the parts that `predict` wrote, in order.
+    """Yield the predictions that `predict` wrote, in order.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Chunk:
 
 
 class Source(ABC):
-    """Chunks from a place on; `n_rows` is None where it is unknown."""
+    """Chunks from a place in the data on; `n_rows` is None where it is unknown."""
 
     n_rows: int | None = None
     exact = True  # whether `n_rows` is more than an estimate
@@ -183,7 +183,7 @@ class Items(Source):
         self.n_items = len(items) if hasattr(items, "__len__") else None
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
-        """Yield chunks and the place after each; a sequence is asked only for what is still needed."""
+        """Yield chunks and the place after each; of a sequence only the remaining items are read."""
         if self.n_items is not None:
             for i in range(start[0], self.n_items):
                 yield (i + 1, 0), _as_chunk(self.items[i])
