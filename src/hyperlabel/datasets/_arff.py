@@ -69,13 +69,11 @@ def read_arff(
     Dataset('a', n=2, d=1, k=1, dense)
     """
     raw_blocks = list(_iter_raw_blocks(path, labels, nominal, name))  # at least one
-    columns, dataset_name, raw_rows = raw_blocks[0]
+    columns, title, raw = raw_blocks[0]
     if len(raw_blocks) > 1:
         block_rows = [raw_block for _, _, raw_block in raw_blocks]
-        raw_rows = (
-            sparse.vstack(block_rows, format="csr") if sparse.issparse(raw_rows) else np.vstack(block_rows)
-        )
-    return columns.dataset(raw_rows, dataset_name)
+        raw = sparse.vstack(block_rows, format="csr") if sparse.issparse(raw) else np.vstack(block_rows)
+    return columns.dataset(raw, title)
 
 
 def iter_arff(
@@ -83,10 +81,7 @@ def iter_arff(
 ) -> Iterator[Dataset]:
     """Read an ARFF file as a stream of data sets of ``chunk_rows`` rows; at least one, perhaps empty."""
     raw_blocks = _iter_raw_blocks(path, labels, **options)
-    yield from rebatch(
-        (columns.dataset(raw_rows, dataset_name) for columns, dataset_name, raw_rows in raw_blocks),
-        chunk_rows,
-    )
+    yield from rebatch((columns.dataset(raw, title) for columns, title, raw in raw_blocks), chunk_rows)
 
 
 def _iter_raw_blocks(
@@ -101,16 +96,16 @@ def _iter_raw_blocks(
         attribute_names = [attribute.name for attribute in attributes]
         label_positions = label_columns(path, relation, attribute_names, labels)
         columns = ArffColumns.choose(attributes, label_positions, nominal, reader)
-        dataset_name = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
+        title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
         is_sparse: bool | None = None
         for first_line, line_block in reader.blocks():
             if is_sparse is None:
                 is_sparse = _starts_sparse(line_block)
             if is_sparse is not None:
                 parse_block = sparse_block if is_sparse else dense_block
-                yield columns, dataset_name, parse_block(line_block, first_line, columns, reader)
+                yield columns, title, parse_block(line_block, first_line, columns, reader)
         if is_sparse is None:
-            yield columns, dataset_name, np.empty((0, len(attribute_names)))
+            yield columns, title, np.empty((0, len(attribute_names)))
 
 
 def _starts_sparse(block: bytes) -> bool | None:

@@ -82,17 +82,17 @@ class ArffColumns:
             for j, attribute in enumerate(self.attributes)
         ]
 
-    def dataset(self, raw_rows: Any, name: str) -> Dataset:
+    def dataset(self, raw: Any, name: str) -> Dataset:
         """Split a block of raw columns into features and labels."""
-        if sparse.issparse(raw_rows):
-            raw_rows = self._fill_omitted(raw_rows)
-        X = raw_rows[:, _column_slice(self.features)]
+        if sparse.issparse(raw):
+            raw = self._fill_omitted(raw)
+        X = raw[:, _column_slice(self.features)]
         feature_names = [self.attributes[j].name for j in self.features]
         if not all(self.attributes[j].is_number for j in self.features):
             X, feature_names = self._encode_one_hot(X)
         return Dataset(
             X,
-            raw_rows[:, _column_slice(self.labels)],
+            raw[:, _column_slice(self.labels)],
             feature_names,
             [self.attributes[j].name for j in self.labels],
             name=name,
@@ -104,27 +104,21 @@ class ArffColumns:
         omitted_codes[self.is_label & (omitted_codes < 0)] = 0.0
         return omitted_codes
 
-    def _fill_omitted(self, raw_rows: sparse.csr_array) -> sparse.csr_array:
+    def _fill_omitted(self, raw: sparse.csr_array) -> sparse.csr_array:
         """Give entries left out of sparse rows their first nominal value, where that is not 0."""
         omitted_codes = self._omitted_codes
-        filled_columns = np.flatnonzero(omitted_codes)
-        if filled_columns.size:
-            self._check_entries(
-                raw_rows.shape[0] * filled_columns.size, "values left out of sparse rows that are not 0"
-            )
-            written_mask = sparse.csr_array(
-                (np.ones(raw_rows.nnz), raw_rows.indices, raw_rows.indptr), shape=raw_rows.shape
-            )
-            fill_values = np.where(
-                written_mask[:, filled_columns].toarray() > 0, 0.0, omitted_codes[filled_columns]
-            )
+        filled = np.flatnonzero(omitted_codes)
+        if filled.size:
+            self._check_entries(raw.shape[0] * filled.size, "values left out of sparse rows that are not 0")
+            written_mask = sparse.csr_array((np.ones(raw.nnz), raw.indices, raw.indptr), shape=raw.shape)
+            fill_values = np.where(written_mask[:, filled].toarray() > 0, 0.0, omitted_codes[filled])
             rows, columns = np.nonzero(fill_values)
-            raw_rows = raw_rows + sparse.csr_array(
-                (fill_values[rows, columns], (rows, filled_columns[columns])), shape=raw_rows.shape
+            raw = raw + sparse.csr_array(
+                (fill_values[rows, columns], (rows, filled[columns])), shape=raw.shape
             )
-        if (raw_rows.data == 0).any():
-            raw_rows.eliminate_zeros()
-        return raw_rows
+        if (raw.data == 0).any():
+            raw.eliminate_zeros()
+        return raw
 
     def _check_entries(self, count: int, what: str) -> None:
         """Refuse what a short file may unfold to, before memory is allocated."""

@@ -49,7 +49,7 @@ def fetch_openml(
     """
     from sklearn.datasets import fetch_openml as fetch
 
-    openml_bunch = fetch(
+    bunch = fetch(
         name,
         version=version,
         data_id=data_id,
@@ -58,24 +58,19 @@ def fetch_openml(
         as_frame=False,
         parser="liac-arff",
     )
-    target_columns = openml_bunch.target
-    if target_columns is None or np.ndim(target_columns) < 2:
+    targets = bunch.target
+    if targets is None or np.ndim(targets) < 2:
         raise ValueError(
             f"OpenML's {name or data_id} has no more than one target column: name the label columns "
             "in label_names."
         )
     Y = np.column_stack(
-        [
-            _parse_label_column(target_columns[:, j], label)
-            for j, label in enumerate(openml_bunch.target_names)
-        ]
+        [_parse_label_column(targets[:, j], label) for j, label in enumerate(bunch.target_names)]
     )
-    X: Any = openml_bunch.data
+    X: Any = bunch.data
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
-    return Dataset(
-        X, Y, list(openml_bunch.feature_names), list(openml_bunch.target_names), name=name or str(data_id)
-    )
+    return Dataset(X, Y, list(bunch.feature_names), list(bunch.target_names), name=name or str(data_id))
 
 
 def _parse_label_column(column: np.ndarray, label: str) -> np.ndarray:

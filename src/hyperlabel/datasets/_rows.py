@@ -156,13 +156,9 @@ def _count_columns(
     """Return the numbers of features and labels, and the number of the first of each."""
     number_spans: list[tuple[int, ...]] = [(), ()]  # smallest and largest number seen
     for row_block in blocks:
-        for i, block_matrix in enumerate(row_block):
-            if block_matrix.nnz:
-                span_ends = (
-                    int(block_matrix.indices.min()),
-                    int(block_matrix.indices.max()),
-                    *number_spans[i],
-                )
+        for i, matrix in enumerate(row_block):
+            if matrix.nnz:
+                span_ends = (int(matrix.indices.min()), int(matrix.indices.max()), *number_spans[i])
                 number_spans[i] = (min(span_ends), max(span_ends))
     d, feature_base = _settle_numbering(number_spans[0], n_features, zero_based, "feature", reader)
     k, label_base = _settle_numbering(number_spans[1], n_labels, labels_zero_based, "label", reader)
@@ -173,39 +169,29 @@ def _settle_numbering(
     number_span: tuple[int, ...],
     count: int | None,
     zero_based: bool | str,
-    column_role: str,
+    role: str,
     reader: LineReader,
 ) -> tuple[int, int]:
-    smallest_number, largest_number = number_span or (None, -1)
-    first_number = (
-        int(not zero_based)
-        if zero_based != "auto"
-        else int(smallest_number is not None and smallest_number > 0)
-    )
-    if smallest_number is not None and smallest_number < first_number:
-        raise reader.fail(f"a {column_role} has number 0, but numbering was said to start at 1.")
-    n_needed = largest_number - first_number + 1
-    max_count = MAX_FEATURES if column_role == "feature" else MAX_LABELS
+    smallest, largest = number_span or (None, -1)
+    first_number = int(not zero_based) if zero_based != "auto" else int(smallest is not None and smallest > 0)
+    if smallest is not None and smallest < first_number:
+        raise reader.fail(f"a {role} has number 0, but numbering was said to start at 1.")
+    n_needed = largest - first_number + 1
+    max_count = MAX_FEATURES if role == "feature" else MAX_LABELS
     if max(n_needed, count or 0) > max_count:
-        raise reader.fail(
-            f"there would be {max(n_needed, count or 0)} {column_role}s, more than {max_count}."
-        )
+        raise reader.fail(f"there would be {max(n_needed, count or 0)} {role}s, more than {max_count}.")
     if count is not None and n_needed > count:
-        raise reader.fail(
-            f"a {column_role} has number {largest_number}, beyond the {count} {column_role}s asked for."
-        )
+        raise reader.fail(f"a {role} has number {largest}, beyond the {count} {role}s asked for.")
     return (max(n_needed, 0) if count is None else count), first_number
 
 
 def _build_svm_dataset(rows: Rows, column_counts: tuple[int, int, int, int], name: str) -> Dataset:
     X, Y = (
         sparse.csr_array(
-            (block_matrix.data, block_matrix.indices - first_number, block_matrix.indptr),
-            shape=(block_matrix.shape[0], n_columns),
+            (matrix.data, matrix.indices - first_number, matrix.indptr),
+            shape=(matrix.shape[0], n_columns),
         )
-        for block_matrix, n_columns, first_number in zip(
-            rows, column_counts[:2], column_counts[2:], strict=True
-        )
+        for matrix, n_columns, first_number in zip(rows, column_counts[:2], column_counts[2:], strict=True)
     )
     return Dataset(X, Y, None, NumberedNames("", column_counts[1], column_counts[3]), name=name)
 

@@ -15,11 +15,9 @@ def reach(cell: Any, name: str) -> Any:
     """Return the value of a dotted name inside a cell: a list where a list of objects lies on the way."""
     cell = _parse_object(cell)
     if isinstance(cell, list | tuple):
-        reached_cells = [reach(reached_cell, name) for reached_cell in cell]
+        items = [reach(item, name) for item in cell]
         reached_lists = [
-            reached_cell if isinstance(reached_cell, list | tuple) else [reached_cell]
-            for reached_cell in reached_cells
-            if reached_cell is not None
+            item if isinstance(item, list | tuple) else [item] for item in items if item is not None
         ]
         return [value for reached_list in reached_lists for value in reached_list]
     return reach_column(cell, name) if isinstance(cell, Mapping) else None

@@ -124,10 +124,8 @@ def with_point(cell: Any) -> Any:
 def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
     """Name the columns that no feature can be made of."""
     if columns:
-        omitted_count = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-        warn_user(
-            f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{omitted_count}{hint}."
-        )
+        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+        warn_user(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
 def warn_of_objects(file: str, inner_names: Mapping[str, Iterable[str]]) -> None:

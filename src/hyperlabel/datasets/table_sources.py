@@ -91,7 +91,7 @@ def whole_table(path: str | os.PathLike[str]) -> Cells:
     return replace(
         table_chunks[0],
         columns=columns,
-        places=[row_position for chunk in table_chunks for row_position in chunk.places],
+        places=[row for chunk in table_chunks for row in chunk.places],
     )
 
 
