@@ -166,11 +166,7 @@ def _count_columns(
 
 
 def _settle_numbering(
-    number_span: tuple[int, ...],
-    count: int | None,
-    zero_based: bool | str,
-    role: str,
-    reader: LineReader,
+    number_span: tuple[int, ...], count: int | None, zero_based: bool | str, role: str, reader: LineReader
 ) -> tuple[int, int]:
     smallest, largest = number_span or (None, -1)
     first_number = int(not zero_based) if zero_based != "auto" else int(smallest is not None and smallest > 0)
@@ -188,8 +184,7 @@ def _settle_numbering(
 def _build_svm_dataset(rows: Rows, column_counts: tuple[int, int, int, int], name: str) -> Dataset:
     X, Y = (
         sparse.csr_array(
-            (matrix.data, matrix.indices - first_number, matrix.indptr),
-            shape=(matrix.shape[0], n_columns),
+            (matrix.data, matrix.indices - first_number, matrix.indptr), shape=(matrix.shape[0], n_columns)
         )
         for matrix, n_columns, first_number in zip(rows, column_counts[:2], column_counts[2:], strict=True)
     )
