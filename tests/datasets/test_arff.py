@@ -150,8 +150,8 @@ def test_stream_equals_whole(tmp_path, monkeypatch, text):
 def test_careful_parser_equals_fast(tmp_path, monkeypatch, text):
     path = write(tmp_path, text.replace("% comment\n", ""))
     fast = read_arff(path, LABELS)
-    monkeypatch.setattr(module, "_dense_plain", lambda *_: None)
-    monkeypatch.setattr(module, "_sparse_plain", lambda *_: None)
+    monkeypatch.setattr(module, "_parse_plain_dense", lambda *_: None)
+    monkeypatch.setattr(module, "_parse_plain_sparse", lambda *_: None)
     slow = read_arff(path, LABELS)
     np.testing.assert_array_equal(dense(fast), dense(slow))
     assert (fast.Y != slow.Y).nnz == 0
@@ -372,7 +372,7 @@ def test_plain_sparse_rows_equal_the_careful_parser(tmp_path, monkeypatch):
     path = write(tmp_path, SHORT)
     assert module._PLAIN_SPARSE.fullmatch(SHORT.split("@data\n")[1].encode()) is not None
     fast = read_arff(path, LABELS)
-    monkeypatch.setattr(module, "_sparse_plain", lambda *_: None)
+    monkeypatch.setattr(module, "_parse_plain_sparse", lambda *_: None)
     slow = read_arff(path, LABELS)
     assert (slow.X != fast.X).nnz == 0
     assert (slow.Y != fast.Y).nnz == 0

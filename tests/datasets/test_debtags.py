@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hyperlabel.datasets import debtags_vectorizer, iter_data, load_debtags, read_data
-from hyperlabel.datasets._debtags import DATA_FILE, _word_counts
+from hyperlabel.datasets._debtags import DATA_FILE, _load_word_counts
 
 
 def test_sizes_and_promises():
@@ -22,7 +22,7 @@ def test_sizes_and_promises():
 
 
 def test_counts_are_counts():
-    counts = _word_counts()
+    counts = _load_word_counts()
     assert (counts.data >= 1).all()
     assert (counts.data == np.round(counts.data)).all()
     assert ((counts > 0).sum(axis=0) >= 5).all()
@@ -30,7 +30,7 @@ def test_counts_are_counts():
 
 def test_vectorizer_gives_the_shipped_features():
     """Text rebuilt from the counts comes out of the vectorizer as the shipped row."""
-    data, counts = load_debtags(), _word_counts()
+    data, counts = load_debtags(), _load_word_counts()
     rows = np.random.default_rng(0).choice(len(data), 50, replace=False)
     texts = [
         " ".join(

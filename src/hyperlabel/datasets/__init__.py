@@ -49,5 +49,5 @@ _HOMES = (
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'hyperlabel.datasets' has no attribute {name!r}")
-    home = _HOMES[__all__.index(name)]
-    return getattr(importlib.import_module(f"hyperlabel.datasets.{home}"), name)
+    module_name = _HOMES[__all__.index(name)]
+    return getattr(importlib.import_module(f"hyperlabel.datasets.{module_name}"), name)

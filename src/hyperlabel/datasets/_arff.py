@@ -68,11 +68,11 @@ def read_arff(
     ...     read_arff(file)
     Dataset('a', n=2, d=1, k=1, dense)
     """
-    blocks = list(_raw_blocks(path, labels, nominal, name))  # at least one
-    columns, title, raw = blocks[0]
-    if len(blocks) > 1:
-        rows = [block for _, _, block in blocks]
-        raw = sparse.vstack(rows, format="csr") if sparse.issparse(raw) else np.vstack(rows)
+    raw_blocks = list(_iter_raw_blocks(path, labels, nominal, name))  # at least one
+    columns, title, raw = raw_blocks[0]
+    if len(raw_blocks) > 1:
+        block_rows = [raw_block for _, _, raw_block in raw_blocks]
+        raw = sparse.vstack(block_rows, format="csr") if sparse.issparse(raw) else np.vstack(block_rows)
     return columns.dataset(raw, title)
 
 
@@ -80,37 +80,37 @@ def iter_arff(
     path: str | os.PathLike[str], labels: Labels = None, *, chunk_rows: int = 10_000, **options: Any
 ) -> Iterator[Dataset]:
     """Read an ARFF file as a stream of data sets of ``chunk_rows`` rows; at least one, perhaps empty."""
-    blocks = _raw_blocks(path, labels, **options)
-    yield from rebatch((columns.dataset(raw, title) for columns, title, raw in blocks), chunk_rows)
+    raw_blocks = _iter_raw_blocks(path, labels, **options)
+    yield from rebatch((columns.dataset(raw, title) for columns, title, raw in raw_blocks), chunk_rows)
 
 
-def _raw_blocks(
+def _iter_raw_blocks(
     path: str | os.PathLike[str], labels: Labels, nominal: str = "drop", name: str | None = None
 ) -> Iterator[tuple[ArffColumns, str, Any]]:
-    """Yield what becomes of the columns, the title, and rows × attributes of each block (at least one)."""
+    """Yield the column roles, the data set's name, and rows × attributes of each block (at least one)."""
     if nominal not in ("drop", "onehot"):
         raise ValueError(f"nominal must be 'drop' or 'onehot', not {nominal!r}.")
     path = Path(path)
-    with LineReader(path) as lines:
-        relation, attributes = read_header(lines)
-        names = [attribute.name for attribute in attributes]
-        places = label_columns(path, relation, names, labels)
-        columns = ArffColumns.choose(attributes, places, nominal, lines)
+    with LineReader(path) as reader:
+        relation, attributes = read_header(reader)
+        attribute_names = [attribute.name for attribute in attributes]
+        label_positions = label_columns(path, relation, attribute_names, labels)
+        columns = ArffColumns.choose(attributes, label_positions, nominal, reader)
         title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
         is_sparse: bool | None = None
-        for first, block in lines.blocks():
+        for first_line, line_block in reader.blocks():
             if is_sparse is None:
-                is_sparse = _starts_sparse(block)
+                is_sparse = _starts_sparse(line_block)
             if is_sparse is not None:
-                parse = sparse_block if is_sparse else dense_block
-                yield columns, title, parse(block, first, columns, lines)
+                parse_block = sparse_block if is_sparse else dense_block
+                yield columns, title, parse_block(line_block, first_line, columns, reader)
         if is_sparse is None:
-            yield columns, title, np.empty((0, len(names)))
+            yield columns, title, np.empty((0, len(attribute_names)))
 
 
 def _starts_sparse(block: bytes) -> bool | None:
-    for line in block.split(b"\n"):
-        line = line.strip()
-        if line and not line.startswith(b"%"):
-            return line.startswith(b"{")
+    for stripped_line in block.split(b"\n"):
+        stripped_line = stripped_line.strip()
+        if stripped_line and not stripped_line.startswith(b"%"):
+            return stripped_line.startswith(b"{")
     return None

@@ -33,7 +33,7 @@ class Attribute:
 
     @property
     def omitted(self) -> float:
-        """What an entry missing from a sparse row means: 0, or the first nominal value."""
+        """The number of an entry missing from a sparse row: 0, or the first nominal value's."""
         return self.codes[self.values[0]] if self.kind == "nominal" else 0.0
 
 
@@ -46,83 +46,89 @@ def unquote_name(text: str) -> str:
 
 def split_values(text: str) -> list[str]:
     """Split a comma-separated list that may hold quotes into its values, quotes and escapes removed."""
-    found = []
+    split_fields = []
     position = 0
     while True:
         match = _VALUE.match(text, position)
         if match is None:  # a quote that never closes, or text after one that did
             raise ValueError(position)
-        found.append(unquote_name(match[1] or match[2].rstrip(BLANKS)))
+        split_fields.append(unquote_name(match[1] or match[2].rstrip(BLANKS)))
         if match.end() >= len(text):
             if text.endswith(",") and match[0].endswith(","):
-                found.append("")
-            return found
+                split_fields.append("")
+            return split_fields
         position = match.end()
 
 
-def read_header(lines: LineReader) -> tuple[str, tuple[Attribute, ...]]:
+def read_header(reader: LineReader) -> tuple[str, tuple[Attribute, ...]]:
     """Read up to and including the ``@data`` line; return the relation's name and the attributes."""
     relation = ""
     attributes: list[Attribute] = []
-    while (raw := lines.readline()) is not None:
-        line = raw.strip()
-        if not line or line.startswith("%"):
+    while (raw_line := reader.readline()) is not None:
+        stripped_line = raw_line.strip()
+        if not stripped_line or stripped_line.startswith("%"):
             continue
-        word = line.split(None, 1)[0].lower()
-        if word == "@relation":
-            relation = unquote_name(line[len("@relation") :].strip())
-        elif word == "@attribute":
-            attributes.append(_read_attribute(line, raw, lines))
-        elif word == "@data":
+        first_word = stripped_line.split(None, 1)[0].lower()
+        if first_word == "@relation":
+            relation = unquote_name(stripped_line[len("@relation") :].strip())
+        elif first_word == "@attribute":
+            attributes.append(_read_attribute(stripped_line, raw_line, reader))
+        elif first_word == "@data":
             if not attributes:
-                raise lines.fail("@data comes before any @attribute.", lines.line, 1)
+                raise reader.fail("@data comes before any @attribute.", reader.line, 1)
             return relation, tuple(attributes)
         else:
-            shown = line if len(line) <= 40 else line[:40] + "…"
-            raise lines.fail(
-                f"{shown!r} is neither @relation, @attribute nor @data; is this an ARFF file?", lines.line, 1
+            line_excerpt = stripped_line if len(stripped_line) <= 40 else stripped_line[:40] + "…"
+            raise reader.fail(
+                f"{line_excerpt!r} is neither @relation, @attribute nor @data; is this an ARFF file?",
+                reader.line,
+                1,
             )
-    raise lines.fail("the file ends before @data.", lines.line)
+    raise reader.fail("the file ends before @data.", reader.line)
 
 
-def _read_attribute(line: str, raw: str, lines: LineReader) -> Attribute:
-    match = _ATTRIBUTE.match(line) or _TIGHT.match(line)
+def _read_attribute(stripped_line: str, raw_line: str, reader: LineReader) -> Attribute:
+    match = _ATTRIBUTE.match(stripped_line) or _TIGHT.match(stripped_line)
     if match is None:
-        raise lines.fail("an attribute needs a name and a type: @attribute name numeric.", lines.line, 1)
-    name, kind = unquote_name(match[1] or match[2]), match[3].strip()
-    column = len(raw) - len(raw.lstrip()) + match.start(3) + 1
-    word = kind.split(None, 1)[0].lower()
-    if kind.startswith("{"):
-        if not kind.endswith("}"):
-            raise lines.fail(
-                f"the values of {name!r} lack the closing brace; put them on one line.", lines.line, column
+        raise reader.fail("an attribute needs a name and a type: @attribute name numeric.", reader.line, 1)
+    name, type_text = unquote_name(match[1] or match[2]), match[3].strip()
+    type_column = len(raw_line) - len(raw_line.lstrip()) + match.start(3) + 1
+    type_word = type_text.split(None, 1)[0].lower()
+    if type_text.startswith("{"):
+        if not type_text.endswith("}"):
+            raise reader.fail(
+                f"the values of {name!r} lack the closing brace; put them on one line.",
+                reader.line,
+                type_column,
             )
         try:
-            values, codes, is_number = _nominal_values(kind[1:-1])
+            values, codes, is_number = _parse_nominal_values(type_text[1:-1])
         except ValueError as error:
-            raise lines.fail(
-                f"a quote in the values of {name!r} never closes.", lines.line, column + error.args[0] + 1
+            raise reader.fail(
+                f"a quote in the values of {name!r} never closes.",
+                reader.line,
+                type_column + error.args[0] + 1,
             ) from None
         return Attribute(name, "nominal", values, codes, is_number, set(values) == {"0", "1"})
-    if word in ("numeric", "real", "integer"):
+    if type_word in ("numeric", "real", "integer"):
         return Attribute(name, "numeric")
-    if word in ("string", "date"):
+    if type_word in ("string", "date"):
         return Attribute(name, "text", is_number=False)
-    raise lines.fail(
-        f"the type {word!r} of {name!r} is not known; numeric, {{a,b}}, string and date are.",
-        lines.line,
-        column,
+    raise reader.fail(
+        f"the type {type_word!r} of {name!r} is not known; numeric, {{a,b}}, string and date are.",
+        reader.line,
+        type_column,
     )
 
 
 @lru_cache(maxsize=64)  # most files declare {0,1} a thousand times
-def _nominal_values(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
-    """Values between the braces, their numbers, and whether these numbers mean something."""
+def _parse_nominal_values(text: str) -> tuple[tuple[str, ...], dict[str, float], bool]:
+    """Return the values between the braces, their codes, and whether these codes are numbers by meaning."""
     values = tuple(split_values(text))
     try:
         return values, {value: to_number(value) for value in values}, True
     except ValueError:
         pass
-    if any({value.lower() for value in values} <= words for words in _TRUE_FALSE):
+    if any({value.lower() for value in values} <= word_pair for word_pair in _TRUE_FALSE):
         return values, {value: float(value.lower() in _TRUE) for value in values}, True
     return values, {value: float(i) for i, value in enumerate(values)}, False

@@ -1,8 +1,8 @@
 """The rows of an ARFF file as numbers.
 
-The careful parser, line by line, says what a row may be and where a mistake is. Blocks of nothing but rows
-of plain numbers, as most files are, are read as a whole, which gives the same values; whatever is not in that
-form (words, quotes, comments, mistakes) is left to the careful parser.
+The careful parser reads line by line, defines what a row may be and locates mistakes. Most files hold nothing
+but rows of plain numbers: such blocks are parsed at once, with the same values. Any other block (words,
+quotes, comments, mistakes) goes to the careful parser.
 """
 
 import re
@@ -23,167 +23,188 @@ _PLAIN_SPARSE = re.compile(rf"(?:\{{(?:{_PLAIN_PAIR}(?:,{_PLAIN_PAIR})*+)?+\}}\n
 # -- dense rows -----------------------------------------------------------------------------------
 
 
-def dense_block(block: bytes, first: int, columns: ArffColumns, lines: LineReader) -> np.ndarray:
-    """Rows × attributes as numbers."""
-    width = len(columns.attributes)
+def dense_block(block: bytes, first_line: int, columns: ArffColumns, reader: LineReader) -> np.ndarray:
+    """Return rows × attributes as numbers."""
+    n_attributes = len(columns.attributes)
     if columns.is_plain and len(block) <= MAX_PLAIN:
-        raw = _dense_plain(block, columns)
-        if raw is not None:
-            return raw
-    found = [_dense_row(line, number, columns, lines) for number, line in _data_lines(block, first)]
-    return np.array(found, dtype=np.float64).reshape(-1, width)
+        plain_rows = _parse_plain_dense(block, columns)
+        if plain_rows is not None:
+            return plain_rows
+    parsed_rows = [
+        _dense_row(row_text, line_number, columns, reader)
+        for line_number, row_text in _iter_data_lines(block, first_line)
+    ]
+    return np.array(parsed_rows, dtype=np.float64).reshape(-1, n_attributes)
 
 
-def _data_lines(block: bytes, first: int) -> Iterator[tuple[int, str]]:
+def _iter_data_lines(block: bytes, first_line: int) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither blank nor a comment, and their numbers."""
-    for number, line in enumerate(decode_bytes(block).split("\n"), start=first):
-        text = line.strip(BLANKS)
-        if text and not text.startswith("%"):
-            yield number, line
+    for line_number, row_text in enumerate(decode_bytes(block).split("\n"), start=first_line):
+        stripped_text = row_text.strip(BLANKS)
+        if stripped_text and not stripped_text.startswith("%"):
+            yield line_number, row_text
 
 
-def _dense_plain(block: bytes, columns: ArffColumns) -> np.ndarray | None:
+def _parse_plain_dense(block: bytes, columns: ArffColumns) -> np.ndarray | None:
     """Parse rows of plain numbers; None when anything looks odd."""
-    width = len(columns.attributes)
+    n_attributes = len(columns.attributes)
     block = block.strip(b"\n").replace(b", ", b",") + b"\n"
     if columns.plain_rows.fullmatch(block) is None:
         return None
-    numbers, ends = read_plain_numbers(block, b",")
-    raw, lengths = numbers.reshape(-1, width), np.diff(ends, prepend=-1).reshape(-1, width) - 1
-    bound = raw[:, columns.zero_one]
-    fits = ((bound == 0) | (bound == 1)).all() and (lengths[:, columns.one_digit] == 1).all()
-    return raw if fits else None
+    numbers, number_ends = read_plain_numbers(block, b",")
+    number_rows = numbers.reshape(-1, n_attributes)
+    field_lengths = np.diff(number_ends, prepend=-1).reshape(-1, n_attributes) - 1
+    zero_one_values = number_rows[:, columns.zero_one]
+    if not ((zero_one_values == 0) | (zero_one_values == 1)).all():
+        return None
+    return number_rows if (field_lengths[:, columns.one_digit] == 1).all() else None
 
 
-def _dense_row(line: str, number: int, columns: ArffColumns, lines: LineReader) -> list[float]:
-    width = len(columns.attributes)
-    if line.lstrip(BLANKS).startswith("{"):
-        raise lines.fail("a sparse row in a file of dense rows.", number, 1)
-    if "'" in line or '"' in line:
+def _dense_row(row_text: str, line_number: int, columns: ArffColumns, reader: LineReader) -> list[float]:
+    n_attributes = len(columns.attributes)
+    if row_text.lstrip(BLANKS).startswith("{"):
+        raise reader.fail("a sparse row in a file of dense rows.", line_number, 1)
+    if "'" in row_text or '"' in row_text:
         try:
-            fields = split_values(line)
+            field_texts = split_values(row_text)
         except ValueError as error:
-            raise lines.fail("a quote never closes.", number, error.args[0] + 1) from None
+            raise reader.fail("a quote never closes.", line_number, error.args[0] + 1) from None
     else:
-        fields = [value.strip(BLANKS) for value in line.split(",")]
-        if len(fields) == 1 and width > 1:
-            fields = WORD.findall(line)  # Weka also takes blanks and tabs
-    if len(fields) != width:
-        raise lines.fail(
-            f"the row has {len(fields)} values, the header declares {width} attributes.",
-            number,
-            len(line.rstrip(BLANKS)) + 1,
+        field_texts = [field_text.strip(BLANKS) for field_text in row_text.split(",")]
+        if len(field_texts) == 1 and n_attributes > 1:
+            field_texts = WORD.findall(row_text)  # Weka also takes blanks and tabs
+    if len(field_texts) != n_attributes:
+        raise reader.fail(
+            f"the row has {len(field_texts)} values, the header declares {n_attributes} attributes.",
+            line_number,
+            len(row_text.rstrip(BLANKS)) + 1,
         )
     try:
-        return [parse(value) for parse, value in zip(columns.parse, fields, strict=True)]
+        return [parse(field_text) for parse, field_text in zip(columns.parse, field_texts, strict=True)]
     except (KeyError, ValueError):
         position = 0
-        for parse, value, attribute in zip(columns.parse, fields, columns.attributes, strict=True):
+        for parse, field_text, attribute in zip(columns.parse, field_texts, columns.attributes, strict=True):
             try:
-                parse(value)
+                parse(field_text)
             except (KeyError, ValueError):
-                raise _bad_value(attribute, value, number, line, position, lines, columns) from None
-            position = line.find(",", position) + 1
+                raise _value_error(
+                    attribute, field_text, line_number, row_text, position, reader, columns
+                ) from None
+            position = row_text.find(",", position) + 1
         raise
 
 
-def _bad_value(
+def _value_error(
     attribute: Attribute,
-    value: str,
-    number: int,
-    line: str,
+    field_text: str,
+    line_number: int,
+    row_text: str,
     position: int,
-    lines: LineReader,
+    reader: LineReader,
     columns: ArffColumns,
 ) -> Exception:
-    position += len(line[position:]) - len(line[position:].lstrip())
-    label = columns.is_label[columns.attributes.index(attribute)]
+    position += len(row_text[position:]) - len(row_text[position:].lstrip())
+    is_label = columns.is_label[columns.attributes.index(attribute)]
     if attribute.kind == "nominal":
-        shown = ",".join(attribute.values[:6]) + (",…" if len(attribute.values) > 6 else "")
-        wrong = f"not one of its values {{{shown}}}"
+        value_list = ",".join(attribute.values[:6]) + (",…" if len(attribute.values) > 6 else "")
+        mistake = f"not one of its values {{{value_list}}}"
     else:
-        wrong = "not 0 or 1" if label else "not a number"
-    what = "label" if label else "attribute"
-    message = f"the value {value[:40]!r} of {what} {attribute.name!r} is {wrong}."
-    return lines.fail(message, number, position + 1)
+        mistake = "not 0 or 1" if is_label else "not a number"
+    column_role = "label" if is_label else "attribute"
+    message = f"the value {field_text[:40]!r} of {column_role} {attribute.name!r} is {mistake}."
+    return reader.fail(message, line_number, position + 1)
 
 
 # -- sparse rows ----------------------------------------------------------------------------------
 
 
-def sparse_block(block: bytes, first: int, columns: ArffColumns, lines: LineReader) -> sparse.csr_array:
-    """Rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
-    width = len(columns.attributes)
+def sparse_block(block: bytes, first_line: int, columns: ArffColumns, reader: LineReader) -> sparse.csr_array:
+    """Return rows × attributes as csr_array; explicit zeros are kept (an omitted value may not be 0)."""
+    n_attributes = len(columns.attributes)
     if columns.is_plain and len(block) <= MAX_PLAIN:
-        raw = _sparse_plain(block, columns)
-        if raw is not None:
-            return raw
-    rows = [_sparse_row(line, number, columns, lines) for number, line in _data_lines(block, first)]
-    indices, values = (np.array([pair[i] for row in rows for pair in row], dtype=float) for i in (0, 1))
-    indptr = np.cumsum([0, *map(len, rows)])
-    return sparse.csr_array((values, indices.astype(np.int64), indptr), shape=(len(rows), width))
+        plain_rows = _parse_plain_sparse(block, columns)
+        if plain_rows is not None:
+            return plain_rows
+    parsed_rows = [
+        _sparse_row(row_text, line_number, columns, reader)
+        for line_number, row_text in _iter_data_lines(block, first_line)
+    ]
+    column_indices, entry_values = (
+        np.array([pair[i] for row_pairs in parsed_rows for pair in row_pairs], dtype=float) for i in (0, 1)
+    )
+    indptr = np.cumsum([0, *map(len, parsed_rows)])
+    return sparse.csr_array(
+        (entry_values, column_indices.astype(np.int64), indptr), shape=(len(parsed_rows), n_attributes)
+    )
 
 
-def _sparse_plain(block: bytes, columns: ArffColumns) -> sparse.csr_array | None:
+def _parse_plain_sparse(block: bytes, columns: ArffColumns) -> sparse.csr_array | None:
     """Parse rows ``{index value,…}`` of plain numbers; None when anything looks odd."""
-    width = len(columns.attributes)
+    n_attributes = len(columns.attributes)
     block = block.strip(b"\n").replace(b", ", b",") + b"\n"
     if _PLAIN_SPARSE.fullmatch(block) is None:
         return None
-    numbers, ends = read_plain_numbers(block, b"{},")
-    where, values = numbers[0::2], numbers[1::2].copy()
-    if not (where < width).all():
+    numbers, number_ends = read_plain_numbers(block, b"{},")
+    written_indices, entry_values = numbers[0::2], numbers[1::2].copy()
+    if not (written_indices < n_attributes).all():
         return None
-    indices, lengths = where.astype(np.int32), ends[1::2] - ends[0::2] - 1
-    other, longer = indices[(values != 0) & (values != 1)], indices[lengths > 1]
-    if columns.zero_one[other].any() or columns.one_digit[longer].any():
+    column_indices = written_indices.astype(np.int32)
+    other_columns = column_indices[(entry_values != 0) & (entry_values != 1)]
+    long_columns = column_indices[number_ends[1::2] - number_ends[0::2] > 2]
+    if columns.zero_one[other_columns].any() or columns.one_digit[long_columns].any():
         return None
-    lines = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
-    indptr = np.append(0, np.searchsorted(ends[1::2], lines))
-    raw = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
-    raw.sort_indices()
-    return raw if raw.has_canonical_format else None  # an index twice in a row is a mistake
+    line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
+    indptr = np.append(0, np.searchsorted(number_ends[1::2], line_ends))
+    sparse_rows = sparse.csr_array(
+        (entry_values, column_indices, indptr), shape=(len(indptr) - 1, n_attributes)
+    )
+    sparse_rows.sort_indices()
+    return sparse_rows if sparse_rows.has_canonical_format else None  # an index twice in a row is a mistake
 
 
-def _sparse_row(line: str, number: int, columns: ArffColumns, lines: LineReader) -> list[tuple[int, float]]:
-    text = line.strip(BLANKS)
-    start = line.find("{") + 1
-    if not text.startswith("{") or not text.endswith("}"):
-        raise lines.fail("a sparse row stands in braces on one line: {index value, …}.", number, 1)
-    inner = line[: line.rfind("}")]
-    if not inner[start:].strip(BLANKS):
+def _sparse_row(
+    row_text: str, line_number: int, columns: ArffColumns, reader: LineReader
+) -> list[tuple[int, float]]:
+    stripped_text = row_text.strip(BLANKS)
+    pair_start = row_text.find("{") + 1
+    if not stripped_text.startswith("{") or not stripped_text.endswith("}"):
+        raise reader.fail("a sparse row stands in braces on one line: {index value, …}.", line_number, 1)
+    braces_text = row_text[: row_text.rfind("}")]
+    if not braces_text[pair_start:].strip(BLANKS):
         return []
-    found: dict[int, float] = {}
+    row_entries: dict[int, float] = {}
     while True:
-        match = _PAIR.match(inner, start)
-        if match is None:
-            raise _bad_pair(inner, start, number, lines)
-        j = to_whole(match[1])
+        pair_match = _PAIR.match(braces_text, pair_start)
+        if pair_match is None:
+            raise _pair_error(braces_text, pair_start, line_number, reader)
+        j = to_whole(pair_match[1])
         if j >= len(columns.attributes):
-            raise lines.fail(
-                f"the index {match[1][:40]} is beyond the {len(columns.attributes)} attributes "
+            raise reader.fail(
+                f"the index {pair_match[1][:40]} is beyond the {len(columns.attributes)} attributes "
                 "(indices start at 0).",
-                number,
-                match.start(1) + 1,
+                line_number,
+                pair_match.start(1) + 1,
             )
-        if j in found:
-            raise lines.fail(f"the index {j} appears twice in one row.", number, match.start(1) + 1)
-        value = unquote_name(match[2] or match[3].rstrip(BLANKS))
+        if j in row_entries:
+            raise reader.fail(
+                f"the index {j} appears twice in one row.", line_number, pair_match.start(1) + 1
+            )
+        value_text = unquote_name(pair_match[2] or pair_match[3].rstrip(BLANKS))
         try:
-            found[j] = columns.parse[j](value)
+            row_entries[j] = columns.parse[j](value_text)
         except (KeyError, ValueError):
-            raise _bad_value(
-                columns.attributes[j], value, number, line, match.end(1), lines, columns
+            raise _value_error(
+                columns.attributes[j], value_text, line_number, row_text, pair_match.end(1), reader, columns
             ) from None
-        if not match[0].endswith(","):
-            return sorted(found.items())
-        start = match.end()
+        if not pair_match[0].endswith(","):
+            return sorted(row_entries.items())
+        pair_start = pair_match.end()
 
 
-def _bad_pair(inner: str, start: int, number: int, lines: LineReader) -> Exception:
-    pair = inner[start:].partition(",")[0]
-    column = start + len(pair) - len(pair.lstrip(BLANKS)) + 1
-    pair = pair.strip(BLANKS)
-    if "'" in pair or '"' in pair:
-        return lines.fail("a quote never closes, or an index is missing.", number, column)
-    return lines.fail(f"{pair[:40]!r} is not an index and a value.", number, column)
+def _pair_error(braces_text: str, pair_start: int, line_number: int, reader: LineReader) -> Exception:
+    pair_text = braces_text[pair_start:].partition(",")[0]
+    column = pair_start + len(pair_text) - len(pair_text.lstrip(BLANKS)) + 1
+    pair_text = pair_text.strip(BLANKS)
+    if "'" in pair_text or '"' in pair_text:
+        return reader.fail("a quote never closes, or an index is missing.", line_number, column)
+    return reader.fail(f"{pair_text[:40]!r} is not an index and a value.", line_number, column)

@@ -35,10 +35,10 @@ class NumberedNames(Sequence[str]):
         return self.size
 
     def __getitem__(self, index: Any) -> Any:
-        places = range(self.size)[index]
+        positions = range(self.size)[index]
         if isinstance(index, slice):
-            return [f"{self.prefix}{self.start + j}" for j in places]
-        return f"{self.prefix}{self.start + places}"
+            return [f"{self.prefix}{self.start + j}" for j in positions]
+        return f"{self.prefix}{self.start + positions}"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, NumberedNames):
@@ -74,9 +74,9 @@ class Dataset:
     text : sequence of str, optional
         The raw text of each row, where the source had one.
     text_columns : dict of str to sequence of str, optional
-        Further columns as text, by name: categories, and the parts of `text` where it is several columns.
+        Further columns as text, by name: categories, and the columns of `text` where it is several columns.
     missing : sparse indicator of shape (n, k), optional
-        Entries of Y nobody knows (they are 0 in Y).
+        Missing labels: entries of Y that are unknown (they are 0 in Y).
 
     See Also
     --------
@@ -112,12 +112,12 @@ class Dataset:
             object.__setattr__(self, field, value)
 
         put("X", _as_features(self.X))
-        Y, names = _as_indicator(self.Y, self.label_names)
+        Y, label_names = _as_indicator(self.Y, self.label_names)
         put("Y", Y)
         if self.Y.shape[0] != self.X.shape[0]:
             raise ValueError(f"X has {self.X.shape[0]} rows but Y has {self.Y.shape[0]}.")
         put("feature_names", _as_names(self.feature_names, self.X.shape[1], "x", "feature"))
-        put("label_names", _as_names(names, self.Y.shape[1], "label", "label"))
+        put("label_names", _as_names(label_names, self.Y.shape[1], "label", "label"))
         for field in ("groups", "time"):
             value = getattr(self, field)
             if value is not None:
@@ -159,19 +159,19 @@ class Dataset:
 
     def __getitem__(self, rows: Any) -> Dataset:
         """Return the named rows (slice, index array or mask) as a Dataset."""
-        index = np.arange(self.n_rows)[rows]
-        if index.ndim == 0:
-            index = index[None]
+        row_index = np.arange(self.n_rows)[rows]
+        if row_index.ndim == 0:
+            row_index = row_index[None]
         return replace(
             self,
-            X=self.X[index],
-            Y=self.Y[index],
-            groups=None if self.groups is None else self.groups[index],
-            time=None if self.time is None else self.time[index],
-            text=None if self.text is None else [self.text[i] for i in index],
+            X=self.X[row_index],
+            Y=self.Y[row_index],
+            groups=None if self.groups is None else self.groups[row_index],
+            time=None if self.time is None else self.time[row_index],
+            text=None if self.text is None else [self.text[i] for i in row_index],
             text_columns=self.text_columns
-            and {name: [c[i] for i in index] for name, c in self.text_columns.items()},
-            missing=None if self.missing is None else self.missing[index],
+            and {name: [c[i] for i in row_index] for name, c in self.text_columns.items()},
+            missing=None if self.missing is None else self.missing[row_index],
         )
 
     def describe(self, *, n_pairs: int = 10) -> dict[str, Any]:
@@ -196,23 +196,23 @@ class Dataset:
         Examples
         --------
         >>> from hyperlabel.datasets import Dataset
-        >>> found = Dataset([[0.0], [1.0]], [["red", "blue"], ["red"]]).describe()
-        >>> found["cardinality"], found["distinct_label_sets"], found["hypercube_sparsity_log2"]
+        >>> stats = Dataset([[0.0], [1.0]], [["red", "blue"], ["red"]]).describe()
+        >>> stats["cardinality"], stats["distinct_label_sets"], stats["hypercube_sparsity_log2"]
         (1.5, 2, -1.0)
         """
         from hyperlabel._validation import number_groups
 
-        numbers = None if self.groups is None else number_groups(self.groups, self.n_rows)
-        stored = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
-        entries = self.n_rows * self.n_features
+        group_numbers = None if self.groups is None else number_groups(self.groups, self.n_rows)
+        n_nonzeros = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
+        n_entries = self.n_rows * self.n_features
         return {
             "name": self.name,
             "rows": self.n_rows,
             "features": self.n_features,
             "labels": self.n_labels,
             "sparse": sparse.issparse(self.X),
-            "feature_density": stored / entries if entries else 0.0,
-            "groups": None if numbers is None else int(numbers.max(initial=-1)) + 1,
+            "feature_density": n_nonzeros / n_entries if n_entries else 0.0,
+            "groups": None if group_numbers is None else int(group_numbers.max(initial=-1)) + 1,
             **describe_labels(self.Y, self.label_names, n_pairs=n_pairs),
         }
 
@@ -224,7 +224,7 @@ class Dataset:
         path : path
             The file; a name that ends in ``.gz`` is compressed (all but npz and Parquet).
         format : {"npz", "libsvm", "xmc", "csv", "jsonl", "parquet"}, optional
-            By default told from the ending: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``,
+            By default the ending says it: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``,
             ``.txt``, ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``.
             npz and tables keep names, groups, time and text; a table lists the labels of a row in its
             column ``labels``. LIBSVM numbers labels from 0 and features from 1.
@@ -246,12 +246,12 @@ class Dataset:
 
     def label_sets(self) -> list[list[str]]:
         """Return, for each row, the names of its labels."""
-        names = np.asarray(self.label_names, dtype=object)
-        found: list[list[str]] = [
-            list(names[self.Y.indices[a:b]])
+        name_array = np.asarray(self.label_names, dtype=object)
+        row_labels: list[list[str]] = [
+            list(name_array[self.Y.indices[a:b]])
             for a, b in zip(self.Y.indptr[:-1], self.Y.indptr[1:], strict=True)
         ]
-        return found
+        return row_labels
 
 
 def concat(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
@@ -280,27 +280,28 @@ def concat(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
         raise ValueError("There is nothing to concatenate: give at least one data set.")
     if len(parts) == 1:
         return parts[0] if name is None else replace(parts[0], name=name)
-    first = parts[0]
-    for other in parts[1:]:
-        if other.feature_names != first.feature_names or other.label_names != first.label_names:
+    first_dataset = parts[0]
+    for dataset in parts[1:]:
+        same_features = dataset.feature_names == first_dataset.feature_names
+        if not same_features or dataset.label_names != first_dataset.label_names:
             raise ValueError(
-                f"{first.name!r} and {other.name!r} differ in their feature or label names: "
+                f"{first_dataset.name!r} and {dataset.name!r} differ in their feature or label names: "
                 "only data sets with the same columns can be concatenated."
             )
 
     def joined(field: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
-        values = [getattr(part, field) for part in parts]
-        return None if any(value is None for value in values) else join(values)
+        field_values = [getattr(dataset, field) for dataset in parts]
+        return None if any(field_value is None for field_value in field_values) else join(field_values)
 
     return replace(
-        first,
+        first_dataset,
         X=joined("X", _concat_rows),
         Y=joined("Y", _concat_rows),
-        name=first.name if name is None else name,
+        name=first_dataset.name if name is None else name,
         groups=joined("groups"),
         time=joined("time"),
         text=joined("text", lambda texts: list(chain.from_iterable(texts))),
-        text_columns=joined("text_columns", _concat_texts),
+        text_columns=joined("text_columns", _concat_text_columns),
         missing=joined("missing", _concat_rows),
     )
 
@@ -311,26 +312,26 @@ def _concat_rows(blocks: list[Any]) -> Any:
     return sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
 
 
-def _concat_texts(blocks: list[dict[str, list[str]]]) -> dict[str, list[str]]:
+def _concat_text_columns(blocks: list[dict[str, list[str]]]) -> dict[str, list[str]]:
     return {name: [cell for block in blocks for cell in block[name]] for name in blocks[0]}
 
 
-def rebatch(parts: Iterable[Dataset], rows: int) -> Iterator[Dataset]:
-    """Cut a stream of data sets anew into pieces of ``rows`` rows (the last may be shorter)."""
-    if rows < 1:
-        raise ValueError(f"chunk_rows must be at least 1, not {rows}.")
-    held: list[Dataset] = []
-    count, given = 0, False
-    for part in parts:
-        held.append(part)
-        count += len(part)
-        while count >= rows:
-            whole = concat(held)
-            yield whole[:rows]
-            given = True
-            held, count = [whole[rows:]], count - rows
-    if count or (held and not given):
-        yield concat(held)
+def rebatch(datasets: Iterable[Dataset], chunk_rows: int) -> Iterator[Dataset]:
+    """Yield the rows of a stream of data sets in chunks of ``chunk_rows`` (the last may be shorter)."""
+    if chunk_rows < 1:
+        raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
+    pending_datasets: list[Dataset] = []
+    n_pending, has_yielded = 0, False
+    for dataset in datasets:
+        pending_datasets.append(dataset)
+        n_pending += len(dataset)
+        while n_pending >= chunk_rows:
+            pending_rows = concat(pending_datasets)
+            yield pending_rows[:chunk_rows]
+            has_yielded = True
+            pending_datasets, n_pending = [pending_rows[chunk_rows:]], n_pending - chunk_rows
+    if n_pending or (pending_datasets and not has_yielded):
+        yield concat(pending_datasets)
 
 
 def _as_features(X: Any) -> Any:
@@ -345,18 +346,20 @@ def _as_features(X: Any) -> Any:
 
 def _check_numbers(values: np.ndarray) -> None:
     """Refuse what NumPy would turn into numbers with a loss, or by Python's grammar (``1_000``)."""
-    mixed = values.dtype.kind == "O"
-    if values.dtype.kind == "c" or (mixed and any(isinstance(value, complex) for value in values.flat)):
+    is_mixed = values.dtype.kind == "O"
+    if values.dtype.kind == "c" or (is_mixed and any(isinstance(value, complex) for value in values.flat)):
         raise ValueError("X holds complex numbers: give their real and imaginary parts as two features.")
-    if values.dtype.kind in "US" or (mixed and any(isinstance(value, str | bytes) for value in values.flat)):
+    if values.dtype.kind in "US" or (
+        is_mixed and any(isinstance(value, str | bytes) for value in values.flat)
+    ):
         raise ValueError("X holds text: turn it into numbers first.")
     if values.dtype.kind not in "biuO":
         raise ValueError(f"X must hold numbers, not {values.dtype}.")
 
 
 def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array, Any]:
-    if (sets := label_sets(Y)) is not None:
-        return indicator_from_sets(sets, names)
+    if (row_sets := label_sets(Y)) is not None:
+        return indicator_from_sets(row_sets, names)
     Y = plain_targets(Y)
     if isinstance(Y, NamedColumns):  # a frame brings its names
         Y, names = Y.values, Y.columns if names is None else names
@@ -373,17 +376,17 @@ def _as_indicator(Y: Any, names: Sequence[str] | None) -> tuple[sparse.csr_array
     return small_indices(Y), names
 
 
-def _as_names(names: Any, count: int, prefix: str, what: str) -> Sequence[str]:
+def _as_names(names: Any, count: int, prefix: str, column_role: str) -> Sequence[str]:
     if names is None:
         return NumberedNames(prefix, count)
     if isinstance(names, NumberedNames) and len(names) == count:
         return names
     names = [str(name) for name in names]
     if len(names) != count:
-        raise ValueError(f"There are {len(names)} {what}_names for {count} {what}s.")
-    if what == "label" and len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueError(f"The label name {twice!r} appears more than once: label names must differ.")
+        raise ValueError(f"There are {len(names)} {column_role}_names for {count} {column_role}s.")
+    if column_role == "label" and len(set(names)) < len(names):
+        repeated_name = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(f"The label name {repeated_name!r} appears more than once: label names must differ.")
     return names
 
 

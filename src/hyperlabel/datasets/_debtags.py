@@ -46,16 +46,25 @@ def load_debtags() -> Dataset:
     >>> data.label_names[:3]
     ['admin::backup', 'admin::boot', 'admin::configuring']
     """
-    stored = _stored_arrays()
-    X = _tfidf_features().transform(_word_counts())
-    labels, names = stored["Y_indices"], _split_lines(stored["label_names"])
+    stored_arrays = _load_arrays()
+    X = _fit_tfidf().transform(_load_word_counts())
+    label_indices, label_names = stored_arrays["Y_indices"], _split_lines(stored_arrays["label_names"])
     Y = sparse.csr_array(
-        (np.ones(len(labels), dtype=np.int64), labels.astype(np.int32), _row_pointer(stored["Y_lengths"])),
-        shape=(X.shape[0], len(names)),
+        (
+            np.ones(len(label_indices), dtype=np.int64),
+            label_indices.astype(np.int32),
+            _cumulate_lengths(stored_arrays["Y_lengths"]),
+        ),
+        shape=(X.shape[0], len(label_names)),
     )
-    sources = np.array(_split_lines(stored["group_names"]))
+    source_names = np.array(_split_lines(stored_arrays["group_names"]))
     return Dataset(
-        X, Y, _split_lines(stored["vocabulary"]), names, name="debtags", groups=sources[stored["groups"]]
+        X,
+        Y,
+        _split_lines(stored_arrays["vocabulary"]),
+        label_names,
+        name="debtags",
+        groups=source_names[stored_arrays["groups"]],
     )
 
 
@@ -76,37 +85,37 @@ def debtags_vectorizer() -> Any:
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = _split_lines(_stored_arrays()["vocabulary"])
-    vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=words, token_pattern=TOKEN_PATTERN)
-    vectorizer.idf_ = _tfidf_features().idf_
+    vocabulary_words = _split_lines(_load_arrays()["vocabulary"])
+    vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=vocabulary_words, token_pattern=TOKEN_PATTERN)
+    vectorizer.idf_ = _fit_tfidf().idf_
     return vectorizer
 
 
 @cache
-def _stored_arrays() -> dict[str, np.ndarray]:
+def _load_arrays() -> dict[str, np.ndarray]:
     with np.load(DATA_FILE, allow_pickle=False) as stored:
         return {key: stored[key] for key in stored.files}
 
 
-def _split_lines(raw: np.ndarray) -> list[str]:
-    return raw.tobytes().decode().split("\n")
+def _split_lines(text_bytes: np.ndarray) -> list[str]:
+    return text_bytes.tobytes().decode().split("\n")
 
 
-def _row_pointer(lengths: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
+def _cumulate_lengths(row_lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(row_lengths, dtype=np.int64)]).astype(np.int32)
 
 
 @cache
-def _word_counts() -> sparse.csr_array:
-    stored = _stored_arrays()
-    indptr = _row_pointer(stored["X_lengths"])
-    shape = (len(indptr) - 1, len(_split_lines(stored["vocabulary"])))
-    indices = stored["X_indices"].astype(np.int32)
-    return sparse.csr_array((stored["X_data"].astype(np.float64), indices, indptr), shape=shape)
+def _load_word_counts() -> sparse.csr_array:
+    stored_arrays = _load_arrays()
+    indptr = _cumulate_lengths(stored_arrays["X_lengths"])
+    shape = (len(indptr) - 1, len(_split_lines(stored_arrays["vocabulary"])))
+    indices = stored_arrays["X_indices"].astype(np.int32)
+    return sparse.csr_array((stored_arrays["X_data"].astype(np.float64), indices, indptr), shape=shape)
 
 
-def _tfidf_features() -> Any:
+def _fit_tfidf() -> Any:
     """Weigh words by ``(1 + log count) · (log((1 + n) / (1 + n_word)) + 1)``, rows of length 1."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    return TfidfTransformer(sublinear_tf=True).fit(_word_counts())
+    return TfidfTransformer(sublinear_tf=True).fit(_load_word_counts())

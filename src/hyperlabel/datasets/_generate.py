@@ -86,9 +86,9 @@ def make_multilabel(
     Y = _draw_labels(rng, n_rows, n_labels, cardinality, correlation, exponent)
     X: Any
     if density == 1:
-        sizes = np.maximum(np.diff(Y.indptr), 1)
-        prototypes = rng.standard_normal((n_labels, n_features))
-        X = (Y @ prototypes) / np.sqrt(sizes)[:, None]
+        label_counts = np.maximum(np.diff(Y.indptr), 1)
+        label_prototypes = rng.standard_normal((n_labels, n_features))
+        X = (Y @ label_prototypes) / np.sqrt(label_counts)[:, None]
         X += noise * rng.standard_normal((n_rows, n_features))
     else:
         X = _draw_words(rng, Y, n_features, density, min(noise, 1.0))
@@ -103,47 +103,63 @@ def _draw_labels(
     correlation: float,
     exponent: float,
 ) -> sparse.csr_array:
-    weights = np.arange(1, n_labels + 1, dtype=np.float64) ** -exponent
+    label_weights = np.arange(1, n_labels + 1, dtype=np.float64) ** -exponent
     n_topics = max(1, round(n_labels**0.5))
-    home = rng.permutation(n_labels) % n_topics
-    order = np.argsort(home, kind="stable")  # labels of one topic side by side
-    mass = np.concatenate([[0.0], np.cumsum(weights[order])])
-    edges = mass[np.searchsorted(home[order], np.arange(n_topics + 1))]
-    topic = np.searchsorted(edges, rng.random(n_rows) * mass[-1], side="right") - 1
-    topic = np.minimum(topic, n_topics - 1)
-    sizes = rng.poisson(cardinality - 1, n_rows) + 1 if cardinality >= 1 else rng.poisson(cardinality, n_rows)
-    sizes = np.minimum(sizes, n_labels)
-    keys = np.empty(0, dtype=np.int64)  # row · n_labels + label, distinct and sorted
-    for turn in range(_ROUNDS):
-        missing = sizes - np.bincount(keys // n_labels, minlength=n_rows)
-        rows = np.repeat(np.arange(n_rows), missing)
-        if not rows.size:
+    topic_of_label = rng.permutation(n_labels) % n_topics
+    label_order = np.argsort(topic_of_label, kind="stable")  # labels of one topic side by side
+    cumulative_weights = np.concatenate([[0.0], np.cumsum(label_weights[label_order])])
+    topic_edges = cumulative_weights[np.searchsorted(topic_of_label[label_order], np.arange(n_topics + 1))]
+    row_topics = np.searchsorted(topic_edges, rng.random(n_rows) * cumulative_weights[-1], side="right") - 1
+    row_topics = np.minimum(row_topics, n_topics - 1)
+    set_sizes = (
+        rng.poisson(cardinality - 1, n_rows) + 1 if cardinality >= 1 else rng.poisson(cardinality, n_rows)
+    )
+    set_sizes = np.minimum(set_sizes, n_labels)
+    entry_keys = np.empty(0, dtype=np.int64)  # row · n_labels + label, distinct and sorted
+    for redraw in range(_ROUNDS):
+        n_missing = set_sizes - np.bincount(entry_keys // n_labels, minlength=n_rows)
+        row_index = np.repeat(np.arange(n_rows), n_missing)
+        if not row_index.size:
             break
-        inside = rng.random(rows.size) < correlation if turn < _ROUNDS // 2 else np.zeros(rows.size, bool)
-        low = np.where(inside, edges[topic[rows]], 0.0)
-        high = np.where(inside, edges[topic[rows] + 1], mass[-1])
-        drawn = np.searchsorted(mass, low + rng.random(rows.size) * (high - low), side="right") - 1
-        labels = order[np.minimum(drawn, n_labels - 1)]
-        keys = np.union1d(keys, rows * np.int64(n_labels) + labels)
-    rows, labels = np.divmod(keys, n_labels)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-    return sparse.csr_array((np.ones(len(keys), dtype=np.int64), labels, indptr), shape=(n_rows, n_labels))
+        in_topic = (
+            rng.random(row_index.size) < correlation
+            if redraw < _ROUNDS // 2
+            else np.zeros(row_index.size, bool)
+        )
+        low_weights = np.where(in_topic, topic_edges[row_topics[row_index]], 0.0)
+        high_weights = np.where(in_topic, topic_edges[row_topics[row_index] + 1], cumulative_weights[-1])
+        drawn_weights = low_weights + rng.random(row_index.size) * (high_weights - low_weights)
+        drawn_positions = np.searchsorted(cumulative_weights, drawn_weights, side="right") - 1
+        drawn_labels = label_order[np.minimum(drawn_positions, n_labels - 1)]
+        entry_keys = np.union1d(entry_keys, row_index * np.int64(n_labels) + drawn_labels)
+    row_index, drawn_labels = np.divmod(entry_keys, n_labels)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row_index, minlength=n_rows))])
+    return sparse.csr_array(
+        (np.ones(len(entry_keys), dtype=np.int64), drawn_labels, indptr), shape=(n_rows, n_labels)
+    )
 
 
 def _draw_words(
     rng: np.random.Generator, Y: sparse.csr_array, n_features: int, density: float, noise: float
 ) -> sparse.csr_array:
-    """Words of a row: from the lists of its labels, or (with probability ``noise``) any word."""
+    """Draw the words of a row from the lists of its labels, or (with probability ``noise``) any word."""
     n_rows, n_labels = Y.shape
     # A word drawn again adds to its count instead of a new entry; −d·log(1 − density) draws make up for it.
-    mean = -n_features * np.log1p(-density)
-    lengths = rng.poisson(mean, n_rows)
-    rows = np.repeat(np.arange(n_rows), lengths)
-    sizes = np.diff(Y.indptr)
-    listed = max(4, int(np.ceil(2 * density * n_features)))
-    lists = rng.integers(0, n_features, size=(n_labels, min(listed, 64)))
-    words = rng.integers(0, n_features, size=rows.size)
-    meant = np.flatnonzero((rng.random(rows.size) >= noise) & (sizes[rows] > 0))
-    pick = Y.indptr[rows[meant]] + (rng.random(meant.size) * sizes[rows[meant]]).astype(np.int64)
-    words[meant] = lists[Y.indices[pick], rng.integers(0, lists.shape[1], size=meant.size)]
-    return sparse.coo_array((np.ones(rows.size), (rows, words)), shape=(n_rows, n_features)).tocsr()
+    mean_length = -n_features * np.log1p(-density)
+    row_lengths = rng.poisson(mean_length, n_rows)
+    row_index = np.repeat(np.arange(n_rows), row_lengths)
+    set_sizes = np.diff(Y.indptr)
+    list_length = max(4, int(np.ceil(2 * density * n_features)))
+    word_lists = rng.integers(0, n_features, size=(n_labels, min(list_length, 64)))
+    drawn_words = rng.integers(0, n_features, size=row_index.size)
+    label_draws = np.flatnonzero((rng.random(row_index.size) >= noise) & (set_sizes[row_index] > 0))
+    draw_rows = row_index[label_draws]
+    label_entries = Y.indptr[draw_rows] + (rng.random(label_draws.size) * set_sizes[draw_rows]).astype(
+        np.int64
+    )
+    drawn_words[label_draws] = word_lists[
+        Y.indices[label_entries], rng.integers(0, word_lists.shape[1], size=label_draws.size)
+    ]
+    return sparse.coo_array(
+        (np.ones(row_index.size), (row_index, drawn_words)), shape=(n_rows, n_features)
+    ).tocsr()

@@ -16,7 +16,7 @@ MAX_LINE_BYTES = 256 << 20  # a line longer than this is no table; stops decompr
 
 
 class DataError(ValueError):
-    """A file that cannot be read as guaranteed; the message names the file, line and column.
+    """A file that cannot be read; the message names the file, line and column.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ class DataError(ValueError):
         line: int | None = None,
         column: int | None = None,
     ) -> None:
-        place = Path(path).name
+        location = Path(path).name
         if line is not None:
-            place += f", line {line}"
+            location += f", line {line}"
         if column is not None:
-            place += f", column {column}"
-        super().__init__(f"{place}: {message}")
+            location += f", column {column}"
+        super().__init__(f"{location}: {message}")
         self.path, self.line, self.column = path, line, column
 
 
 def warn_user(message: str) -> None:
-    """Warn the first caller outside the library, however deep inside it the cause was found."""
-    level, frame = 1, sys._getframe()
+    """Warn the first caller outside the library, however deep inside it the cause lies."""
+    stack_level, frame = 1, sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("hyperlabel."):
-        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(message, stacklevel=level)
+        stack_level, frame = stack_level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, stacklevel=stack_level)
 
 
 def file_ending(path: str | os.PathLike[str]) -> str:
@@ -65,14 +65,14 @@ def file_ending(path: str | os.PathLike[str]) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def decode_bytes(raw: bytes) -> str:
-    """Text of raw bytes: lines that are valid UTF-8 as such, others as Latin-1 (which takes any byte)."""
+def decode_bytes(text_bytes: bytes) -> str:
+    """Return bytes as text: lines that are valid UTF-8 as such, others as Latin-1 (which takes any byte)."""
     try:
-        return raw.decode("utf-8")
+        return text_bytes.decode("utf-8")
     except UnicodeDecodeError:
-        if b"\n" not in raw:
-            return raw.decode("latin-1")
-    return "\n".join(decode_bytes(line) for line in raw.split(b"\n"))
+        if b"\n" not in text_bytes:
+            return text_bytes.decode("latin-1")
+    return "\n".join(decode_bytes(line_bytes) for line_bytes in text_bytes.split(b"\n"))
 
 
 class LineReader:
@@ -86,8 +86,8 @@ class LineReader:
         self.path = Path(path)
         self.line = 0  # number of the last line handed out
         self._block_bytes = BLOCK_BYTES
-        self._rest = b""
-        self._at = 0  # where the unread part of _rest starts
+        self._buffer = b""
+        self._position = 0  # where the unread bytes of _buffer start
         self._ended = False
 
     def __enter__(self) -> LineReader:
@@ -95,12 +95,12 @@ class LineReader:
             raise DataError("this is a folder; name a file in it.", self.path)
         if not self.path.exists():
             raise FileNotFoundError(f"There is no file {self.path}: check the path.")
-        raw = open(self.path, "rb")
-        is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
-        self._raw = raw
-        self._file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if is_gzip else raw
+        raw_file = open(self.path, "rb")
+        is_gzip = raw_file.peek(2)[:2] == b"\x1f\x8b"
+        self._raw = raw_file
+        self._file = cast(BinaryIO, gzip.GzipFile(fileobj=raw_file)) if is_gzip else raw_file
         try:
-            self._start()
+            self._check_start()
         except BaseException:
             self.__exit__()
             raise
@@ -116,38 +116,38 @@ class LineReader:
 
     def readline(self) -> str | None:
         """Return the next line without its end, or None after the last one."""
-        while (end := self._rest.find(b"\n", self._at)) < 0 and not self._ended:
-            self._fill()
-        if self._at >= len(self._rest):
+        while (line_end := self._buffer.find(b"\n", self._position)) < 0 and not self._ended:
+            self._fill_buffer()
+        if self._position >= len(self._buffer):
             return None
-        end = len(self._rest) if end < 0 else end
-        line, self._at = self._rest[self._at : end], end + 1
+        line_end = len(self._buffer) if line_end < 0 else line_end
+        line_bytes, self._position = self._buffer[self._position : line_end], line_end + 1
         self.line += 1
-        return decode_bytes(line.rstrip(b"\r"))
+        return decode_bytes(line_bytes.rstrip(b"\r"))
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         r"""Yield (number of the first line, bytes of whole lines); line ends come out as ``\n``."""
         while True:
-            while not self._ended and len(self._rest) - self._at < self._block_bytes:
-                self._fill()
-            self._rest, self._at = self._rest[self._at :], 0
-            cut = len(self._rest) if self._ended else self._rest.rfind(b"\n") + 1
-            if cut == 0 and not self._ended:
-                self._fill()
+            while not self._ended and len(self._buffer) - self._position < self._block_bytes:
+                self._fill_buffer()
+            self._buffer, self._position = self._buffer[self._position :], 0
+            block_end = len(self._buffer) if self._ended else self._buffer.rfind(b"\n") + 1
+            if block_end == 0 and not self._ended:
+                self._fill_buffer()
                 continue
-            block, self._rest = self._rest[:cut], self._rest[cut:]
+            block, self._buffer = self._buffer[:block_end], self._buffer[block_end:]
             if not block:
                 return
-            first = self.line + 1
+            first_line = self.line + 1
             self.line += block.count(b"\n") + (not block.endswith(b"\n"))
-            yield first, block.replace(b"\r\n", b"\n")
+            yield first_line, block.replace(b"\r\n", b"\n")
 
-    def _fill(self) -> None:
-        held = len(self._rest) - self._at
+    def _fill_buffer(self) -> None:
+        n_held = len(self._buffer) - self._position
         # Within a long line as much again as there is, so that copying and searching stay linear in it.
-        wanted = max(self._block_bytes, min(held, MAX_LINE_BYTES + 1 - held))
+        n_requested = max(self._block_bytes, min(n_held, MAX_LINE_BYTES + 1 - n_held))
         try:
-            chunk = self._file.read(wanted)
+            chunk = self._file.read(n_requested)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.fail(
                 "the gzip data is damaged or truncated; get a complete copy of the file."
@@ -155,23 +155,23 @@ class LineReader:
         if b"\0" in chunk:
             raise self.fail("the file holds binary bytes, not text; is it the right file?")
         self._ended = not chunk
-        self._rest, self._at = self._rest[self._at :] + chunk, 0
-        if len(self._rest) > MAX_LINE_BYTES and b"\n" not in self._rest:
+        self._buffer, self._position = self._buffer[self._position :] + chunk, 0
+        if len(self._buffer) > MAX_LINE_BYTES and b"\n" not in self._buffer:
             raise self.fail(f"a line is longer than {MAX_LINE_BYTES >> 20} MiB.", self.line + 1)
 
-    def _start(self) -> None:
-        """Look at the first bytes: marks of other formats, byte order mark, nothing at all."""
+    def _check_start(self) -> None:
+        """Refuse other formats and blank files by their first bytes; skip a byte order mark."""
         if not isinstance(self._file, gzip.GzipFile):
-            head = self._file.peek(4)[:4]  # type: ignore[attr-defined]
-            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            first_bytes = self._file.peek(4)[:4]  # type: ignore[attr-defined]
+            if first_bytes.startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise self.fail("the text is UTF-16; save it as UTF-8.")
-            if head.startswith(b"PK\x03\x04"):
+            if first_bytes.startswith(b"PK\x03\x04"):
                 raise self.fail("this is a zip archive; unpack it and name the file inside.")
-        self._fill()
-        if self._rest.startswith(b"\xef\xbb\xbf"):
-            self._rest = self._rest[3:]
-        if not self._rest.strip():
-            self._fill()
+        self._fill_buffer()
+        if self._buffer.startswith(b"\xef\xbb\xbf"):
+            self._buffer = self._buffer[3:]
+        if not self._buffer.strip():
+            self._fill_buffer()
             if self._ended:
                 raise self.fail("the file is empty.")
-            raise self.fail(f"the first {len(self._rest)} bytes are blank; is it the right file?")
+            raise self.fail(f"the first {len(self._buffer)} bytes are blank; is it the right file?")

@@ -34,19 +34,19 @@ def read_mulan_xml(path: str | os.PathLike[str]) -> list[str]:
         raise FileNotFoundError(f"There is no file {path}: check the path of the label XML.")
     if path.stat().st_size > MAX_XML_BYTES:
         raise DataError(f"the XML is larger than {MAX_XML_BYTES >> 20} MiB; no label list is.", path)
-    raw = path.read_bytes()
-    if not raw.strip():
+    xml_bytes = path.read_bytes()
+    if not xml_bytes.strip():
         raise DataError("the XML file is empty.", path)
-    names = _label_names(raw, path)
-    if not names or not all(names):
+    label_names = _parse_label_names(xml_bytes, path)
+    if not label_names or not all(label_names):
         raise DataError('the XML must list its labels as <label name="…">.', path)
-    check_distinct(names, path)
-    return names
+    check_distinct(label_names, path)
+    return label_names
 
 
-def _label_names(raw: bytes, path: Path) -> list[str]:
+def _parse_label_names(xml_bytes: bytes, path: Path) -> list[str]:
     """Collect names tag by tag, without a tree; a document type, which could hold entities, is refused."""
-    names: list[str] = []
+    label_names: list[str] = []
     depth = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -55,7 +55,7 @@ def _label_names(raw: bytes, path: Path) -> list[str]:
         if depth > MAX_XML_DEPTH:
             raise DataError(f"the XML is nested deeper than {MAX_XML_DEPTH} levels.", path)
         if tag.rpartition("}")[2] == "label":
-            names.append(attributes.get("name", ""))
+            label_names.append(attributes.get("name", ""))
 
     def end(_: str) -> None:
         nonlocal depth
@@ -68,7 +68,7 @@ def _label_names(raw: bytes, path: Path) -> list[str]:
     parser.StartDoctypeDeclHandler = document_type
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
-        parser.Parse(raw, True)
+        parser.Parse(xml_bytes, True)
     except DataError:
         raise
     except expat.ExpatError as error:
@@ -78,28 +78,28 @@ def _label_names(raw: bytes, path: Path) -> list[str]:
         ) from error
     except (ValueError, LookupError) as error:  # encodings that Python cannot offer to the parser
         raise DataError(f"this is not well-formed XML ({error}).", path) from error
-    return names
+    return label_names
 
 
 def check_distinct(names: Sequence[str], path: str | os.PathLike[str]) -> None:
     """Refuse a label that is listed twice."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(f"the label {twice[0]!r} is listed more than once.", path)
+    repeated_names = [name for name, count in Counter(names).items() if count > 1]
+    if repeated_names:
+        raise DataError(f"the label {repeated_names[0]!r} is listed more than once.", path)
 
 
 def find_xml(path: Path) -> Path | None:
-    """Find the label XML that belongs to an ARFF file: ``a-train-sparse.arff.gz`` → ``a.xml``."""
+    """Return the label XML that belongs to an ARFF file: ``a-train-sparse.arff.gz`` → ``a.xml``."""
     stem = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
     stem = re.sub(r"\.arff$", "", stem, flags=re.IGNORECASE)
     while stem:
-        candidate = path.with_name(f"{stem}.xml")
-        if candidate.exists():
-            return candidate
-        shorter = re.sub(r"[-_.][^-_.]*$", "", stem)
-        if shorter == stem:
+        xml_path = path.with_name(f"{stem}.xml")
+        if xml_path.exists():
+            return xml_path
+        shorter_stem = re.sub(r"[-_.][^-_.]*$", "", stem)
+        if shorter_stem == stem:
             return None
-        stem = shorter
+        stem = shorter_stem
     return None
 
 
@@ -116,12 +116,12 @@ def label_columns(
     """
     source: str | os.PathLike[str] = path
     if labels is None:
-        xml = find_xml(path)
-        meka = re.search(r"-C\s+(-?)([0-9]+)", relation)
-        if xml is not None:
-            labels = xml
-        elif meka is not None:
-            labels = to_whole(meka[2]) * (-1 if meka[1] else 1)
+        xml_path = find_xml(path)
+        label_count_match = re.search(r"-C\s+(-?)([0-9]+)", relation)
+        if xml_path is not None:
+            labels = xml_path
+        elif label_count_match is not None:
+            labels = to_whole(label_count_match[2]) * (-1 if label_count_match[1] else 1)
         else:
             raise DataError(
                 f"nothing says which attributes are labels: put {path.name.split('.')[0]}.xml beside the "
@@ -135,22 +135,22 @@ def label_columns(
     if isinstance(labels, str | os.PathLike):
         source = labels
         labels = read_mulan_xml(labels)
-    return _label_positions(list(labels), attributes, path, source)
+    return _find_label_positions(list(labels), attributes, path, source)
 
 
-def _label_positions(
+def _find_label_positions(
     labels: list[str], attributes: Sequence[str], path: Path, source: str | os.PathLike[str]
 ) -> list[int]:
     check_distinct(labels, source)
-    places: dict[str, list[int]] = {}
+    positions_of_name: dict[str, list[int]] = {}
     for j, name in enumerate(attributes):
-        places.setdefault(name, []).append(j)
-    found = []
+        positions_of_name.setdefault(name, []).append(j)
+    label_positions = []
     for label in labels:
-        where = places.get(label) or places.get(re.sub(r"\\(.)", r"\1", label))
-        if where is None:
+        name_positions = positions_of_name.get(label) or positions_of_name.get(re.sub(r"\\(.)", r"\1", label))
+        if name_positions is None:
             raise DataError(f"the label {label!r} is not an attribute of {path.name}.", source)
-        if len(where) > 1:
-            raise DataError(f"the label {label!r} names {len(where)} attributes of the file.", path)
-        found.append(where[0])
-    return sorted(found)
+        if len(name_positions) > 1:
+            raise DataError(f"the label {label!r} names {len(name_positions)} attributes of the file.", path)
+        label_positions.append(name_positions[0])
+    return sorted(label_positions)

@@ -1,8 +1,8 @@
 """What is a number in a text file, for every reader.
 
 `to_number` and `to_whole` say what counts as a number and as an index, word by word. Where a regular
-expression shows that a block of rows holds nothing but `NUMBER`s between marks, `read_plain` reads the same
-values from all of it at once.
+expression shows that a block of rows holds nothing but `NUMBER`s between marks, `read_plain_numbers` reads
+the same values from all of it at once.
 """
 
 import re
@@ -12,7 +12,7 @@ import numpy as np
 BLANKS = " \t\r\v\f"
 WORD = re.compile(f"[^{BLANKS}]+")
 _DECIMAL = r"[-+]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?+[0-9]++)?+"
-NUMBER = rf"(?:[0-9](?![.0-9eE])|{_DECIMAL})"  # most are one digit, and told in half the time
+NUMBER = rf"(?:[0-9](?![.0-9eE])|{_DECIMAL})"  # most are one digit, which this matches in half the time
 _BLANK, _MINUS, _DOT = b" -."
 _LONGEST = 15  # characters of a number that a double surely holds exactly, its point left out
 _POWERS = 10.0 ** np.arange(23)  # exact
@@ -40,18 +40,20 @@ def read_plain_numbers(block: bytes, marks: bytes) -> tuple[np.ndarray, np.ndarr
     A decimal of at most 15 digits is an integer below 2⁵³ divided by a power of ten that a double holds
     exactly, and IEEE division rounds correctly: that is what `to_number` gives, in a fraction of the time.
     """
-    blanked = block.translate(bytes.maketrans(marks + b"\n", b" " * len(marks + b"\n")))
-    text = np.frombuffer(blanked, dtype=np.uint8)
-    edges = np.flatnonzero(np.diff(text == _BLANK, prepend=True))  # where a number starts, and where it ends
-    ends = edges[1::2]
-    if b"e" in block or b"E" in block or (ends - edges[0::2]).max(initial=0) > _LONGEST:
-        return np.fromstring("0 " + blanked.decode("ascii"), sep=" ")[1:], ends  # of nothing it reads −1
-    digits = np.fromstring(b"0 " + blanked.translate(None, b"+-."), dtype=np.int64, sep=" ")
-    values = digits[1:].astype(np.float64)
+    blanked_block = block.translate(bytes.maketrans(marks + b"\n", b" " * len(marks + b"\n")))
+    block_bytes = np.frombuffer(blanked_block, dtype=np.uint8)
+    # In turn where a number starts and where it ends.
+    number_edges = np.flatnonzero(np.diff(block_bytes == _BLANK, prepend=True))
+    number_ends = number_edges[1::2]
+    if b"e" in block or b"E" in block or (number_ends - number_edges[0::2]).max(initial=0) > _LONGEST:
+        # The leading 0: of blank text alone fromstring reads −1.
+        return np.fromstring("0 " + blanked_block.decode("ascii"), sep=" ")[1:], number_ends
+    digit_values = np.fromstring(b"0 " + blanked_block.translate(None, b"+-."), dtype=np.int64, sep=" ")
+    number_values = digit_values[1:].astype(np.float64)
     if b"." in block:
-        dots = np.flatnonzero(text == _DOT)
-        owner = np.searchsorted(ends, dots)
-        values[owner] /= _POWERS[ends[owner] - dots - 1]
+        dot_positions = np.flatnonzero(block_bytes == _DOT)
+        number_index = np.searchsorted(number_ends, dot_positions)
+        number_values[number_index] /= _POWERS[number_ends[number_index] - dot_positions - 1]
     if b"-" in block:
-        values[np.searchsorted(ends, np.flatnonzero(text == _MINUS))] *= -1
-    return values, ends
+        number_values[np.searchsorted(number_ends, np.flatnonzero(block_bytes == _MINUS))] *= -1
+    return number_values, number_ends

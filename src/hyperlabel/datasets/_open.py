@@ -1,4 +1,4 @@
-"""One door for every format: `read_data` and `iter_data` tell it from the ending of the file."""
+"""One entry point for every format: `read_data` and `iter_data` choose it by the ending of the file."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ _STREAMS: dict[str, Callable[..., Iterator[Dataset]]] = {
 
 
 def data_format(path: str | os.PathLike[str]) -> str:
-    """Tell the format of a file (or of a folder of npz shards) without reading it.
+    """Return the format of a file (or of a folder of npz shards) without reading it.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def data_format(path: str | os.PathLike[str]) -> str:
         return "shards"
     if str(path) == "debtags" and not path.exists():
         return "debtags"
-    found = _ENDINGS.get(file_ending(path))
-    if found is None:
+    format_name = _ENDINGS.get(file_ending(path))
+    if format_name is None:
         raise ValueError(
             f"Cannot tell the format of {path.name!r}: known endings are {', '.join(_ENDINGS)} (.gz too)."
         )
-    if found == "xmc or svmlight":
+    if format_name == "xmc or svmlight":
         return "xmc" if looks_like_xmc(path) else "svmlight"
-    return found
+    return format_name
 
 
 def read_data(path: str | os.PathLike[str], **options: Any) -> Dataset:
@@ -72,7 +72,7 @@ def read_data(path: str | os.PathLike[str], **options: Any) -> Dataset:
     Parameters
     ----------
     path : path
-        ARFF, npz, LIBSVM, XMC, CSV, JSON lines or Parquet, told by the ending; a ``.txt`` file is XMC
+        ARFF, npz, LIBSVM, XMC, CSV, JSON lines or Parquet, by the ending; a ``.txt`` file is XMC
         when it starts with three sizes, otherwise LIBSVM; a folder holds npz shards; ``debtags``
         is the embedded data set.
     **options : Any
@@ -112,10 +112,10 @@ def iter_data(path: str | os.PathLike[str], *, chunk_rows: int = 10_000, **optio
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "a.svm")
     ...     _ = file.write_text("0,2 1:0.5 3:1\n 2:4\n")
-    ...     [part.n_rows for part in iter_data(file, chunk_rows=1)]
+    ...     [chunk.n_rows for chunk in iter_data(file, chunk_rows=1)]
     [1, 1]
     """
-    kind = data_format(path)
-    if kind in _STREAMS:
-        return _STREAMS[kind](path, chunk_rows=chunk_rows, **options)
+    format_name = data_format(path)
+    if format_name in _STREAMS:
+        return _STREAMS[format_name](path, chunk_rows=chunk_rows, **options)
     return rebatch([read_data(path, **options)], chunk_rows)

@@ -49,7 +49,7 @@ def fetch_openml(
     """
     from sklearn.datasets import fetch_openml as fetch
 
-    found = fetch(
+    bunch = fetch(
         name,
         version=version,
         data_id=data_id,
@@ -58,20 +58,22 @@ def fetch_openml(
         as_frame=False,
         parser="liac-arff",
     )
-    target = found.target
-    if target is None or np.ndim(target) < 2:
+    targets = bunch.target
+    if targets is None or np.ndim(targets) < 2:
         raise ValueError(
             f"OpenML's {name or data_id} has no more than one target column: name the label columns "
             "in label_names."
         )
-    Y = np.column_stack([_zero_one(target[:, j], label) for j, label in enumerate(found.target_names)])
-    X: Any = found.data
+    Y = np.column_stack(
+        [_parse_label_column(targets[:, j], label) for j, label in enumerate(bunch.target_names)]
+    )
+    X: Any = bunch.data
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
-    return Dataset(X, Y, list(found.feature_names), list(found.target_names), name=name or str(data_id))
+    return Dataset(X, Y, list(bunch.feature_names), list(bunch.target_names), name=name or str(data_id))
 
 
-def _zero_one(column: np.ndarray, label: str) -> np.ndarray:
+def _parse_label_column(column: np.ndarray, label: str) -> np.ndarray:
     try:
         return np.array([zero_one(value) for value in column], dtype=np.int8)
     except ValueError:

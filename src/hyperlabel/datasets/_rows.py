@@ -50,27 +50,29 @@ def read_svmlight(
     ...     read_svmlight(file)
     Dataset('a', n=2, d=3, k=3, sparse)
     """
-    given = (n_features, n_labels, zero_based, labels_zero_based)
-    with LineReader(path) as lines:
-        blocks = list(read_blocks(lines, keep_blank=False))
-        shape = _count_columns(blocks, lines, *given)
-    return _svm_dataset(join_blocks(blocks), shape, _dataset_name(path, name))
+    numbering_options = (n_features, n_labels, zero_based, labels_zero_based)
+    with LineReader(path) as reader:
+        row_blocks = list(read_blocks(reader, keep_blank=False))
+        column_counts = _count_columns(row_blocks, reader, *numbering_options)
+    return _build_svm_dataset(join_blocks(row_blocks), column_counts, _dataset_name(path, name))
 
 
 def iter_svmlight(
     path: str | os.PathLike[str], *, chunk_rows: int = 10_000, name: str | None = None, **options: Any
 ) -> Iterator[Dataset]:
-    """Read a LIBSVM file as a stream; what the options leave open is found by reading it once before."""
-    with LineReader(path) as lines:
+    """Read a LIBSVM file as a stream; a first pass counts what the options leave open."""
+    with LineReader(path) as reader:
         is_open = len(options) < 4 or None in options.values() or "auto" in options.values()
-        seen = read_blocks(lines, keep_blank=False) if is_open else ()
-        n_features, n_labels, base, label_base = _count_columns(seen, lines, **options)
+        scanned_blocks = read_blocks(reader, keep_blank=False) if is_open else ()
+        n_features, n_labels, feature_base, label_base = _count_columns(scanned_blocks, reader, **options)
 
     def datasets() -> Iterator[Dataset]:
-        with LineReader(path) as lines:
-            for block in read_blocks(lines, keep_blank=False):
-                shape = _count_columns([block], lines, n_features, n_labels, base == 0, label_base == 0)
-                yield _svm_dataset(block, shape, _dataset_name(path, name))
+        with LineReader(path) as reader:
+            for row_block in read_blocks(reader, keep_blank=False):
+                column_counts = _count_columns(
+                    [row_block], reader, n_features, n_labels, feature_base == 0, label_base == 0
+                )
+                yield _build_svm_dataset(row_block, column_counts, _dataset_name(path, name))
 
     yield from rebatch(datasets(), chunk_rows)
 
@@ -109,9 +111,9 @@ def read_xmc(
     ...     read_xmc(file)
     Dataset('a', n=2, d=5, k=3, sparse)
     """
-    with LineReader(path) as lines:
-        n_rows, n_features, n_labels = _xmc_header(lines)
-        X, Y = join_blocks(list(_xmc_blocks(lines, n_rows, n_features, n_labels)))
+    with LineReader(path) as reader:
+        n_rows, n_features, n_labels = _read_xmc_header(reader)
+        X, Y = join_blocks(list(_iter_xmc_blocks(reader, n_rows, n_features, n_labels)))
     return Dataset(X, Y, feature_names, label_names, name=_dataset_name(path, name))
 
 
@@ -121,19 +123,19 @@ def iter_xmc(
     """Read an XMC file as a stream of data sets of ``chunk_rows`` rows."""
 
     def datasets() -> Iterator[Dataset]:
-        with LineReader(path) as lines:
-            n_rows, n_features, n_labels = _xmc_header(lines)
-            for X, Y in _xmc_blocks(lines, n_rows, n_features, n_labels):
+        with LineReader(path) as reader:
+            n_rows, n_features, n_labels = _read_xmc_header(reader)
+            for X, Y in _iter_xmc_blocks(reader, n_rows, n_features, n_labels):
                 yield Dataset(X, Y, name=_dataset_name(path, name), **names)
 
     yield from rebatch(datasets(), chunk_rows)
 
 
 def looks_like_xmc(path: str | os.PathLike[str]) -> bool:
-    """Whether the first line is the three sizes of an XMC file."""
-    with LineReader(path) as lines:
-        words = (lines.readline() or "").split()
-    return len(words) == 3 and all(word.isdecimal() for word in words)
+    """Return whether the first line is the three sizes of an XMC file."""
+    with LineReader(path) as reader:
+        header_words = (reader.readline() or "").split()
+    return len(header_words) == 3 and all(word.isdecimal() for word in header_words)
 
 
 # -- shared -----------------------------------------------------------------------------------------
@@ -145,55 +147,59 @@ def _dataset_name(path: str | os.PathLike[str], name: str | None) -> str:
 
 def _count_columns(
     blocks: Iterable[Rows],
-    lines: LineReader,
+    reader: LineReader,
     n_features: int | None = None,
     n_labels: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     labels_zero_based: bool | Literal["auto"] = "auto",
 ) -> tuple[int, int, int, int]:
     """Return the numbers of features and labels, and the number of the first of each."""
-    spans: list[tuple[int, ...]] = [(), ()]  # smallest and largest number seen
-    for block in blocks:
-        for i, part in enumerate(block):
-            if part.nnz:
-                ends = (int(part.indices.min()), int(part.indices.max()), *spans[i])
-                spans[i] = (min(ends), max(ends))
-    d, base = _settle_numbering(spans[0], n_features, zero_based, "feature", lines)
-    k, label_base = _settle_numbering(spans[1], n_labels, labels_zero_based, "label", lines)
-    return d, k, base, label_base
+    number_spans: list[tuple[int, ...]] = [(), ()]  # smallest and largest number seen
+    for row_block in blocks:
+        for i, matrix in enumerate(row_block):
+            if matrix.nnz:
+                span_ends = (int(matrix.indices.min()), int(matrix.indices.max()), *number_spans[i])
+                number_spans[i] = (min(span_ends), max(span_ends))
+    d, feature_base = _settle_numbering(number_spans[0], n_features, zero_based, "feature", reader)
+    k, label_base = _settle_numbering(number_spans[1], n_labels, labels_zero_based, "label", reader)
+    return d, k, feature_base, label_base
 
 
 def _settle_numbering(
-    span: tuple[int, ...], count: int | None, zero_based: bool | str, what: str, lines: LineReader
+    number_span: tuple[int, ...], count: int | None, zero_based: bool | str, role: str, reader: LineReader
 ) -> tuple[int, int]:
-    low, high = span or (None, -1)
-    base = int(not zero_based) if zero_based != "auto" else int(low is not None and low > 0)
-    if low is not None and low < base:
-        raise lines.fail(f"a {what} has number 0, but numbering was said to start at 1.")
-    needed = high - base + 1
-    most = MAX_FEATURES if what == "feature" else MAX_LABELS
-    if max(needed, count or 0) > most:
-        raise lines.fail(f"there would be {max(needed, count or 0)} {what}s, more than {most}.")
-    if count is not None and needed > count:
-        raise lines.fail(f"a {what} has number {high}, beyond the {count} {what}s asked for.")
-    return (max(needed, 0) if count is None else count), base
+    smallest, largest = number_span or (None, -1)
+    first_number = int(not zero_based) if zero_based != "auto" else int(smallest is not None and smallest > 0)
+    if smallest is not None and smallest < first_number:
+        raise reader.fail(f"a {role} has number 0, but numbering was said to start at 1.")
+    n_needed = largest - first_number + 1
+    max_count = MAX_FEATURES if role == "feature" else MAX_LABELS
+    if max(n_needed, count or 0) > max_count:
+        raise reader.fail(f"there would be {max(n_needed, count or 0)} {role}s, more than {max_count}.")
+    if count is not None and n_needed > count:
+        raise reader.fail(f"a {role} has number {largest}, beyond the {count} {role}s asked for.")
+    return (max(n_needed, 0) if count is None else count), first_number
 
 
-def _svm_dataset(rows: Rows, shape: tuple[int, int, int, int], name: str) -> Dataset:
+def _build_svm_dataset(rows: Rows, column_counts: tuple[int, int, int, int], name: str) -> Dataset:
     X, Y = (
-        sparse.csr_array((part.data, part.indices - base, part.indptr), shape=(part.shape[0], count))
-        for part, count, base in zip(rows, shape[:2], shape[2:], strict=True)
+        sparse.csr_array(
+            (matrix.data, matrix.indices - first_number, matrix.indptr), shape=(matrix.shape[0], n_columns)
+        )
+        for matrix, n_columns, first_number in zip(rows, column_counts[:2], column_counts[2:], strict=True)
     )
-    return Dataset(X, Y, None, NumberedNames("", shape[1], shape[3]), name=name)
+    return Dataset(X, Y, None, NumberedNames("", column_counts[1], column_counts[3]), name=name)
 
 
-def _xmc_header(lines: LineReader) -> tuple[int, int, int]:
-    words = (lines.readline() or "").split()
-    if len(words) != 3 or not all(word.isascii() and word.isdecimal() and len(word) < 16 for word in words):
-        raise lines.fail("the first line must hold three sizes: rows, features and labels.", 1, 1)
-    n_rows, n_features, n_labels = map(int, words)
+def _read_xmc_header(reader: LineReader) -> tuple[int, int, int]:
+    header_words = (reader.readline() or "").split()
+    if len(header_words) != 3 or not all(
+        word.isascii() and word.isdecimal() and len(word) < 16 for word in header_words
+    ):
+        raise reader.fail("the first line must hold three sizes: rows, features and labels.", 1, 1)
+    n_rows, n_features, n_labels = map(int, header_words)
     if n_features > MAX_FEATURES or n_labels > MAX_LABELS:
-        raise lines.fail(
+        raise reader.fail(
             f"{n_features} features and {n_labels} labels are declared; at most {MAX_FEATURES} "
             f"and {MAX_LABELS} can be read.",
             1,
@@ -202,13 +208,13 @@ def _xmc_header(lines: LineReader) -> tuple[int, int, int]:
     return n_rows, n_features, n_labels
 
 
-def _xmc_blocks(lines: LineReader, n_rows: int, n_features: int, n_labels: int) -> Iterator[Rows]:
-    seen = 0
+def _iter_xmc_blocks(reader: LineReader, n_rows: int, n_features: int, n_labels: int) -> Iterator[Rows]:
+    n_read = 0
     yield no_rows(n_features, n_labels)
-    for block in read_blocks(lines, keep_blank=True, n_features=n_features, n_labels=n_labels):
-        seen += block[0].shape[0]
-        if seen > n_rows:
-            raise lines.fail(f"{n_rows} rows are declared but there are more.")
-        yield block
-    if seen < n_rows:
-        raise lines.fail(f"{n_rows} rows are declared but only {seen} are there; is the file complete?")
+    for row_block in read_blocks(reader, keep_blank=True, n_features=n_features, n_labels=n_labels):
+        n_read += row_block[0].shape[0]
+        if n_read > n_rows:
+            raise reader.fail(f"{n_rows} rows are declared but there are more.")
+        yield row_block
+    if n_read < n_rows:
+        raise reader.fail(f"{n_rows} rows are declared but only {n_read} are there; is the file complete?")

@@ -28,12 +28,12 @@ def save_dataset(data: Any, path: str | os.PathLike[str], format: str | None = N
 
 
 def save_shards(parts: Iterable[Any], folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per piece.
+    """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per data set.
 
     Parameters
     ----------
     parts : iterable of Dataset
-        For example what `iter_data` yields; only one piece is in memory at a time.
+        For example what `iter_data` yields; only one is in memory at a time.
     folder : path
         Where to write; made when missing.
 
@@ -48,12 +48,12 @@ def save_shards(parts: Iterable[Any], folder: str | os.PathLike[str]) -> list[Pa
     >>> data = make_multilabel(10, 3, 4, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = save_shards([data[:6], data[6:]], folder)
-    ...     [len(part) for part in iter_data(folder, chunk_rows=5)]
+    ...     [len(chunk) for chunk in iter_data(folder, chunk_rows=5)]
     [5, 5]
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [save_dataset(part, folder / f"part-{i:05d}.npz") for i, part in enumerate(parts)]
+    return [save_dataset(dataset, folder / f"part-{i:05d}.npz") for i, dataset in enumerate(parts)]
 
 
 def _save_npz(data: Any, file: BinaryIO) -> None:
@@ -88,20 +88,20 @@ def _save_npz(data: Any, file: BinaryIO) -> None:
     if data.missing is not None:
         arrays["missing_rows"], arrays["missing_labels"] = data.missing.nonzero()
     if data.text is not None:
-        arrays |= _text_arrays(data.text, "text")
+        arrays |= _encode_texts(data.text, "text")
     if data.text_columns:
         arrays["text_columns"] = np.array(list(data.text_columns), dtype=np.str_)
         for j, column in enumerate(data.text_columns.values()):
-            arrays |= _text_arrays(column, f"words{j}")
+            arrays |= _encode_texts(column, f"words{j}")
     np.savez_compressed(file, **arrays)
 
 
-def _text_arrays(texts: list[str], key: str) -> dict[str, np.ndarray]:
-    """Bytes and offsets: a fixed-width array would be as wide as the longest text."""
-    encoded = [_encode_text(text, i) for i, text in enumerate(texts)]
+def _encode_texts(texts: list[str], key: str) -> dict[str, np.ndarray]:
+    """Return bytes and offsets: a fixed-width array would be as wide as the longest text."""
+    encoded_texts = [_encode_text(text, i) for i, text in enumerate(texts)]
     return {
-        f"{key}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        f"{key}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+        f"{key}_bytes": np.frombuffer(b"".join(encoded_texts), dtype=np.uint8),
+        f"{key}_ends": np.cumsum([len(text) for text in encoded_texts], dtype=np.int64),
     }
 
 
@@ -116,17 +116,21 @@ def _encode_text(text: str, row: int) -> bytes:
 
 def _save_xmc(data: Any, file: BinaryIO) -> None:
     file.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
-    _save_rows(data, file, first=0, empty="")
+    _save_rows(data, file, first_index=0, empty_row="")
 
 
-def _save_rows(data: Any, file: BinaryIO, *, first: int, empty: str) -> None:
+def _save_rows(data: Any, file: BinaryIO, *, first_index: int, empty_row: str) -> None:
     X, Y = sparse.csr_array(data.X), data.Y
     for i in range(data.n_rows):
-        labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
-        part = slice(X.indptr[i], X.indptr[i + 1])
-        entries = zip((X.indices[part] + first).tolist(), X.data[part].tolist(), strict=True)
-        row = ",".join(map(str, labels)) + "".join(f" {j}:{_short_number(value)}" for j, value in entries)
-        file.write((row or empty).encode() + b"\n")
+        row_labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
+        row_entries = slice(X.indptr[i], X.indptr[i + 1])
+        feature_pairs = zip(
+            (X.indices[row_entries] + first_index).tolist(), X.data[row_entries].tolist(), strict=True
+        )
+        row_text = ",".join(map(str, row_labels)) + "".join(
+            f" {j}:{_short_number(value)}" for j, value in feature_pairs
+        )
+        file.write((row_text or empty_row).encode() + b"\n")
 
 
 def _short_number(value: float) -> str:
@@ -134,35 +138,37 @@ def _short_number(value: float) -> str:
 
 
 def _save_table(data: Any, file: BinaryIO, *, kind: str) -> None:
-    """Text, features, groups, time and a column ``labels``, which lists the labels of each row."""
-    names = list(data.feature_names[: _MOST_COLUMNS + 1])
-    if len(names) > _MOST_COLUMNS:
+    """Write text, features, groups, time and a column ``labels``, which lists the labels of each row."""
+    feature_names = list(data.feature_names[: _MOST_COLUMNS + 1])
+    if len(feature_names) > _MOST_COLUMNS:
         raise ValueError(f"A table cannot have {data.n_features} columns: write npz, LIBSVM or XMC.")
     X = data.X.toarray() if sparse.issparse(data.X) else data.X
     columns: dict[str, list[Any]] = {} if data.text is None else {"text": data.text}
     columns = dict(data.text_columns) if data.text_columns else columns
-    columns |= {name: _short_numbers(X[:, j]) for j, name in enumerate(names)}
+    columns |= {name: _shorten_numbers(X[:, j]) for j, name in enumerate(feature_names)}
     for key in ("groups", "time"):
         if getattr(data, key) is not None:
             columns[key] = getattr(data, key).astype(str).tolist()
-    texts = len(data.text_columns) if data.text_columns else int(data.text is not None)
-    if len(columns) < len(names) + texts + sum(v is not None for v in (data.groups, data.time)):
+    n_texts = len(data.text_columns) if data.text_columns else int(data.text is not None)
+    if len(columns) < len(feature_names) + n_texts + sum(v is not None for v in (data.groups, data.time)):
         raise ValueError("Two columns would have the same name: rename a feature.")
-    labels = next(name for name in ("labels", "labels of the row") if name not in columns)
-    columns[labels] = list_cells(data.label_sets(), data.label_names, kind)
+    label_column = next(name for name in ("labels", "labels of the row") if name not in columns)
+    columns[label_column] = list_cells(data.label_sets(), data.label_names, kind)
     write_columns(columns, file, kind)
 
 
-def _short_numbers(values: np.ndarray) -> list[Any]:
-    """Whole numbers without a point."""
-    whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (abs(values) < 2**53).all()
-    return (values.astype(np.int64) if whole else values).tolist()
+def _shorten_numbers(values: np.ndarray) -> list[Any]:
+    """Return the values as integers where all are, so that they are written without a point."""
+    all_integers = (
+        np.isfinite(values).all() and (values == np.floor(values)).all() and (abs(values) < 2**53).all()
+    )
+    return (values.astype(np.int64) if all_integers else values).tolist()
 
 
 _WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
     "npz": _save_npz,
     # labels from 0, features from 1; a row without anything gets one explicit zero
-    "libsvm": partial(_save_rows, first=1, empty=" 1:0"),
+    "libsvm": partial(_save_rows, first_index=1, empty_row=" 1:0"),
     "xmc": _save_xmc,
     **{kind: partial(_save_table, kind=kind) for kind in ("csv", "jsonl", "parquet")},
 }

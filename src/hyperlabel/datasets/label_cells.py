@@ -1,10 +1,9 @@
 """Cells that list the labels of a row: which mark separates them, and which cells mean "no label".
 
-One mark holds for a whole column. Labels of a list come in any company: each is now first, now later (its
-place from the start differs), and now last, now earlier (so does its place from the end). Parts of
-one name keep a place: "hot" in "Drinks, hot" never leads, "NY" in "New York, NY" always ends. So a
-comma, which names often hold, separates only where enough parts move in both senses; names hardly ever hold
-``;`` and ``|``, so these separate unless another mark explains more.
+One mark holds for a whole column. A label of a list stands at several positions, counted from the start and
+from the end. A piece of one name keeps its position: "hot" in "Drinks, hot" never leads, "NY" in "New York,
+NY" always ends. Names often hold commas, so a comma separates only where enough pieces move in both counts.
+Names hardly ever hold ``;`` and ``|``, so these separate unless another mark explains more.
 """
 
 import json
@@ -17,115 +16,122 @@ from hyperlabel.datasets._lines import warn_user
 
 MARKS = (";", "|", ",")
 NO_LABEL = ("", "-", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
-_MOVING = 0.25  # share of the parts between commas that must move
+_MOVING = 0.25  # share of the pieces between commas that must move
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 
 
-def find_separator(cells: Iterable[Any]) -> str | None:
+def find_separator(column_values: Iterable[Any]) -> str | None:
     """Return the mark that separates the labels of a column.
 
-    ``""`` says that the cells are single names although they hold commas, None that nothing needs cutting.
+    ``""`` means that the cells are single names although they hold commas, None that no cell needs splitting.
     """
-    texts = {str(cell).strip() for cell in cells if _labels_of_list(cell) is None and not _is_empty(cell)}
-    cut, moving, share = {}, {}, {}
+    cell_texts = {
+        str(cell).strip() for cell in column_values if _read_list_labels(cell) is None and not _is_empty(cell)
+    }
+    n_split, n_moving, moving_share = {}, {}, {}
     for mark in MARKS:
-        cut[mark], moving[mark], share[mark] = _separator_evidence(texts, mark)
-    lists = [mark for mark in MARKS if cut[mark] and (mark != "," or share[mark] >= _MOVING)]
-    if not lists:
-        return "" if cut[","] else None
-    return max(lists, key=lambda mark: (moving[mark], cut[mark]))
+        n_split[mark], n_moving[mark], moving_share[mark] = _separator_evidence(cell_texts, mark)
+    list_marks = [mark for mark in MARKS if n_split[mark] and (mark != "," or moving_share[mark] >= _MOVING)]
+    if not list_marks:
+        return "" if n_split[","] else None
+    return max(list_marks, key=lambda mark: (n_moving[mark], n_split[mark]))
 
 
 def split_label_cells(
-    cells: Sequence[Any], separator: str | None, names: Collection[str] | None = None
+    column_values: Sequence[Any], separator: str | None, label_names: Collection[str] | None = None
 ) -> list[list[str]]:
-    """Return the labels of each cell; `names`, where known, may hold a word that else means no label."""
-    known: dict[str, list[str]] = {}
-    sets = []
-    for cell in cells:
+    """Return the labels of each cell; `label_names` may hold a word that else means no label."""
+    labels_of_text: dict[str, list[str]] = {}
+    row_labels = []
+    for cell in column_values:
         if isinstance(cell, str):
-            if cell not in known:
-                known[cell] = _labels_of_cell(cell, separator, names)
-            sets.append(known[cell])
+            if cell not in labels_of_text:
+                labels_of_text[cell] = _read_cell_labels(cell, separator, label_names)
+            row_labels.append(labels_of_text[cell])
         else:
-            sets.append(_labels_of_cell(cell, separator, names))
-    return sets
+            row_labels.append(_read_cell_labels(cell, separator, label_names))
+    return row_labels
 
 
-def warn_of_empty(cells: Iterable[Any], column: str, file: str, names: Collection[str] | None = None) -> None:
+def warn_of_empty(
+    column_values: Iterable[Any], column: str, file: str, label_names: Collection[str] | None = None
+) -> None:
     """Say once how many cells hold a word that means no label."""
-    said = Counter(cell.strip() for cell in cells if isinstance(cell, str) and _is_empty(cell))
-    words = [word for word, _ in said.most_common() if word not in ("", *(names or ()))]
-    count = sum(said[word] for word in words)
-    if count:
-        shown = ", ".join(map(repr, words[:5])) + (", …" if len(words) > 5 else "")
-        verb = "cell says" if count == 1 else "cells say"
-        warn_user(f"{file}: {count} {verb} {shown} in {column!r}: read as no label.")
+    empty_words = Counter(cell.strip() for cell in column_values if isinstance(cell, str) and _is_empty(cell))
+    named_words = [word for word, _ in empty_words.most_common() if word not in ("", *(label_names or ()))]
+    n_cells = sum(empty_words[word] for word in named_words)
+    if n_cells:
+        word_list = ", ".join(map(repr, named_words[:5])) + (", …" if len(named_words) > 5 else "")
+        verb = "cell says" if n_cells == 1 else "cells say"
+        warn_user(f"{file}: {n_cells} {verb} {word_list} in {column!r}: read as no label.")
 
 
-def _labels_of_cell(cell: Any, separator: str | None, names: Collection[str] | None) -> list[str]:
-    if _is_empty(cell) and str(cell).strip() not in (names or ()):
+def _read_cell_labels(cell: Any, separator: str | None, label_names: Collection[str] | None) -> list[str]:
+    if _is_empty(cell) and str(cell).strip() not in (label_names or ()):
         return []
-    listed = _labels_of_list(cell)
-    if listed is None:
-        text = _name(cell)
-        if text[:1] == "[" and text[-1:] == "]":  # a list without quotes
-            text = text[1:-1]
-            separator = separator if separator and separator in text else ","
-        listed = _split_text(text, separator)
-    return [name for name in dict.fromkeys(map(_name, listed)) if name]
+    cell_labels = _read_list_labels(cell)
+    if cell_labels is None:
+        cell_text = _label_name(cell)
+        if cell_text[:1] == "[" and cell_text[-1:] == "]":  # a list without quotes
+            cell_text = cell_text[1:-1]
+            separator = separator if separator and separator in cell_text else ","
+        cell_labels = _split_text(cell_text, separator)
+    return [name for name in dict.fromkeys(map(_label_name, cell_labels)) if name]
 
 
 def _is_empty(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, list | tuple) and str(cell).strip().lower() in NO_LABEL)
 
 
-def _labels_of_list(cell: Any) -> list[Any] | None:
+def _read_list_labels(cell: Any) -> list[Any] | None:
     """Return the values of a cell that is a list by itself: of JSON, Parquet, or quoted in brackets."""
     if isinstance(cell, list | tuple):
         return [value for value in cell if value is not None and value == value]
-    text = str(cell).strip()
-    if text[:1] != "[" or text[-1:] != "]":
+    cell_text = str(cell).strip()
+    if cell_text[:1] != "[" or cell_text[-1:] != "]":
         return None
     try:
-        found = json.loads(text)
+        json_list = json.loads(cell_text)
     except (ValueError, RecursionError):
         pass
     else:
-        return [value for value in found if value is not None]
-    if set(_QUOTED.sub("", text[1:-1])) - set(" ,;|\t\r\n"):
+        return [value for value in json_list if value is not None]
+    if set(_QUOTED.sub("", cell_text[1:-1])) - set(" ,;|\t\r\n"):
         return None
-    quoted = ("".join(pair) for pair in _QUOTED.findall(text))
-    return [re.sub(r"\\(['\"\\])", r"\1", name).strip() for name in quoted]
+    quoted_names = ("".join(pair) for pair in _QUOTED.findall(cell_text))
+    return [re.sub(r"\\(['\"\\])", r"\1", name).strip() for name in quoted_names]
 
 
-def _name(value: Any) -> str:
+def _label_name(value: Any) -> str:
     """Return the name of a label; an object or a list has none."""
     if isinstance(value, dict):
-        inside = next(iter(value), "NAME")
-        raise ValueError(f"a label is an object, {str(value)[:60]}: say COLUMN.{inside} to reach inside.")
+        first_key = next(iter(value), "NAME")
+        raise ValueError(f"a label is an object, {str(value)[:60]}: say COLUMN.{first_key} to reach inside.")
     if isinstance(value, list | tuple):
         raise ValueError(f"a label is a list, {str(value)[:60]}: list names.")
     return str(value).strip()
 
 
 def _split_text(text: str, separator: str | None) -> list[str]:
-    parts = [text] if not separator else text.split() if separator == " " else text.split(separator)
-    return [name for part in parts if (name := part.strip().strip("'\"").strip())]
+    text_pieces = [text] if not separator else text.split() if separator == " " else text.split(separator)
+    return [name for text_piece in text_pieces if (name := text_piece.strip().strip("'\"").strip())]
 
 
-def _separator_evidence(texts: Collection[str], mark: str) -> tuple[int, int, float]:
-    """Count the cells that hold the mark and the parts in them that move; the latter also as a share."""
-    starts: defaultdict[str, set[int]] = defaultdict(set)
-    ends: defaultdict[str, set[int]] = defaultdict(set)
-    parts, cut = [], 0
-    for text in texts:
-        names = _split_text(text, mark)
-        for place, name in enumerate(names):
-            starts[name].add(place)
-            ends[name].add(len(names) - place)
+def _separator_evidence(cell_texts: Collection[str], mark: str) -> tuple[int, int, float]:
+    """Return how many cells hold the mark, how many of their pieces move, and the share of the latter."""
+    start_positions: defaultdict[str, set[int]] = defaultdict(set)
+    end_positions: defaultdict[str, set[int]] = defaultdict(set)
+    split_names, n_split = [], 0
+    for text in cell_texts:
+        piece_names = _split_text(text, mark)
+        for position, name in enumerate(piece_names):
+            start_positions[name].add(position)
+            end_positions[name].add(len(piece_names) - position)
         if mark in text:
-            cut += 1
-            parts += names
-    moving = min(sum(len(places[name]) > 1 for name in parts) for places in (starts, ends))
-    return cut, moving, moving / max(len(parts), 1)
+            n_split += 1
+            split_names += piece_names
+    n_moving = min(
+        sum(len(name_positions[name]) > 1 for name in split_names)
+        for name_positions in (start_positions, end_positions)
+    )
+    return n_split, n_moving, n_moving / max(len(split_names), 1)

@@ -1,4 +1,4 @@
-"""npz files: X dense or as CSR parts, Y, names and, where published, a split."""
+"""npz files: X dense or as CSR arrays, Y, names and, where published, a split."""
 
 import itertools
 import math
@@ -32,11 +32,11 @@ def load_npz(
     path : path
         The file, with the keys ``X`` or ``X_data, X_indices, X_indptr, X_shape``; ``Y`` or
         ``Y_indices, Y_indptr, Y_shape``; and, where they exist, ``feature_names``,
-        ``label_names`` (or ``…_names_numbered``: what stands before the numbers, and the first number),
+        ``label_names`` (or ``…_names_numbered``: the prefix of the numbers, and the first number),
         ``groups``, ``time``, ``train_idx``, ``test_idx``, and ``text_bytes`` with ``text_ends`` (UTF-8 text
-        of all rows, and where each ends); ``words`` (names of further columns of
+        of all rows, and where each ends); ``text_columns`` (names of further columns of
         text) with ``words0_bytes``, ``words0_ends`` and so on; ``missing_rows`` and ``missing_labels``
-        (entries of Y nobody knows).
+        (entries of Y that are unknown).
     part : {"train", "test"}, optional
         Only the rows of the published split.
     name : str, optional
@@ -76,25 +76,30 @@ def load_npz(
         )
     except DataError:
         raise
-    except Exception as error:  # zipfile, zlib, lzma and NumPy have no common name for damaged bytes
+    except Exception as error:  # zipfile, zlib, lzma and NumPy share no exception for damaged bytes
         reason = error.args[0] if error.args else type(error).__name__
         raise DataError(f"this is not a readable npz file ({reason}).", path) from error
     if part is None:
         return data
-    rows = arrays.get(f"{part}_idx")
-    if rows is None:
+    split_rows = arrays.get(f"{part}_idx")
+    if split_rows is None:
         raise DataError(f"the file has no published split ({part}_idx).", path)
-    if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows >= len(data)).any() or (rows < 0).any():
+    if (
+        split_rows.dtype.kind not in "iu"
+        or split_rows.ndim != 1
+        or (split_rows >= len(data)).any()
+        or (split_rows < 0).any()
+    ):
         raise DataError(f"{part}_idx does not hold row numbers.", path)
-    return data[rows]
+    return data[split_rows]
 
 
 def iter_npz(folder: str | os.PathLike[str]) -> Iterator[Dataset]:
     """Read the npz files of a folder one after the other, in the order of their names."""
-    files = sorted(Path(folder).glob("*.npz"))
-    if not files:
+    shard_paths = sorted(Path(folder).glob("*.npz"))
+    if not shard_paths:
         raise FileNotFoundError(f"There are no npz files in {folder}.")
-    return map(load_npz, files)
+    return map(load_npz, shard_paths)
 
 
 def _read_names(arrays: dict[str, np.ndarray], key: str, count: int) -> Any:
@@ -113,36 +118,40 @@ def _read_text_columns(arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
 def _read_missing(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
     if "missing_rows" not in arrays:
         return None
-    rows, labels = arrays["missing_rows"], arrays["missing_labels"]
-    return sparse.csr_array((np.ones(len(rows), dtype=np.int8), (rows, labels)), shape=shape)
+    row_index, label_index = arrays["missing_rows"], arrays["missing_labels"]
+    return sparse.csr_array((np.ones(len(row_index), dtype=np.int8), (row_index, label_index)), shape=shape)
 
 
 def _read_texts(arrays: dict[str, np.ndarray], key: str) -> list[str] | None:
     if f"{key}_ends" not in arrays:
         return None
-    raw, ends = arrays[f"{key}_bytes"].tobytes(), arrays[f"{key}_ends"].tolist()
-    if ends != sorted(ends) or (ends and (ends[0] < 0 or ends[-1] != len(raw))):
+    text_bytes, text_ends = arrays[f"{key}_bytes"].tobytes(), arrays[f"{key}_ends"].tolist()
+    if text_ends != sorted(text_ends) or (
+        text_ends and (text_ends[0] < 0 or text_ends[-1] != len(text_bytes))
+    ):
         raise ValueError("the ends of the texts do not fit their bytes.")
-    return [decode_bytes(raw[a:b]) for a, b in itertools.pairwise([0, *ends])]
+    return [decode_bytes(text_bytes[a:b]) for a, b in itertools.pairwise([0, *text_ends])]
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return every array of the file, after checking that its sizes can be true."""
-    found: dict[str, np.ndarray] = {}
+    stored_arrays: dict[str, np.ndarray] = {}
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             key = member.filename.removesuffix(".npy")
-            if key in found:
+            if key in stored_arrays:
                 raise DataError(f"the array {key!r} is stored twice.", path)
             _check_member(archive, member, path)
             with archive.open(member) as stream:
-                found[key] = np.lib.format.read_array(stream, allow_pickle=False)
-    return found
+                stored_arrays[key] = np.lib.format.read_array(stream, allow_pickle=False)
+    return stored_arrays
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
-    packed = member.compress_size
-    if packed > path.stat().st_size or member.file_size > _DEFLATE_RATIO * max(packed, 1) + (1 << 16):
+    packed_size = member.compress_size
+    if packed_size > path.stat().st_size or member.file_size > _DEFLATE_RATIO * max(packed_size, 1) + (
+        1 << 16
+    ):
         raise DataError(f"the array {member.filename!r} claims an impossible size.", path)
     with archive.open(member) as stream:
         shape, _, dtype = npy_header(stream)
@@ -152,7 +161,7 @@ def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path)
         raise DataError(f"the array {member.filename!r} declares more values than it holds.", path)
 
 
-def _read_matrix(arrays: dict[str, np.ndarray], key: str, most: int) -> Any:
+def _read_matrix(arrays: dict[str, np.ndarray], key: str, max_columns: int) -> Any:
     if key in arrays:
         return arrays[key]
     if f"{key}_indptr" not in arrays:
@@ -160,8 +169,8 @@ def _read_matrix(arrays: dict[str, np.ndarray], key: str, most: int) -> Any:
     indices, indptr = arrays[f"{key}_indices"], arrays[f"{key}_indptr"]
     data = arrays.get(f"{key}_data", np.ones(len(indices), dtype=np.int8))
     shape = tuple(int(size) for size in arrays[f"{key}_shape"])
-    if shape[1] > most:
-        raise ValueError(f"{key} would have {shape[1]} columns, more than {most}")
+    if shape[1] > max_columns:
+        raise ValueError(f"{key} would have {shape[1]} columns, more than {max_columns}")
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
     check_places(matrix)
     return matrix

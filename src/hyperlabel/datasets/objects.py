@@ -12,12 +12,14 @@ _SHOWN = 12  # dotted names of one column in a message
 
 
 def reach(cell: Any, name: str) -> Any:
-    """Return what a dotted name leads to inside a cell: a list where a list of objects lies on the way."""
-    cell = _parsed(cell)
+    """Return the value of a dotted name inside a cell: a list where a list of objects lies on the way."""
+    cell = _parse_object(cell)
     if isinstance(cell, list | tuple):
-        parts = [reach(part, name) for part in cell]
-        lists = [part if isinstance(part, list | tuple) else [part] for part in parts if part is not None]
-        return [value for values in lists for value in values]
+        items = [reach(item, name) for item in cell]
+        reached_lists = [
+            item if isinstance(item, list | tuple) else [item] for item in items if item is not None
+        ]
+        return [value for reached_list in reached_lists for value in reached_list]
     return reach_column(cell, name) if isinstance(cell, Mapping) else None
 
 
@@ -25,45 +27,48 @@ def reach_column(columns: Mapping[str, Any], name: str) -> Any:
     """Follow a dotted name from an object; a name that holds a dot itself goes first."""
     if name in columns:
         return columns[name]
-    dots = [i for i, letter in enumerate(name) if letter == "."]
-    way = next((i for i in reversed(dots) if name[:i] in columns), None)
-    return None if way is None else reach(columns[name[:way]], name[way + 1 :])
+    dot_positions = [i for i, letter in enumerate(name) if letter == "."]
+    split_position = next((i for i in reversed(dot_positions) if name[:i] in columns), None)
+    return (
+        None if split_position is None else reach(columns[name[:split_position]], name[split_position + 1 :])
+    )
 
 
 def head_of(name: str, columns: Iterable[str]) -> str | None:
     """Return the column in which a dotted name starts; None where there is none."""
-    parts = name.split(".")
-    heads = (".".join(parts[:i]) for i in range(len(parts) - 1, 0, -1))
-    there = set(columns)
-    return next((head for head in heads if head in there), None)
+    name_pieces = name.split(".")
+    candidate_heads = (".".join(name_pieces[:i]) for i in range(len(name_pieces) - 1, 0, -1))
+    column_names = set(columns)
+    return next((head for head in candidate_heads if head in column_names), None)
 
 
-def names_inside(name: str, cells: Sequence[Any]) -> list[str] | None:
+def names_inside(name: str, column_values: Sequence[Any]) -> list[str] | None:
     """Return the dotted names of what lies inside a column of objects; None where it holds no object."""
-    first = next((cell for cell in cells if isinstance(cell, str) and cell.strip()), None)
-    if first is not None and not is_object(_parsed(first)):  # text decides by its first cell, as numbers do
-        cells = [cell for cell in cells if not isinstance(cell, str)]
-    objects = [found for cell in cells if is_object(found := _parsed(cell))]
-    names: dict[str, None] = {}
-    for one in objects:
-        _collect(name, one, names)
-    return list(names) if objects else None
+    first_text = next((cell for cell in column_values if isinstance(cell, str) and cell.strip()), None)
+    # A column of text is decided by its first cell, as a column of numbers is.
+    if first_text is not None and not is_object(_parse_object(first_text)):
+        column_values = [cell for cell in column_values if not isinstance(cell, str)]
+    cell_objects = [parsed_cell for cell in column_values if is_object(parsed_cell := _parse_object(cell))]
+    dotted_names: dict[str, None] = {}
+    for cell_object in cell_objects:
+        _collect_names(name, cell_object, dotted_names)
+    return list(dotted_names) if cell_objects else None
 
 
 def is_object(cell: Any) -> bool:
-    """Say whether a cell is an object, or a list of objects."""
+    """Return whether a cell is an object, or a list of objects."""
     if isinstance(cell, list | tuple):
         return any(map(is_object, cell[:1]))
     return isinstance(cell, Mapping)
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Name the first dotted names of a column in a message."""
+    """Return the first dotted names of a column, joined for a message."""
     return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def objects_message(name: str, inside: Sequence[str]) -> str:
-    """Say what to name in place of a column of objects."""
+    """Return the sentence that names what to choose instead of a column of objects."""
     if not inside:
         return f"the column {name!r} holds empty objects: leave it out."
     return f"the column {name!r} holds objects: name what is inside them: {shown_names(inside)}."
@@ -80,24 +85,24 @@ def cell_text(cell: Any) -> str:
     return str(cell)
 
 
-def _parsed(cell: Any) -> Any:
+def _parse_object(cell: Any) -> Any:
     """Return the object that a text spells as JSON; other cells as they are."""
     if not isinstance(cell, str) or cell.lstrip()[:1] not in ("{", "["):
         return cell
     try:
-        found = json.loads(cell)
+        parsed_cell = json.loads(cell)
     except (ValueError, RecursionError):
         return cell
-    return found if is_object(found) else cell
+    return parsed_cell if is_object(parsed_cell) else cell
 
 
-def _collect(name: str, cell: Any, names: dict[str, None]) -> None:
+def _collect_names(name: str, cell: Any, dotted_names: dict[str, None]) -> None:
     if isinstance(cell, Mapping):
         for key, value in cell.items():
             if is_object(value):
-                _collect(f"{name}.{key}", value, names)
+                _collect_names(f"{name}.{key}", value, dotted_names)
             elif value is not None:
-                names[f"{name}.{key}"] = None
+                dotted_names[f"{name}.{key}"] = None
     elif isinstance(cell, list | tuple) and is_object(cell):
-        for part in cell:
-            _collect(name, part, names)
+        for list_item in cell:
+            _collect_names(name, list_item, dotted_names)

@@ -52,7 +52,7 @@ def read_table(
         ``.csv``/``.tsv`` (header in the first line; quoted text may span lines), ``.jsonl``/``.ndjson``
         (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow). Wherever a column is
         named, a dotted name (``annotations.label``) reaches inside objects and lists of objects; objects
-        that nobody reaches into are left out with a warning, never read as text.
+        that no name reaches into are left out with a warning, never read as text.
     labels : list of str, optional
         Columns that are labels: 0/1, true/false, yes/no, or ``x`` where they hold.
     label_column : str, optional
@@ -69,14 +69,14 @@ def read_table(
         whose first value is one;
         columns left out are named in a warning. Empty cells, and those that say no label in a
         ``label_column``, read as NaN. JSON lines and tables with
-        columns that start empty are read once before to tell.
+        columns that start empty are read once before to decide.
     text : str or list of str, optional
         Columns of raw text, kept in ``Dataset.text`` (several are joined by a line end).
     text_columns : list of str
-        Columns to keep as they are in ``Dataset.text_columns``: categories, or texts to be told apart.
+        Columns to keep as they are in ``Dataset.text_columns``: categories, or texts to keep separate.
     blank : {"no", "missing"}, optional
         What an empty cell of a label column means. By default "no" in columns that hold nothing but ``x``
-        marks; elsewhere it is refused. Unknown entries are kept in ``Dataset.missing``.
+        marks; elsewhere it is refused. Missing labels are kept in ``Dataset.missing``.
     group, time : str, optional
         Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``, empty cells are one group) and
         ``Dataset.time`` (numbers where all are, dates where all are, otherwise text; an empty one is NaN, NaT
@@ -104,7 +104,7 @@ def read_table(
     >>> data.label_sets(), data.text, data.X.tolist()
     ([['a', 'b'], []], ['two\nlines', 'short'], [[3.0], [4.0]])
     """
-    plan = TablePlan(
+    table_plan = TablePlan(
         *(
             path,
             labels,
@@ -120,7 +120,7 @@ def read_table(
         ),
         decimal=decimal,
     )
-    return plan.read(delimiter, label_names)
+    return table_plan.read(delimiter, label_names)
 
 
 def iter_table(
@@ -132,20 +132,20 @@ def iter_table(
     chunk_rows: int = 10_000,
     **options: Any,
 ) -> Iterator[Dataset]:
-    """Read a table as a stream; labels of a list column that are not given are found by reading it before."""
-    plan = TablePlan(path, label_column=label_column, **options)
+    """Read a table as a stream; labels of a list column that are not given come from a first pass."""
+    table_plan = TablePlan(path, label_column=label_column, **options)
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}.")
-    if label_column is not None and (label_names is None or plan.label_separator is None):
-        plan.label_separator, found = scan_labels(
-            path, label_column, plan.label_separator, delimiter, chunk_rows
+    if label_column is not None and (label_names is None or table_plan.label_separator is None):
+        table_plan.label_separator, scanned_names = scan_labels(
+            path, label_column, table_plan.label_separator, delimiter, chunk_rows
         )
-        label_names = found if label_names is None else label_names
-    plan.settle(read_cells(path, chunk_rows, delimiter))
-    for cells in read_cells(path, chunk_rows, delimiter):
-        data = plan.dataset(cells)
+        label_names = scanned_names if label_names is None else label_names
+    table_plan.settle(read_cells(path, chunk_rows, delimiter))
+    for chunk in read_cells(path, chunk_rows, delimiter):
+        data = table_plan.dataset(chunk)
         if label_column is not None:
-            data = plan.with_sets(data, cells.column(label_column), label_names)
+            data = table_plan.with_sets(data, chunk.column(label_column), label_names)
         yield data
 
 
@@ -157,28 +157,28 @@ def scan_labels(
     chunk_rows: int = 20_000,
 ) -> tuple[str | None, list[str]]:
     """Read a list column alone: return what separates its labels, and all labels, sorted."""
-    distinct: Counter[str] = Counter()
-    lists: set[str] = set()
-    names: dict[str, None] = {}
-    for cells in read_cells(path, chunk_rows, delimiter):
-        names |= dict.fromkeys(cells.reaching([label_column]).columns)
-        column = cells.column(label_column)
-        if (inside := names_inside(label_column, column)) is not None:
-            need_no_objects([label_column], {label_column: inside}, path)
-        for cell in column:
+    cell_counts: Counter[str] = Counter()
+    list_labels: set[str] = set()
+    column_names: dict[str, None] = {}
+    for chunk in read_cells(path, chunk_rows, delimiter):
+        column_names |= dict.fromkeys(chunk.reaching([label_column]).columns)
+        column_values = chunk.column(label_column)
+        if (inner_names := names_inside(label_column, column_values)) is not None:
+            need_no_objects([label_column], {label_column: inner_names}, path)
+        for cell in column_values:
             if isinstance(cell, list | tuple):
-                lists.update(split_label_cells([cell], None)[0])
+                list_labels.update(split_label_cells([cell], None)[0])
             elif cell is not None:
-                distinct[str(cell)] += 1
-    require_columns([label_column], names, path)
-    warn_of_empty(distinct.elements(), label_column, Path(path).name)
-    separator = find_separator(distinct) if label_separator is None else label_separator
-    return separator, sorted(lists.union(*split_label_cells(list(distinct), separator)))
+                cell_counts[str(cell)] += 1
+    require_columns([label_column], column_names, path)
+    warn_of_empty(cell_counts.elements(), label_column, Path(path).name)
+    separator = find_separator(cell_counts) if label_separator is None else label_separator
+    return separator, sorted(list_labels.union(*split_label_cells(list(cell_counts), separator)))
 
 
 @dataclass
 class TablePlan:
-    """Which column becomes what."""
+    """The role of each column: label, feature, text, group or time."""
 
     path: str | os.PathLike[str]
     labels: Sequence[str] | str | None = None
@@ -206,135 +206,148 @@ class TablePlan:
         if len(set(self.label_list)) < len(self.label_list):
             raise DataError("a label column is listed more than once.", self.path)
         if self.blank not in (None, "no", "missing"):
-            raise ValueError(f"blank must be 'no' or 'unknown', not {self.blank!r}.")
+            raise ValueError(f"blank must be 'no' or 'missing', not {self.blank!r}.")
         if self.decimal not in (None, ",", "."):
             raise ValueError(f"decimal must be ',' or '.', not {self.decimal!r}.")
         self.columns = TableColumns(self.time, self.label_list, self.decimal)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
 
     def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
-        """Read the whole table; `label_separator` then says what separates the labels."""
-        parts: list[Dataset] = []
-        listed: list[Any] = []
+        """Return the table as one data set; set `label_separator` where it was not given."""
+        chunk_datasets: list[Dataset] = []
+        label_cells: list[Any] = []
         self.settle(read_cells(self.path, 20_000, delimiter))
-        for cells in read_cells(self.path, 20_000, delimiter):
-            parts.append(self.dataset(cells))
+        for chunk in read_cells(self.path, 20_000, delimiter):
+            chunk_datasets.append(self.dataset(chunk))
             if self.label_column is not None:
-                listed += cells.column(self.label_column)
-        data = concat(parts)
+                label_cells += chunk.column(self.label_column)
+        data = concat(chunk_datasets)
         if self.label_column is None:
             return data
-        warn_of_empty(listed, self.label_column, Path(self.path).name, label_names)
+        warn_of_empty(label_cells, self.label_column, Path(self.path).name, label_names)
         if self.label_separator is None:
-            self.label_separator = find_separator(listed)
-        return self.with_sets(data, listed, label_names)
+            self.label_separator = find_separator(label_cells)
+        return self.with_sets(data, label_cells, label_names)
 
     def settle(self, chunks: Iterable[Cells]) -> None:
         """Choose the columns of numbers and the form of the times, from as many rows as that takes."""
-        special = [*self.label_list, *self.text_list, *self.text_columns]
-        special += [column for column in (self.label_column, self.group, self.time) if column is not None]
-        needed = [*special, *(self.features or ())]
-        for cells in chunks:
-            self.columns.see(cells.reaching(needed))
-            if self._is_settled(needed):
+        special_columns = [*self.label_list, *self.text_list, *self.text_columns]
+        special_columns += [
+            column for column in (self.label_column, self.group, self.time) if column is not None
+        ]
+        needed_columns = [*special_columns, *(self.features or ())]
+        for chunk in chunks:
+            self.columns.see(chunk.reaching(needed_columns))
+            if self._is_settled(needed_columns):
                 break
-        kinds = self.columns.is_number
-        need_no_objects(needed, self.columns.inside, self.path)
-        require_columns([name for name in needed if name not in kinds], self.columns.names, self.path)
+        is_number = self.columns.is_number
+        need_no_objects(needed_columns, self.columns.inside, self.path)
+        require_columns(
+            [name for name in needed_columns if name not in is_number], self.columns.names, self.path
+        )
         self.numbers = list(self.features or ())
         if self.features is None:
-            warn_of_objects(Path(self.path).name, self.columns.unreached(needed))
-            self._choose_numbers({*special, *self.columns.inside})
+            warn_of_objects(Path(self.path).name, self.columns.unreached(needed_columns))
+            self._choose_numbers({*special_columns, *self.columns.inside})
 
-    def _choose_numbers(self, taken: set[str]) -> None:
+    def _choose_numbers(self, special_columns: set[str]) -> None:
         """Take every other column of numbers or of vectors, and name those left out."""
-        kinds, is_vector = self.columns.is_number, self.columns.vectors
-        others = [column for column in kinds if column not in taken]
-        self.numbers = [column for column in others if kinds[column] is not False or column in is_vector]
-        warn_of_dropped(Path(self.path).name, [name for name in others if name not in self.numbers])
+        is_number, is_vector = self.columns.is_number, self.columns.vectors
+        free_columns = [column for column in is_number if column not in special_columns]
+        self.numbers = [
+            column for column in free_columns if is_number[column] is not False or column in is_vector
+        ]
+        warn_of_dropped(Path(self.path).name, [name for name in free_columns if name not in self.numbers])
 
-    def _is_settled(self, needed: Sequence[str]) -> bool:
-        """Tell whether no later row can change the choice."""
-        kinds = self.columns.is_number
+    def _is_settled(self, needed_columns: Sequence[str]) -> bool:
+        """Return whether no later row can change the choice."""
+        is_number = self.columns.is_number
         if self.blank is None and any(map(self.columns.may_have_marks_only, self.label_list)):
             return False
         if self.time is not None and len(self.columns.time_forms) > 1:
             return False
         if self.features is not None:
-            return kinds.keys() >= set(needed)
-        return table_kind(self.path) != "jsonl" and None not in kinds.values()
+            return is_number.keys() >= set(needed_columns)
+        return table_kind(self.path) != "jsonl" and None not in is_number.values()
 
-    def dataset(self, cells: Cells) -> Dataset:
+    def dataset(self, chunk: Cells) -> Dataset:
         """Turn a chunk into a data set (labels of a list column come later)."""
         assert self.numbers is not None
-        n_rows = len(cells.places)
-        blocks = [np.zeros((n_rows, 0)), *(self._numbers(cells, column) for column in self.numbers)]
+        n_rows = len(chunk.places)
+        feature_blocks = [
+            np.zeros((n_rows, 0)),
+            *(self._read_features(chunk, column) for column in self.numbers),
+        ]
         Y = np.zeros((n_rows, len(self.label_list)))
         for j, column in enumerate(self.label_list):
-            Y[:, j] = parse_marks(cells, column, self._blank(column))
-        missing = np.isnan(Y)
-        texts = [_text_cells(cells, column) for column in self.text_list]
+            Y[:, j] = parse_marks(chunk, column, self._blank_entry(column))
+        is_missing = np.isnan(Y)
+        text_values = [_read_text_cells(chunk, column) for column in self.text_list]
         return Dataset(
-            np.hstack(blocks),
-            np.where(missing, 0.0, Y),
+            np.hstack(feature_blocks),
+            np.where(is_missing, 0.0, Y),
             self.feature_names,
             self.label_list,
             name=self.title,
-            groups=None if self.group is None else parse_groups(cells, self.group),
-            time=None if self.time is None else self.columns.times(cells),
-            text=["\n".join(row) for row in zip(*texts, strict=True)] if texts else None,
-            text_columns={column: _text_cells(cells, column) for column in self.text_columns} or None,
-            missing=sparse.csr_array(missing.astype(np.int8)) if self.blank == "missing" else None,
+            groups=None if self.group is None else parse_groups(chunk, self.group),
+            time=None if self.time is None else self.columns.times(chunk),
+            text=["\n".join(row) for row in zip(*text_values, strict=True)] if text_values else None,
+            text_columns={column: _read_text_cells(chunk, column) for column in self.text_columns} or None,
+            missing=sparse.csr_array(is_missing.astype(np.int8)) if self.blank == "missing" else None,
         )
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the columns of X: a list of numbers has one for each place."""
-        names: list[str] = []
+        """Names of the columns of X: a list of numbers has one for each position."""
+        feature_names: list[str] = []
         for column in self.numbers or ():
-            length = self.columns.vectors.get(column)
-            names += [column] if length is None else [f"{column}[{j}]" for j in range(length)]
-        return names
+            vector_length = self.columns.vectors.get(column)
+            feature_names += (
+                [column] if vector_length is None else [f"{column}[{j}]" for j in range(vector_length)]
+            )
+        return feature_names
 
-    def _numbers(self, cells: Cells, column: str) -> np.ndarray:
-        length = self.columns.vectors.get(column)
-        if length is not None:
-            return parse_vectors(cells, column, length)
-        return self.columns.numbers(cells, column)[:, None]
+    def _read_features(self, chunk: Cells, column: str) -> np.ndarray:
+        vector_length = self.columns.vectors.get(column)
+        if vector_length is not None:
+            return parse_vectors(chunk, column, vector_length)
+        return self.columns.numbers(chunk, column)[:, None]
 
-    def _blank(self, column: str) -> float | None:
-        """Return what an empty cell of a label column stands for; None: it is refused."""
+    def _blank_entry(self, column: str) -> float | None:
+        """Return the entry of Y for an empty cell of a label column; None: it is refused."""
         if self.blank is None:
             return 0.0 if self.columns.has_marks_only(column) else None
         return 0.0 if self.blank == "no" else float("nan")
 
-    def with_sets(self, data: Dataset, cells: Sequence[Any], label_names: Sequence[str] | None) -> Dataset:
+    def with_sets(
+        self, data: Dataset, label_cells: Sequence[Any], label_names: Sequence[str] | None
+    ) -> Dataset:
         """Give a data set the labels that the cells of its list column name."""
         try:
-            Y, names = indicator_from_sets(
-                split_label_cells(cells, self.label_separator, label_names), label_names
+            Y, indicator_names = indicator_from_sets(
+                split_label_cells(label_cells, self.label_separator, label_names), label_names
             )
         except ValueError as error:
             raise DataError(f"{error}", self.path) from None
-        return replace(data, Y=Y, label_names=names, missing=None)
+        return replace(data, Y=Y, label_names=indicator_names, missing=None)
 
 
-def _text_cells(cells: Cells, column: str) -> list[str]:
-    texts = []
-    for i, cell in enumerate(cells.column(column)):
+def _read_text_cells(chunk: Cells, column: str) -> list[str]:
+    text_values = []
+    for i, cell in enumerate(chunk.column(column)):
         try:
-            texts.append(cell_text(cell))
+            text_values.append(cell_text(cell))
         except TypeError:
-            raise cells.fail(
+            raise chunk.fail(
                 f"the value of {column!r} is an object, not text: a dotted name reaches inside.", i, column
             ) from None
-    return texts
+    return text_values
 
 
 def require_columns(columns: Iterable[str], names: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Refuse columns the table does not have."""
-    there = dict.fromkeys(names)
+    column_names = dict.fromkeys(names)
     for column in columns:
-        if column not in there:
-            shown = ", ".join(list(there)[:12]) + (", …" if len(there) > 12 else "")
-            raise DataError(f"there is no column {column!r}; there are {shown}.", path)
+        if column not in column_names:
+            name_list = ", ".join(list(column_names)[:12]) + (", …" if len(column_names) > 12 else "")
+            raise DataError(f"there is no column {column!r}; there are {name_list}.", path)

@@ -1,7 +1,7 @@
 """What the columns of a table are, and their cells as numbers, labels, groups and times.
 
-Nothing here depends on how the rows were cut into chunks: a cell is read by itself, or by what
-`TableColumns` found over all rows.
+Nothing depends on how rows are chunked: a cell is read by itself, or by what `TableColumns` saw in all
+rows.
 """
 
 import json
@@ -39,76 +39,80 @@ class TableColumns:
         self.vectors: dict[str, int] = {}  # columns of lists of numbers, and how long these are
         self.marks: dict[str, set[str]] = {name: set() for name in marks}  # what label columns say
         self.is_number: dict[str, bool | None] = {}  # None: nothing but empty cells so far
-        self.time_forms = [_number_times, _date_times, _text_times]
+        self.time_forms = [_parse_number_times, _parse_date_times, _parse_text_times]
         self.inside: dict[str, dict[str, None]] = {}  # columns of objects, and the dotted names inside
 
-    def see(self, cells: Cells) -> None:
-        """Take note of some more rows."""
-        has_commas = reads_commas(cells, self.decimal)
-        for name, column in cells.columns.items():
-            if (inside := names_inside(name, column)) is not None:
-                self.inside[name] = self.inside.get(name, {}) | dict.fromkeys(inside)
+    def see(self, chunk: Cells) -> None:
+        """Update the column kinds with the rows of a chunk."""
+        has_commas = reads_commas(chunk, self.decimal)
+        for name, column in chunk.columns.items():
+            if (inner_names := names_inside(name, column)) is not None:
+                self.inside[name] = self.inside.get(name, {}) | dict.fromkeys(inner_names)
             if self.is_number.get(name) is None:
                 self.is_number[name] = first_is_number(map(with_point, column) if has_commas else column)
-                if self.is_number[name] is False and (length := vector_length(column)):
-                    self.vectors[name] = length
+                if self.is_number[name] is False and (n_numbers := vector_length(column)):
+                    self.vectors[name] = n_numbers
             if name in self.marks:
-                self.marks[name] |= {_cell_text(cell) for cell in column} & {"", *YES, *NO}
-        if self.time in cells.columns:
-            column = cells.columns[self.time]
-            self.time_forms = [form for form in self.time_forms if _can_read(form, column)]
+                self.marks[name] |= {_normalise_cell(cell) for cell in column} & {"", *YES, *NO}
+        if self.time in chunk.columns:
+            column = chunk.columns[self.time]
+            self.time_forms = [time_form for time_form in self.time_forms if _can_read(time_form, column)]
 
     @property
     def names(self) -> list[str]:
-        """What can be named: the columns, and in place of objects what is inside them."""
-        return [part for name in self.is_number for part in self.inside.get(name) or [name]]
+        """Names to choose from: the columns, and instead of objects the dotted names inside them."""
+        return [inner_name for name in self.is_number for inner_name in self.inside.get(name) or [name]]
 
     def unreached(self, names: Iterable[str]) -> dict[str, dict[str, None]]:
         """Return the columns of objects in which none of the names starts."""
-        heads = {head_of(name, self.inside) for name in names}
-        return {column: inside for column, inside in self.inside.items() if column not in heads}
+        reached_columns = {head_of(name, self.inside) for name in names}
+        return {
+            column: inner_names
+            for column, inner_names in self.inside.items()
+            if column not in reached_columns
+        }
 
     def has_marks_only(self, name: str) -> bool:
-        """Say whether a label column marks where it holds, and is empty elsewhere."""
+        """Return whether a label column marks where it holds, and is empty elsewhere."""
         return bool(self.marks[name] & _MARKS) and self.marks[name] <= {"", *_MARKS}
 
     def may_have_marks_only(self, name: str) -> bool:
-        """Say whether a label column has empty cells and might turn out to hold marks only."""
+        """Return whether a label column has empty cells and might turn out to hold marks only."""
         return "" in self.marks[name] and self.marks[name] <= {"", *_MARKS}
 
-    def times(self, cells: Cells) -> np.ndarray:
-        """Times as numbers where all are, as dates where all are, otherwise as text."""
+    def times(self, chunk: Cells) -> np.ndarray:
+        """Return times as numbers where all are, as dates where all are, otherwise as text."""
         assert self.time is not None
-        _check_width(cells, self.time)
-        return self.time_forms[0](cells.column(self.time))
+        _check_width(chunk, self.time)
+        return self.time_forms[0](chunk.column(self.time))
 
-    def numbers(self, cells: Cells, name: str) -> np.ndarray:
+    def numbers(self, chunk: Cells, name: str) -> np.ndarray:
         """Read a column of numbers, which must agree on one decimal mark."""
-        if not reads_commas(cells, self.decimal):
-            return convert_cells(cells, name, cell_number, "a number")
-        found = convert_cells(cells, name, lambda cell: cell_number(with_point(cell)), "a number")
-        seen = self.decimal_marks.setdefault(name, set(self.decimal or ()))
-        for i, cell in enumerate(cells.column(name)):
-            mark = next((mark for mark in ",." if isinstance(cell, str) and mark in cell), None)
-            if mark is not None and seen and mark not in seen:
-                here, there = ("point", "comma") if mark == "." else ("comma", "point")
-                raise cells.fail(
-                    f"the value {cell[:40]!r} of {name!r} has a decimal {here} where a decimal {there} is "
-                    "expected: write all numbers of a column alike.",
+        if not reads_commas(chunk, self.decimal):
+            return convert_cells(chunk, name, cell_number, "a number")
+        column_numbers = convert_cells(chunk, name, lambda cell: cell_number(with_point(cell)), "a number")
+        decimal_marks = self.decimal_marks.setdefault(name, set(self.decimal or ()))
+        for i, cell in enumerate(chunk.column(name)):
+            decimal_mark = next((mark for mark in ",." if isinstance(cell, str) and mark in cell), None)
+            if decimal_mark is not None and decimal_marks and decimal_mark not in decimal_marks:
+                mark_name, expected_name = ("point", "comma") if decimal_mark == "." else ("comma", "point")
+                raise chunk.fail(
+                    f"the value {cell[:40]!r} of {name!r} has a decimal {mark_name} where a decimal "
+                    f"{expected_name} is expected: write all numbers of a column alike.",
                     i,
                     name,
                 )
-            seen |= set(mark or ())
-        return found
+            decimal_marks |= set(decimal_mark or ())
+        return column_numbers
 
 
-def reads_commas(cells: Cells, decimal: str | None) -> bool:
-    """Say whether numbers may have a decimal comma: where they are said to, or semicolons separate them."""
-    return decimal == "," or (decimal is None and cells.delimiter == ";")
+def reads_commas(chunk: Cells, decimal: str | None) -> bool:
+    """Return whether numbers may have a decimal comma: by `decimal`, or since semicolons separate columns."""
+    return decimal == "," or (decimal is None and chunk.delimiter == ";")
 
 
 def has_decimal_comma(cell: Any) -> bool:
-    """Say whether a cell is a number with a decimal comma."""
+    """Return whether a cell is a number with a decimal comma."""
     return isinstance(cell, str) and "," in cell and _DECIMAL_COMMA(cell.strip()) is not None
 
 
@@ -124,39 +128,39 @@ def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
         warn_user(f"{file}: left out text or id columns {', '.join(map(repr, columns[:8]))}{more}{hint}.")
 
 
-def warn_of_objects(file: str, inside: Mapping[str, Iterable[str]]) -> None:
-    """Name the columns of objects that nobody reaches into, and the dotted names that would."""
-    for column, names in inside.items():
-        choices = f": dotted names reach inside ({shown_names(list(names))})" if names else ""
+def warn_of_objects(file: str, inner_names: Mapping[str, Iterable[str]]) -> None:
+    """Name the columns of objects that no name reaches into, and the dotted names that would."""
+    for column, dotted_names in inner_names.items():
+        choices = f": dotted names reach inside ({shown_names(list(dotted_names))})" if dotted_names else ""
         warn_user(f"{file}: left out the column of objects {column!r}{choices}.")
 
 
 def need_no_objects(
-    columns: Iterable[str], inside: Mapping[str, Iterable[str]], path: str | os.PathLike[str]
+    columns: Iterable[str], inner_names: Mapping[str, Iterable[str]], path: str | os.PathLike[str]
 ) -> None:
-    """Refuse columns of objects where their text, labels or numbers are wanted."""
+    """Refuse columns of objects where their text, labels or numbers are needed."""
     for column in columns:
-        if column in inside:
-            raise DataError(objects_message(column, list(inside[column])), path)
+        if column in inner_names:
+            raise DataError(objects_message(column, list(inner_names[column])), path)
 
 
 def first_is_number(column: Iterable[Any]) -> bool | None:
-    """Tell whether the first cell that is not empty is a number; None when all are empty."""
+    """Return whether the first cell that is not empty is a number; None when all are empty."""
     for cell in column:
         try:
-            value = cell_number(cell)
+            cell_value = cell_number(cell)
         except _UNREADABLE:
             return False
-        if value == value:
+        if cell_value == cell_value:
             return True
     return None
 
 
 def vector_length(column: Sequence[Any]) -> int:
     """Return how many numbers the first cell that is not empty lists; 0 where it lists none."""
-    first = next((cell for cell in column if cell is not None and cell != ""), None)
+    first_cell = next((cell for cell in column if cell is not None and cell != ""), None)
     try:
-        return len(parse_vector(first))
+        return len(parse_vector(first_cell))
     except _UNREADABLE:
         return 0
 
@@ -167,56 +171,60 @@ def parse_vector(cell: Any) -> list[float]:
         if cell.strip()[:1] != "[":
             raise ValueError(cell)
         cell = json.loads(cell)
-    if not isinstance(cell, list | tuple) or any(isinstance(part, str | bool) for part in cell):
+    if not isinstance(cell, list | tuple) or any(
+        isinstance(vector_entry, str | bool) for vector_entry in cell
+    ):
         raise TypeError(cell)
-    return [float(part) for part in cell]
+    return [float(vector_entry) for vector_entry in cell]
 
 
-def parse_vectors(cells: Cells, column: str, length: int) -> np.ndarray:
+def parse_vectors(chunk: Cells, column: str, length: int) -> np.ndarray:
     """Read a column of lists of numbers, all of one length; NaN where a cell is empty."""
-    found = np.full((len(cells.places), length), np.nan)
-    for i, cell in enumerate(cells.column(column)):
+    vector_rows = np.full((len(chunk.places), length), np.nan)
+    for i, cell in enumerate(chunk.column(column)):
         if cell is None or cell == "":
             continue
         try:
-            numbers = parse_vector(cell)
+            cell_numbers = parse_vector(cell)
         except _UNREADABLE:
-            numbers = []
-        if len(numbers) != length:
-            raise cells.fail(f"the value of {column!r} is not a list of {length} numbers.", i, column)
-        found[i] = numbers
-    return found
+            cell_numbers = []
+        if len(cell_numbers) != length:
+            raise chunk.fail(f"the value of {column!r} is not a list of {length} numbers.", i, column)
+        vector_rows[i] = cell_numbers
+    return vector_rows
 
 
-def parse_marks(cells: Cells, column: str, blank: float | None) -> np.ndarray:
+def parse_marks(chunk: Cells, column: str, blank: float | None) -> np.ndarray:
     """Read a 0/1 column; an empty cell is `blank`, and refused where that is None."""
-    empty = np.array([not _cell_text(cell) for cell in cells.column(column)], dtype=bool)
-    if blank is None and empty.any():
-        raise cells.fail(
+    is_empty = np.array([not _normalise_cell(cell) for cell in chunk.column(column)], dtype=bool)
+    if blank is None and is_empty.any():
+        raise chunk.fail(
             f"the value of {column!r} is empty, not 0 or 1: say what that means with blank (--blank on the "
-            "command line): 'no' or 'unknown'.",
-            int(np.argmax(empty)),
+            "command line): 'no' or 'missing'.",
+            int(np.argmax(is_empty)),
             column,
         )
-    value = 0.0 if blank is None else blank
-    return convert_cells(cells, column, lambda cell: zero_one(cell) if _cell_text(cell) else value, "0 or 1")
+    blank_entry = 0.0 if blank is None else blank
+    return convert_cells(
+        chunk, column, lambda cell: zero_one(cell) if _normalise_cell(cell) else blank_entry, "0 or 1"
+    )
 
 
-def _cell_text(cell: Any) -> str:
+def _normalise_cell(cell: Any) -> str:
     return "" if cell is None else str(cell).strip().lower()
 
 
-def convert_cells(cells: Cells, column: str, read: Callable[[Any], float], meaning: str) -> np.ndarray:
-    """Read the cells of a column one by one; an error says which is not what it must be."""
-    found = np.empty(len(cells.places))
-    for i, cell in enumerate(cells.column(column)):
+def convert_cells(chunk: Cells, column: str, read_cell: Callable[[Any], float], meaning: str) -> np.ndarray:
+    """Return the cells of a column as numbers; the error names the first cell that is not `meaning`."""
+    column_numbers = np.empty(len(chunk.places))
+    for i, cell in enumerate(chunk.column(column)):
         try:
-            found[i] = read(cell)
+            column_numbers[i] = read_cell(cell)
         except _UNREADABLE:
-            raise cells.fail(
+            raise chunk.fail(
                 f"the value {str(cell)[:40]!r} of {column!r} is not {meaning}.", i, column
             ) from None
-    return found
+    return column_numbers
 
 
 def cell_number(cell: Any) -> float:
@@ -230,7 +238,7 @@ def cell_number(cell: Any) -> float:
 
 
 def zero_one(cell: Any) -> float:
-    """Read a cell as a label that is there or not."""
+    """Read a cell as a label: 1 where it holds, 0 where not."""
     word = str(cell).strip().lower()
     if word in YES:
         return 1.0
@@ -239,56 +247,56 @@ def zero_one(cell: Any) -> float:
     raise ValueError(word)
 
 
-def parse_groups(cells: Cells, column: str) -> np.ndarray:
+def parse_groups(chunk: Cells, column: str) -> np.ndarray:
     """Read a column of groups as text, with one spelling for a number."""
-    _check_width(cells, column)
-    return np.array([_spell_group(cell) for cell in cells.column(column)], dtype=np.str_)
+    _check_width(chunk, column)
+    return np.array([_spell_group(cell) for cell in chunk.column(column)], dtype=np.str_)
 
 
 def _spell_group(cell: Any) -> str:
-    """Spell 1, 1.0 and "1.0" alike: two spellings would tear a group apart, and it would leak over folds."""
+    """Spell 1, 1.0 and "1.0" alike: two spellings would split a group over folds, which leaks."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return str(int(cell))
     return re.sub(r"^([+-]?[0-9]+)\.0+$", r"\1", str(cell))
 
 
-def _check_width(cells: Cells, column: str) -> None:
-    for i, cell in enumerate(cells.column(column)):
+def _check_width(chunk: Cells, column: str) -> None:
+    for i, cell in enumerate(chunk.column(column)):
         if is_object(cell):
-            raise cells.fail(
+            raise chunk.fail(
                 f"the value of {column!r} is an object: a dotted name reaches inside.", i, column
             )
         if isinstance(cell, str) and len(cell) > MAX_WORD:
-            raise cells.fail(
+            raise chunk.fail(
                 f"a value of {column!r} is longer than {MAX_WORD} characters; is it a column of text?",
                 i,
                 column,
             )
 
 
-def _can_read(form: Callable[[Sequence[Any]], np.ndarray], column: Sequence[Any]) -> bool:
+def _can_read(time_form: Callable[[Sequence[Any]], np.ndarray], column: Sequence[Any]) -> bool:
     try:
-        form(column)
+        time_form(column)
     except _UNREADABLE:
         return False
     return True
 
 
-def _number_times(column: Sequence[Any]) -> np.ndarray:
+def _parse_number_times(column: Sequence[Any]) -> np.ndarray:
     return np.array([cell_number(cell) for cell in column], dtype=np.float64)
 
 
-def _date_times(column: Sequence[Any]) -> np.ndarray:
-    words = _column_text(column)
-    if not all(_YEAR.match(word) for word in words):
+def _parse_date_times(column: Sequence[Any]) -> np.ndarray:
+    time_texts = _strip_cells(column)
+    if not all(_YEAR.match(time_text) for time_text in time_texts):
         raise ValueError("NumPy would read 3 as a year and 'now' as a date.")
-    return np.array(words, dtype="datetime64[s]")  # an empty one is NaT
+    return np.array(time_texts, dtype="datetime64[s]")  # an empty one is NaT
 
 
-def _text_times(column: Sequence[Any]) -> np.ndarray:
-    return np.array(_column_text(column), dtype=np.str_)
+def _parse_text_times(column: Sequence[Any]) -> np.ndarray:
+    return np.array(_strip_cells(column), dtype=np.str_)
 
 
-def _column_text(column: Sequence[Any]) -> list[str]:
-    words = ("" if cell is None else str(cell).strip() for cell in column)
-    return ["" if word.lower() in _MISSING else word for word in words]
+def _strip_cells(column: Sequence[Any]) -> list[str]:
+    cell_texts = ("" if cell is None else str(cell).strip() for cell in column)
+    return ["" if cell_text.lower() in _MISSING else cell_text for cell_text in cell_texts]

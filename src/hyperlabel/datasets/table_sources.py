@@ -52,168 +52,180 @@ class Cells:
 
     def reaching(self, names: Sequence[str]) -> "Cells":
         """Return the rows with the columns that dotted names make of what lies inside others."""
-        dotted = {name: self.column(name) for name in names if name not in self.columns and "." in name}
-        there = {name: cells for name, cells in dotted.items() if any(c not in (None, []) for c in cells)}
-        return replace(self, columns=self.columns | there) if there else self
+        dotted_columns = {
+            name: self.column(name) for name in names if name not in self.columns and "." in name
+        }
+        reached_columns = {
+            name: column_values
+            for name, column_values in dotted_columns.items()
+            if any(c not in (None, []) for c in column_values)
+        }
+        return replace(self, columns=self.columns | reached_columns) if reached_columns else self
 
     def fail(self, message: str, row: int, column: str) -> DataError:
         """Make an error about one cell (the caller raises it)."""
         if self.unit == "row":
             return DataError(f"row {self.places[row]}, column {column!r}: {message}", self.path)
-        number = list(self.columns).index(column) + 1 if column in self.columns else None
-        return DataError(message, self.path, line=self.places[row], column=number)
+        column_number = list(self.columns).index(column) + 1 if column in self.columns else None
+        return DataError(message, self.path, line=self.places[row], column=column_number)
 
 
 def table_kind(path: str | os.PathLike[str]) -> str:
-    """Tell csv, jsonl or parquet from the ending of a file."""
+    """Return csv, jsonl or parquet by the ending of a file."""
     return {**TABLES, ".json": "jsonl"}.get(file_ending(path), "csv")
 
 
-def read_cells(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
+def read_cells(path: str | os.PathLike[str], chunk_rows: int, delimiter: str | None) -> Iterator[Cells]:
     """Yield the table in chunks; at least one, perhaps without rows."""
     kind = table_kind(path)
     if kind == "parquet":
-        return _read_parquet(Path(path), rows)
-    return _json_lines(path, rows) if kind == "jsonl" else _read_csv(path, rows, delimiter)
+        return _read_parquet(Path(path), chunk_rows)
+    return _read_json_lines(path, chunk_rows) if kind == "jsonl" else _read_csv(path, chunk_rows, delimiter)
 
 
 def whole_table(path: str | os.PathLike[str]) -> Cells:
     """Read all rows of a table as they are."""
-    parts = list(read_cells(path, 50_000, None))
-    names = dict.fromkeys(name for part in parts for name in part.columns)
-    columns = {name: [cell for part in parts for cell in part.column(name)] for name in names}
-    return replace(parts[0], columns=columns, places=[place for part in parts for place in part.places])
+    table_chunks = list(read_cells(path, 50_000, None))
+    column_names = dict.fromkeys(name for chunk in table_chunks for name in chunk.columns)
+    columns = {name: [cell for chunk in table_chunks for cell in chunk.column(name)] for name in column_names}
+    return replace(
+        table_chunks[0],
+        columns=columns,
+        places=[row for chunk in table_chunks for row in chunk.places],
+    )
 
 
-def _text_lines(lines: LineReader) -> Iterator[str]:
-    """Yield lines with their ends; `str.splitlines` would also cut at form feeds inside a field."""
-    for _, block in lines.blocks():
+def _iter_text_lines(reader: LineReader) -> Iterator[str]:
+    """Yield lines with their ends; `str.splitlines` would also split at form feeds inside a field."""
+    for _, block in reader.blocks():
         yield from io.StringIO(decode_bytes(block), newline="\n")
 
 
-def _read_csv(path: str | os.PathLike[str], rows: int, delimiter: str | None) -> Iterator[Cells]:
+def _read_csv(path: str | os.PathLike[str], chunk_rows: int, delimiter: str | None) -> Iterator[Cells]:
     if delimiter is not None and len(delimiter) != 1:
         raise ValueError(f"delimiter must be one character, not {delimiter!r}.")
-    with LineReader(path) as lines:
-        stream = _text_lines(lines)
-        first = next(stream)
+    with LineReader(path) as reader:
+        text_lines = _iter_text_lines(reader)
+        header_line = next(text_lines)
         if delimiter is None:
-            outside = "".join(first.split('"')[::2])  # what stands outside quotes
-            delimiter = max(_SEPARATORS, key=outside.count)
-        reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
-        numbered = _numbered_rows(reader, lines)
-        names = _read_header(numbered, lines)
-        given = False
-        while chunk := _rows_with_long_fields(numbered, rows):
-            for line, row in chunk:
-                if len(row) != len(names):
-                    raise lines.fail(
-                        f"the row has {len(row)} fields, the header names {len(names)} columns.",
-                        line,
-                        min(len(row), len(names)) + 1,
+            unquoted_text = "".join(header_line.split('"')[::2])
+            delimiter = max(_SEPARATORS, key=unquoted_text.count)
+        csv_reader = csv.reader(itertools.chain([header_line], text_lines), delimiter=delimiter, strict=True)
+        numbered_rows = _iter_numbered_rows(csv_reader, reader)
+        column_names = _read_header(numbered_rows, reader)
+        has_yielded = False
+        while row_chunk := _take_rows(numbered_rows, chunk_rows):
+            for line_number, fields in row_chunk:
+                if len(fields) != len(column_names):
+                    raise reader.fail(
+                        f"the row has {len(fields)} fields, the header names {len(column_names)} columns.",
+                        line_number,
+                        min(len(fields), len(column_names)) + 1,
                     )
-            cells = zip(*(row for _, row in chunk), strict=True)
-            columns = {name: list(column) for name, column in zip(names, cells, strict=True)}
-            yield Cells(columns, [line for line, _ in chunk], lines.path, delimiter=delimiter)
-            given = True
-        if not given:
-            yield Cells({name: [] for name in names}, [], lines.path, delimiter=delimiter)
+            column_fields = zip(*(fields for _, fields in row_chunk), strict=True)
+            columns = {name: list(column) for name, column in zip(column_names, column_fields, strict=True)}
+            yield Cells(
+                columns, [line_number for line_number, _ in row_chunk], reader.path, delimiter=delimiter
+            )
+            has_yielded = True
+        if not has_yielded:
+            yield Cells({name: [] for name in column_names}, [], reader.path, delimiter=delimiter)
 
 
-def _read_header(numbered: Iterator[Any], lines: LineReader) -> list[str]:
-    [(_, header)] = _rows_with_long_fields(numbered, 1)
-    if len(header) > MAX_COLUMNS:
-        raise lines.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
-    names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header)]
-    if (twice := _repeated_names(names)) is not None:
-        column = names.index(twice, names.index(twice) + 1) + 1
-        raise lines.fail(f"the column {twice!r} appears twice in the header.", 1, column)
-    return names
+def _read_header(numbered_rows: Iterator[Any], reader: LineReader) -> list[str]:
+    [(_, header_fields)] = _take_rows(numbered_rows, 1)
+    if len(header_fields) > MAX_COLUMNS:
+        raise reader.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
+    column_names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header_fields)]
+    if (repeated_name := _find_repeated_name(column_names)) is not None:
+        column = column_names.index(repeated_name, column_names.index(repeated_name) + 1) + 1
+        raise reader.fail(f"the column {repeated_name!r} appears twice in the header.", 1, column)
+    return column_names
 
 
-def _rows_with_long_fields(rows: Iterator[Any], count: int) -> list[Any]:
-    """Take some rows with room for long text; the limit is one for the whole process, so it is put back."""
+def _take_rows(rows: Iterator[Any], count: int) -> list[Any]:
+    """Return the next rows, long fields allowed; the limit is the process's own, so it is restored."""
     with _FIELD_LIMIT:
-        before = csv.field_size_limit(MAX_FIELD)
+        previous_limit = csv.field_size_limit(MAX_FIELD)
         try:
             return list(itertools.islice(rows, count))
         finally:
-            csv.field_size_limit(before)
+            csv.field_size_limit(previous_limit)
 
 
-def _numbered_rows(reader: Any, lines: LineReader) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, with the line each starts on."""
+def _iter_numbered_rows(csv_reader: Any, reader: LineReader) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows that are not blank, with the line each starts on."""
     while True:
-        start = reader.line_num + 1
+        first_line = csv_reader.line_num + 1
         try:
-            row = next(reader, None)
+            fields = next(csv_reader, None)
         except csv.Error as error:
-            raise lines.fail(f"this is not a readable table row ({error}).", start) from error
-        if row is None:
+            raise reader.fail(f"this is not a readable table row ({error}).", first_line) from error
+        if fields is None:
             return
-        if row:
-            yield start, row
+        if fields:
+            yield first_line, fields
 
 
-def _json_lines(path: str | os.PathLike[str], rows: int) -> Iterator[Cells]:
-    names: dict[str, None] = {}
-    with LineReader(path) as lines:
-        numbered = _read_objects(lines)
-        while chunk := list(itertools.islice(numbered, rows)):
-            names |= {name: None for _, row in chunk for name in row}
-            if len(names) * len(chunk) > MAX_CELLS:
-                raise lines.fail(
-                    f"{len(names)} names in {len(chunk)} rows make more than {MAX_CELLS} cells, most of "
-                    "them empty; give rows the same names.",
-                    chunk[-1][0],
+def _read_json_lines(path: str | os.PathLike[str], chunk_rows: int) -> Iterator[Cells]:
+    column_names: dict[str, None] = {}
+    with LineReader(path) as reader:
+        numbered_objects = _read_objects(reader)
+        while row_chunk := list(itertools.islice(numbered_objects, chunk_rows)):
+            column_names |= {name: None for _, json_object in row_chunk for name in json_object}
+            if len(column_names) * len(row_chunk) > MAX_CELLS:
+                raise reader.fail(
+                    f"{len(column_names)} names in {len(row_chunk)} rows make more than {MAX_CELLS} cells, "
+                    "most of them empty; give rows the same names.",
+                    row_chunk[-1][0],
                 )
-            columns = {name: [row.get(name) for _, row in chunk] for name in names}
-            yield Cells(columns, [line for line, _ in chunk], lines.path)
+            columns = {name: [json_object.get(name) for _, json_object in row_chunk] for name in column_names}
+            yield Cells(columns, [line_number for line_number, _ in row_chunk], reader.path)
 
 
 class _TwiceError(Exception):
     """A JSON object that uses a name twice: the reader would keep the last value only."""
 
 
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _TwiceError(_repeated_names([name for name, _ in pairs]))
-    return found
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    json_object = dict(pairs)
+    if len(json_object) < len(pairs):
+        raise _TwiceError(_find_repeated_name([name for name, _ in pairs]))
+    return json_object
 
 
-def _repeated_names(names: Sequence[str]) -> str | None:
+def _find_repeated_name(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
-def _read_objects(lines: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
-    while (text := lines.readline()) is not None:
-        if not text.strip(BLANKS):
+def _read_objects(reader: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
+    while (line_text := reader.readline()) is not None:
+        if not line_text.strip(BLANKS):
             continue
         try:
-            row = json.loads(text, object_pairs_hook=_distinct_keys)
-            if "\\ud" in text.lower():
-                json.dumps(row, ensure_ascii=False).encode()
+            json_object = json.loads(line_text, object_pairs_hook=_build_object)
+            if "\\ud" in line_text.lower():
+                json.dumps(json_object, ensure_ascii=False).encode()
         except _TwiceError as error:
-            raise lines.fail(
-                f"the name {error.args[0][:40]!r} appears twice in one object.", lines.line
+            raise reader.fail(
+                f"the name {error.args[0][:40]!r} appears twice in one object.", reader.line
             ) from None
         except UnicodeEncodeError:
-            raise lines.fail(
-                "a text holds half a character (a lone surrogate): repair it.", lines.line
+            raise reader.fail(
+                "a text holds half a character (a lone surrogate): repair it.", reader.line
             ) from None
         except json.JSONDecodeError as error:
-            raise lines.fail(f"this is not JSON ({error.msg}).", lines.line, error.colno) from error
+            raise reader.fail(f"this is not JSON ({error.msg}).", reader.line, error.colno) from error
         except (RecursionError, ValueError) as error:
-            raise lines.fail(
-                "this JSON cannot be read: too deep or too long a number.", lines.line
+            raise reader.fail(
+                "this JSON cannot be read: too deep or too long a number.", reader.line
             ) from error
-        if not isinstance(row, dict):
-            raise lines.fail("each line must hold one JSON object: {…}.", lines.line, 1)
-        yield lines.line, row
+        if not isinstance(json_object, dict):
+            raise reader.fail("each line must hold one JSON object: {…}.", reader.line, 1)
+        yield reader.line, json_object
 
 
-def _read_parquet(path: Path, rows: int) -> Iterator[Cells]:
+def _read_parquet(path: Path, chunk_rows: int) -> Iterator[Cells]:
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
@@ -223,14 +235,16 @@ def _read_parquet(path: Path, rows: int) -> Iterator[Cells]:
         raise ValueError("Reading Parquet needs pyarrow: pip install 'hyperlabel[tables]'.") from error
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            if (twice := _repeated_names(file.schema_arrow.names)) is not None:
-                raise DataError(f"the column {twice!r} appears twice; give each a name of its own.", path)
-            seen = 0
-            for batch in file.iter_batches(batch_size=rows):
-                places = list(range(seen + 1, seen + batch.num_rows + 1))
-                seen += batch.num_rows
-                yield Cells(batch.to_pydict(), places, path, "row")
-            if not seen:
+            if (repeated_name := _find_repeated_name(file.schema_arrow.names)) is not None:
+                raise DataError(
+                    f"the column {repeated_name!r} appears twice; give each a name of its own.", path
+                )
+            n_read = 0
+            for batch in file.iter_batches(batch_size=chunk_rows):
+                row_numbers = list(range(n_read + 1, n_read + batch.num_rows + 1))
+                n_read += batch.num_rows
+                yield Cells(batch.to_pydict(), row_numbers, path, "row")
+            if not n_read:
                 yield Cells({name: [] for name in file.schema_arrow.names}, [], path, "row")
     except DataError:
         raise

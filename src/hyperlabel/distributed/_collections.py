@@ -16,7 +16,7 @@ class RowBlocks:
 
 
 def collection_blocks(collection: Any, name: str, like: RowBlocks | None = None) -> RowBlocks:
-    """Take a Dask collection apart into row blocks; those of `like`, where their sizes are known."""
+    """Return the row blocks of a Dask collection; those of `like`, where their sizes are known."""
     if not hasattr(collection, "to_delayed"):
         raise TypeError(
             f"{name} must be a Dask array, dataframe or series, got {type(collection).__name__}; for data in "
@@ -29,21 +29,21 @@ def collection_blocks(collection: Any, name: str, like: RowBlocks | None = None)
             if collection.shape[0] != sum(like.sizes):
                 raise ValueError(f"X has {sum(like.sizes):.0f} rows but {name} has {collection.shape[0]}.")
             collection = collection.rechunk({0: tuple(map(int, like.sizes))})
-        found = RowBlocks(list(np.ravel(collection.to_delayed())), list(collection.chunks[0]))
+        row_blocks = RowBlocks(list(np.ravel(collection.to_delayed())), list(collection.chunks[0]))
     else:  # a dataframe: partitions of unknown length
-        blocks = collection.to_delayed()
-        found = RowBlocks(blocks, [float("nan")] * len(blocks))
-    if like is not None and len(found.blocks) != len(like.blocks):
+        frame_partitions = collection.to_delayed()
+        row_blocks = RowBlocks(frame_partitions, [float("nan")] * len(frame_partitions))
+    if like is not None and len(row_blocks.blocks) != len(like.blocks):
         raise ValueError(
-            f"X has {len(like.blocks)} partitions but {name} has {len(found.blocks)}, and their lengths are "
-            "unknown: give both the same partitions."
+            f"X has {len(like.blocks)} partitions but {name} has {len(row_blocks.blocks)}, and their lengths "
+            "are unknown: give both the same partitions."
         )
-    return found
+    return row_blocks
 
 
-def tree_reduce(parts: list[Any], add: Any) -> Any:
-    """Add delayed parts in a fixed tree: the same sum whichever worker does what."""
-    add = delayed(add, pure=False)
-    while len(parts) > 1:
-        parts = [add(parts[i : i + 4]) for i in range(0, len(parts), 4)]
-    return parts[0]
+def tree_reduce(block_sums: list[Any], add_blocks: Any) -> Any:
+    """Add delayed block sums in a fixed tree: the same rounding whichever worker does what."""
+    add_blocks = delayed(add_blocks, pure=False)
+    while len(block_sums) > 1:
+        block_sums = [add_blocks(block_sums[i : i + 4]) for i in range(0, len(block_sums), 4)]
+    return block_sums[0]

@@ -42,7 +42,7 @@ def fit(
     estimator : estimator
         Any estimator on moments (`BinaryRelevance`, `PLST`, …): its sums are taken block by block on
         the workers. ``BinaryRelevance(classifier)`` is fitted label by label, blocks of labels
-        spread over the workers; each of them then holds all of X. Fitted in place.
+        distributed over the workers; each of them then holds all of X. Fitted in place.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; blocks may be dense or scipy sparse, of any number and size.
     y : dask array, dataframe or series
@@ -50,7 +50,7 @@ def fit(
     sample_weight : dask array or series of shape (n_samples,), default=None
         Weights of the rows.
     classes : array-like, default=None
-        With a 1-D y: all classes; found by a pass over y when not given.
+        With a 1-D y: all classes; collected by a pass over y when not given.
     client : distributed.Client, default=None
         Where to compute; by default wherever Dask computes at the moment.
     label_block : int, default=None
@@ -76,21 +76,21 @@ def fit(
     >>> np.allclose(model.coef_, BinaryRelevance().fit(X, Y).coef_)
     True
     """
-    blocks = _Blocks(X, y, sample_weight, client)
+    row_blocks = _Blocks(X, y, sample_weight, client)
     if isinstance(estimator, BinaryRelevance) and estimator.estimator is not None:
-        return _fit_label_blocks(estimator, blocks, label_block)
+        return _fit_label_blocks(estimator, row_blocks, label_block)
     if classes is None and getattr(y, "ndim", 2) == 1:
-        found = blocks.compute([delayed(np.unique)(block) for block in blocks.y])
-        classes = np.unique(np.concatenate(found))
-    opened = blocks.open(estimator, classes, memory_limit)
-    if opened._scans():
-        opened._use_scan(blocks.total(scan_block, opened, add_scans))
-    total = blocks.total(sum_block, opened, RowMoments.add)
-    return close_fit(_take_over(estimator, opened), total)
+        block_classes = row_blocks.compute([delayed(np.unique)(block) for block in row_blocks.y])
+        classes = np.unique(np.concatenate(block_classes))
+    opened_model = row_blocks.open(estimator, classes, memory_limit)
+    if opened_model._scans():
+        opened_model._use_scan(row_blocks.total(scan_block, opened_model, add_scans))
+    total_moments = row_blocks.total(sum_block, opened_model, RowMoments.add)
+    return close_fit(_copy_fitted_state(estimator, opened_model), total_moments)
 
 
-def _take_over(estimator: Any, fitted: Any) -> Any:
-    """Give the user's own object what its twin on a worker has become."""
+def _copy_fitted_state(estimator: Any, fitted: Any) -> Any:
+    """Copy the fitted state of the model from a worker into the user's object."""
     forget_fit(estimator)
     estimator.__setstate__(fitted.__getstate__())
     return estimator
@@ -100,12 +100,12 @@ class _Blocks:
     """Row blocks of X with the labels and weights that belong to them."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
-        rows = collection_blocks(X, "X")
-        self.X = rows.blocks
-        self.y = collection_blocks(y, "y", rows).blocks
+        row_blocks = collection_blocks(X, "X")
+        self.X = row_blocks.blocks
+        self.y = collection_blocks(y, "y", row_blocks).blocks
         self.weights = [None] * len(self.X)
         if sample_weight is not None:
-            self.weights = collection_blocks(sample_weight, "sample_weight", rows).blocks
+            self.weights = collection_blocks(sample_weight, "sample_weight", row_blocks).blocks
         self._how = {} if client is None else {"scheduler": client}
 
     def compute(self, values: Any) -> Any:
@@ -113,58 +113,69 @@ class _Blocks:
 
     def total(self, step: Any, model: Any, add: Any) -> Any:
         """Sum what a step makes of every block."""
-        shared = delayed(model, pure=False)
-        task = delayed(partial(_of_block, step), pure=False)
-        parts = [task(shared, *block) for block in zip(self.X, self.y, self.weights, strict=True)]
-        return self.compute(tree_reduce(parts, partial(_sum_blocks, add)))
+        shared_model = delayed(model, pure=False)
+        block_task = delayed(partial(_apply_to_block, step), pure=False)
+        block_sums = [
+            block_task(shared_model, *block) for block in zip(self.X, self.y, self.weights, strict=True)
+        ]
+        return self.compute(tree_reduce(block_sums, partial(_sum_blocks, add)))
 
     def open(self, estimator: Any, classes: Any, memory_limit: float | None) -> Any:
         """Let the first block that has rows through validation, on a worker."""
-        bare = clone(estimator)
-        for rows, labels in zip(self.X, self.y, strict=True):
-            opened = self.compute(delayed(_open_fit, pure=False)(bare, rows, labels, classes, memory_limit))
-            if opened is not None:
-                return opened
+        bare_model = clone(estimator)
+        for block_rows, block_labels in zip(self.X, self.y, strict=True):
+            opened_model = self.compute(
+                delayed(_open_fit, pure=False)(bare_model, block_rows, block_labels, classes, memory_limit)
+            )
+            if opened_model is not None:
+                return opened_model
         raise ValueError("X has no rows.")
 
 
 def _open_fit(model: Any, X: Any, labels: Any, classes: Any, memory_limit: float | None) -> Any:
     if not X.shape[0]:
         return None
-    opened = copy.copy(model)
-    open_fit(opened, X, labels, classes=classes, memory_limit=memory_limit)
-    return opened
+    opened_model = copy.copy(model)
+    open_fit(opened_model, X, labels, classes=classes, memory_limit=memory_limit)
+    return opened_model
 
 
-def _of_block(step: Any, model: Any, X: Any, labels: Any, weights: Any) -> Any:
-    """`scan_block` or `sum_block` of a block, None of an empty one."""
+def _apply_to_block(step: Any, model: Any, X: Any, labels: Any, weights: Any) -> Any:
+    """Return `scan_block` or `sum_block` of a block, None of an empty one."""
     return step(model, X, labels, weights) if X.shape[0] else None
 
 
-def _sum_blocks(add: Any, parts: list[Any]) -> Any:
+def _sum_blocks(add: Any, block_sums: list[Any]) -> Any:
     total = None
-    for part in parts:
-        if part is not None:  # inputs of a task are never changed: Dask may need them again
-            total = part.copy() if total is None else add(total, part)
+    for block_sum in block_sums:
+        if block_sum is not None:  # inputs of a task are never changed: Dask may need them again
+            total = block_sum.copy() if total is None else add(total, block_sum)
     return total
 
 
 # -- one classifier per label: blocks of labels over the workers -------------------------------------
 
 
-def _fit_label_blocks(estimator: Any, blocks: _Blocks, label_block: int | None) -> Any:
-    whole = delayed(_gather_rows, pure=False)(blocks.X, blocks.y, blocks.weights)
-    opened = delayed(_open_labels, pure=False)(clone(estimator), whole)
-    model = blocks.compute(delayed(lambda pair: pair[0], pure=False)(opened))
-    labels = np.flatnonzero(model._constant == 0)
-    size = label_block or max(1, -(-len(labels) // 32))
-    task = delayed(_fit_labels, pure=False)
-    parts = [task(opened, labels[i : i + size]) for i in range(0, len(labels), size)]
-    fitted = [one for part in blocks.compute(parts) for one in part]
+def _fit_label_blocks(estimator: Any, row_blocks: _Blocks, label_block: int | None) -> Any:
+    all_rows = delayed(_gather_rows, pure=False)(row_blocks.X, row_blocks.y, row_blocks.weights)
+    opened_fit = delayed(_open_label_fit, pure=False)(clone(estimator), all_rows)
+    model = row_blocks.compute(delayed(lambda pair: pair[0], pure=False)(opened_fit))
+    fitted_labels = np.flatnonzero(model._constant == 0)
+    block_size = label_block or max(1, -(-len(fitted_labels) // 32))
+    label_task = delayed(_fit_labels, pure=False)
+    block_fits = [
+        label_task(opened_fit, fitted_labels[i : i + block_size])
+        for i in range(0, len(fitted_labels), block_size)
+    ]
+    label_estimators = [
+        label_estimator
+        for block_estimators in row_blocks.compute(block_fits)
+        for label_estimator in block_estimators
+    ]
     model.estimators_ = [None] * len(model._constant)
-    for j, one in zip(labels, fitted, strict=True):
-        model.estimators_[j] = one
-    return _take_over(estimator, model)
+    for j, label_estimator in zip(fitted_labels, label_estimators, strict=True):
+        model.estimators_[j] = label_estimator
+    return _copy_fitted_state(estimator, model)
 
 
 def _gather_rows(X: list[Any], y: list[Any], weights: list[Any]) -> tuple[Any, Any, Any]:
@@ -181,13 +192,13 @@ def _stack_blocks(blocks: list[Any]) -> Any:
     return np.concatenate(blocks)
 
 
-def _open_labels(model: Any, whole: tuple[Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+def _open_label_fit(model: Any, all_rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
     model = copy.copy(model)
-    X, Y, layout = check_fit(model, whole[0], whole[1])
+    X, Y, layout = check_fit(model, all_rows[0], all_rows[1])
     model._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
-    return model, X, Y, check_weights(whole[2], X)
+    return model, X, Y, check_weights(all_rows[2], X)
 
 
-def _fit_labels(opened: tuple[Any, Any, Any, Any], labels: np.ndarray) -> list[Any]:
-    model, X, Y, weights = opened
+def _fit_labels(opened_fit: tuple[Any, Any, Any, Any], labels: np.ndarray) -> list[Any]:
+    model, X, Y, weights = opened_fit
     return fit_labels(model, X, Y, labels, weights, {}, None)

@@ -50,47 +50,54 @@ def predict(
     >>> from hyperlabel import BinaryRelevance, distributed
     >>> X = np.random.default_rng(0).normal(size=(60, 4)); Y = (X[:, :3] > 0).astype(int)
     >>> model = BinaryRelevance().fit(X, Y)
-    >>> found = distributed.predict(model, da.from_array(X, chunks=(25, 4)))
-    >>> bool((found.compute() == model.predict(X)).all())
+    >>> predictions = distributed.predict(model, da.from_array(X, chunks=(25, 4)))
+    >>> bool((predictions.compute() == model.predict(X)).all())
     True
     """
     if output not in (*_CALLS, "topk"):
         raise ValueError(f"output must be one of {', '.join((*_CALLS, 'topk'))}; got {output!r}.")
-    rows = collection_blocks(X, "X")
-    shared = delayed(model, pure=False)
+    row_blocks = collection_blocks(X, "X")
+    shared_model = delayed(model, pure=False)
     if output == "topk":
         k = min(k, len(model.classes_))
-        pairs = [delayed(_block_topk, pure=False, nout=2)(shared, block, k) for block in rows.blocks]
+        topk_pairs = [
+            delayed(_predict_block_topk, pure=False, nout=2)(shared_model, block, k)
+            for block in row_blocks.blocks
+        ]
         examples = (np.empty((0, k), dtype=np.intp), np.empty((0, k)))
         return tuple(
-            _as_dask_array([pair[i] for pair in pairs], rows.sizes, example)
+            _as_dask_array([topk_pair[i] for topk_pair in topk_pairs], row_blocks.sizes, example)
             for i, example in enumerate(examples)
         )
     example = _predict_example(model, output)
     if hasattr(X, "map_partitions") and hasattr(X, "columns"):
         return _as_dask_frame(model, X, output, example)
-    parts = [delayed(_call_model, pure=False)(shared, block, output) for block in rows.blocks]
-    return _as_dask_array(parts, rows.sizes, example)
+    block_predictions = [
+        delayed(_predict_block, pure=False)(shared_model, block, output) for block in row_blocks.blocks
+    ]
+    return _as_dask_array(block_predictions, row_blocks.sizes, example)
 
 
 def _predict_example(model: Any, output: str) -> Any:
     """Predict one made-up row: its shape, dtype and sparsity are those of all rows."""
-    names = getattr(model, "feature_names_in_", None)
-    row: Any = np.zeros((1, model.n_features_in_))
-    if names is not None:
+    feature_names = getattr(model, "feature_names_in_", None)
+    example_row: Any = np.zeros((1, model.n_features_in_))
+    if feature_names is not None:
         import pandas as pd
 
-        row = pd.DataFrame(row, columns=names)
-    return getattr(model, _CALLS[output])(row)
+        example_row = pd.DataFrame(example_row, columns=feature_names)
+    return getattr(model, _CALLS[output])(example_row)
 
 
-def _as_dask_array(parts: list[Any], sizes: list[float], example: Any) -> Any:
+def _as_dask_array(block_predictions: list[Any], sizes: list[float], example: Any) -> Any:
     meta = sparse.csr_array((0, example.shape[1]), dtype=example.dtype) if sparse.issparse(example) else None
     if meta is None:
         meta = np.empty((0, *example.shape[1:]), dtype=example.dtype)
     blocks = [
-        da.from_delayed(part, shape=(size if np.isnan(size) else int(size), *example.shape[1:]), meta=meta)
-        for part, size in zip(parts, sizes, strict=True)
+        da.from_delayed(
+            block_prediction, shape=(size if np.isnan(size) else int(size), *example.shape[1:]), meta=meta
+        )
+        for block_prediction, size in zip(block_predictions, sizes, strict=True)
     ]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
@@ -98,30 +105,30 @@ def _as_dask_array(parts: list[Any], sizes: list[float], example: Any) -> Any:
 def _as_dask_frame(model: Any, X: Any, output: str, example: Any) -> Any:
     import pandas as pd
 
-    dense = example.toarray() if sparse.issparse(example) else example
-    if dense.ndim == 1:
-        meta: Any = pd.Series(dense[:0], name="y")
+    dense_example = example.toarray() if sparse.issparse(example) else example
+    if dense_example.ndim == 1:
+        meta: Any = pd.Series(dense_example[:0], name="y")
     else:
-        names = model.get_feature_names_out() if output == "transform" else model.label_names_
-        meta = pd.DataFrame(dense[:0], columns=list(names))
-    return X.map_partitions(_call_frame, model, output, meta, meta=meta)
+        column_names = model.get_feature_names_out() if output == "transform" else model.label_names_
+        meta = pd.DataFrame(dense_example[:0], columns=list(column_names))
+    return X.map_partitions(_predict_partition, model, output, meta, meta=meta)
 
 
-def _call_frame(block: Any, model: Any, output: str, meta: Any) -> Any:
+def _predict_partition(block: Any, model: Any, output: str, meta: Any) -> Any:
     import pandas as pd
 
     if not len(block):
         return meta.set_axis(block.index)
-    values = getattr(model, _CALLS[output])(block)
-    values = values.toarray() if sparse.issparse(values) else values
-    if values.ndim == 1:
-        return pd.Series(values, index=block.index, name=meta.name)
-    return pd.DataFrame(values, index=block.index, columns=meta.columns)
+    predicted_rows = getattr(model, _CALLS[output])(block)
+    predicted_rows = predicted_rows.toarray() if sparse.issparse(predicted_rows) else predicted_rows
+    if predicted_rows.ndim == 1:
+        return pd.Series(predicted_rows, index=block.index, name=meta.name)
+    return pd.DataFrame(predicted_rows, index=block.index, columns=meta.columns)
 
 
-def _call_model(model: Any, block: Any, output: str) -> Any:
+def _predict_block(model: Any, block: Any, output: str) -> Any:
     return getattr(model, _CALLS[output])(block)
 
 
-def _block_topk(model: Any, block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _predict_block_topk(model: Any, block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     return model.predict_topk(block, k=k)

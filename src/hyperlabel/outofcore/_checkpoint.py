@@ -1,4 +1,4 @@
-"""What a fit has summed so far, in one file that is either old or new, never half written."""
+"""Checkpoints: the sums of a fit so far, in one file that is replaced atomically."""
 
 import hashlib
 import json
@@ -21,16 +21,19 @@ class CheckpointError(ValueError):
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
     """Write an npz file atomically: a reader sees the old file or the whole new one."""
-    flat: dict[str, Any] = {}
+    flat_arrays: dict[str, Any] = {}
     for name, value in arrays.items():
         if sparse.issparse(value):
             value = sparse.csr_array(value)
-            flat |= {f"{name}.{part}": getattr(value, part) for part in ("data", "indices", "indptr")}
-            flat[f"{name}.shape"] = np.asarray(value.shape)
+            flat_arrays |= {
+                f"{name}.{csr_field}": getattr(value, csr_field)
+                for csr_field in ("data", "indices", "indptr")
+            }
+            flat_arrays[f"{name}.shape"] = np.asarray(value.shape)
         else:
-            flat[name] = np.asarray(value)
+            flat_arrays[name] = np.asarray(value)
     with replacing(path) as file:
-        np.savez(file, **flat)
+        np.savez(file, **flat_arrays)
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -38,12 +41,12 @@ def read_arrays(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
             raise ValueError("the file claims to hold more than its size")
-    with np.load(path, allow_pickle=False) as stored:
-        flat = {name: stored[name] for name in stored.files}
-    arrays: dict[str, Any] = {name: value for name, value in flat.items() if "." not in name}
-    for name in [key.removesuffix(".indptr") for key in flat if key.endswith(".indptr")]:
-        parts = tuple(flat[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-        arrays[name] = sparse.csr_array(parts, shape=tuple(flat[f"{name}.shape"]))
+    with np.load(path, allow_pickle=False) as npz_file:
+        flat_arrays = {name: npz_file[name] for name in npz_file.files}
+    arrays: dict[str, Any] = {name: value for name, value in flat_arrays.items() if "." not in name}
+    for name in [key.removesuffix(".indptr") for key in flat_arrays if key.endswith(".indptr")]:
+        csr_arrays = tuple(flat_arrays[f"{name}.{csr_field}"] for csr_field in ("data", "indices", "indptr"))
+        arrays[name] = sparse.csr_array(csr_arrays, shape=tuple(flat_arrays[f"{name}.shape"]))
         check_places(arrays[name])
     return arrays
 
@@ -68,11 +71,16 @@ class Checkpoint:
 
     def save(self, state: State) -> None:
         """Replace the file."""
-        head = {"identity": self.identity, "stage": state.stage, "place": state.place, "rows": state.rows}
+        state_header = {
+            "identity": self.identity,
+            "stage": state.stage,
+            "place": state.place,
+            "rows": state.rows,
+        }
         arrays: dict[str, Any] = {f"sums:{name}": value for name, value in state.sums.items()}
         arrays |= {f"scan:{name}": value for name, value in state.scan.items()}
-        head["content"] = _hash_arrays(arrays, head)
-        write_arrays(self.path, {"state": np.asarray(json.dumps(head)), **arrays})
+        state_header["content"] = _hash_arrays(arrays, state_header)
+        write_arrays(self.path, {"state": np.asarray(json.dumps(state_header)), **arrays})
 
     def load(self) -> State:
         """Return the state to go on from; the start where there is no file yet."""
@@ -80,18 +88,18 @@ class Checkpoint:
             return State()
         try:
             arrays = read_arrays(self.path)
-            head = json.loads(str(arrays.pop("state")))
-            state = State(head["stage"], tuple(head["place"]), head["rows"])
-            if head.pop("content") != _hash_arrays(arrays, head):
-                raise ValueError("the sums, or the place they stand for, are not what was saved")
+            state_header = json.loads(str(arrays.pop("state")))
+            state = State(state_header["stage"], tuple(state_header["place"]), state_header["rows"])
+            if state_header.pop("content") != _hash_arrays(arrays, state_header):
+                raise ValueError("the sums, or their place in the source, are not what was saved")
             for name, value in arrays.items():
-                kind, key = name.split(":", 1)
-                {"sums": state.sums, "scan": state.scan}[kind][key] = value
-        except Exception as error:  # zipfile, zlib and NumPy have no common name for damaged bytes
+                state_field, array_name = name.split(":", 1)
+                {"sums": state.sums, "scan": state.scan}[state_field][array_name] = value
+        except Exception as error:  # zipfile, zlib and NumPy share no exception for damaged bytes
             raise CheckpointError(
                 f"{self.path} is not a checkpoint, or is damaged: delete it or name another file."
             ) from error
-        if head.get("identity") != self.identity:
+        if state_header.get("identity") != self.identity:
             raise CheckpointError(
                 f"The checkpoint {self.path} belongs to another model or other data: delete it or name "
                 "another file."
@@ -103,13 +111,17 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def _hash_arrays(arrays: dict[str, Any], head: dict[str, Any]) -> str:
+def _hash_arrays(arrays: dict[str, Any], state_header: dict[str, Any]) -> str:
     """Return one hash of the head, and of names, types, shapes and values."""
-    found = hashlib.sha256(json.dumps(head).encode())
+    content_hash = hashlib.sha256(json.dumps(state_header).encode())
     for name in sorted(arrays):
         value = arrays[name]
-        parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (np.asarray(value),)
-        for part in parts:
-            found.update(f"{name} {part.dtype.str} {np.shape(value)} {part.shape};".encode())
-            found.update(np.ascontiguousarray(part).data)
-    return found.hexdigest()
+        plain_arrays = (
+            (value.data, value.indices, value.indptr) if sparse.issparse(value) else (np.asarray(value),)
+        )
+        for plain_array in plain_arrays:
+            content_hash.update(
+                f"{name} {plain_array.dtype.str} {np.shape(value)} {plain_array.shape};".encode()
+            )
+            content_hash.update(np.ascontiguousarray(plain_array).data)
+    return content_hash.hexdigest()

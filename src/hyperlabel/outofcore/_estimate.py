@@ -1,4 +1,4 @@
-"""About how many rows a data file holds, without reading it: for the time left."""
+"""About how many rows a data file holds, without reading it: for the remaining time."""
 
 import gzip
 import zipfile
@@ -7,42 +7,42 @@ from pathlib import Path
 from hyperlabel._files import npy_header
 from hyperlabel.datasets import data_format
 
-HEAD = 2**20  # bytes of text that tell the length of a line
+HEAD = 2**20  # bytes of text from which the mean length of a line is taken
 
 
 def estimate_rows(path: Path) -> int | None:
-    r"""Return about how many rows a file or folder of shards holds, None where it does not tell."""
+    r"""Return about how many rows a file or folder of shards holds; None where that is unknown."""
     try:
         if data_format(path) == "shards":
-            return sum(_npz_rows(part) for part in path.glob("*.npz"))
+            return sum(_count_npz_rows(shard_path) for shard_path in path.glob("*.npz"))
         if path.suffix == ".npz":
-            return _npz_rows(path)
+            return _count_npz_rows(path)
         if path.suffix in (".parquet", ".pq"):
             from pyarrow import parquet
 
             return int(parquet.ParquetFile(path).metadata.num_rows)
-        return _text_rows(path)
+        return _estimate_text_rows(path)
     except (OSError, EOFError, ValueError, KeyError, ImportError, zipfile.BadZipFile):
         return None  # the reader will say what is wrong
 
 
-def _npz_rows(path: Path) -> int:
+def _count_npz_rows(path: Path) -> int:
     with zipfile.ZipFile(path) as archive:
-        whole = "Y.npy" in archive.namelist()
-        with archive.open("Y.npy" if whole else "Y_indptr.npy") as stream:
-            rows = npy_header(stream)[0][0]
-    return rows if whole else rows - 1
+        has_dense_labels = "Y.npy" in archive.namelist()
+        with archive.open("Y.npy" if has_dense_labels else "Y_indptr.npy") as stream:
+            n_entries = npy_header(stream)[0][0]
+    return n_entries if has_dense_labels else n_entries - 1
 
 
-def _text_rows(path: Path) -> int:
-    size = path.stat().st_size
-    with open(path, "rb") as raw:
+def _estimate_text_rows(path: Path) -> int:
+    file_size = path.stat().st_size
+    with open(path, "rb") as raw_file:
         if path.suffix == ".gz":
-            with gzip.GzipFile(fileobj=raw) as packed:
-                head = packed.read(HEAD)
+            with gzip.GzipFile(fileobj=raw_file) as gzip_file:
+                first_bytes = gzip_file.read(HEAD)
         else:
-            head = raw.read(HEAD)
-        read = raw.tell()  # of a packed file: the packed bytes behind the head
-    if len(head) < HEAD:
-        return head.count(b"\n") + (not head.endswith(b"\n") and bool(head))
-    return round(head.count(b"\n") * size / read)
+            first_bytes = raw_file.read(HEAD)
+        n_bytes_read = raw_file.tell()  # of a gzip file: the compressed bytes of the head
+    if len(first_bytes) < HEAD:
+        return first_bytes.count(b"\n") + (not first_bytes.endswith(b"\n") and bool(first_bytes))
+    return round(first_bytes.count(b"\n") * file_size / n_bytes_read)

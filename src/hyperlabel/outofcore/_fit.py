@@ -32,7 +32,7 @@ def fit(
     ----------
     estimator : estimator on moments
         `BinaryRelevance`, `PLST` and every other estimator that is a function of sums over rows;
-        others say in a sentence why they cannot. It is fitted in place.
+        others raise an error that says why they cannot. It is fitted in place.
     chunks : path, list of paths, `RowChunks`, sequence, or function
         Files (npz, ARFF, …), rows of arrays or ``.npy`` files, a sequence of ``(X, y)`` or
         ``(X, y, sample_weight)``, or a function that returns an iterator of such chunks.
@@ -44,7 +44,7 @@ def fit(
     checkpoint : path, default=None
         File in which the sums are kept every `checkpoint_seconds`. If it exists, the fit goes on
         from there; at the end it is deleted. It is refused for another estimator and for other
-        data, told by size and time of the files and by the content of the first chunk.
+        data, recognised by size and time of the files and by the content of the first chunk.
     checkpoint_seconds : float, default=30.0
         Time between two checkpoints.
     progress : bool, default=None
@@ -72,18 +72,24 @@ def fit(
     if precision not in ("auto", "double"):
         raise ValueError(f"precision must be 'auto' or 'double', got {precision!r}.")
     source = as_source(chunks)
-    first = _open_first_chunk(estimator, source, classes, memory_limit)
-    saved = None
+    first_chunk = _open_first_chunk(estimator, source, classes, memory_limit)
+    saved_state = None
     if checkpoint is not None:
-        params = sorted(estimator.get_params().items())
-        data = [None if classes is None else list(classes), source.identity(), chunk_digest(first)]
-        saved = Checkpoint(checkpoint, [type(estimator).__name__, params, precision, *data])
-    run = _Run(estimator, source, saved, checkpoint_seconds, progress)
+        sorted_params = sorted(estimator.get_params().items())
+        data_identity = [
+            None if classes is None else list(classes),
+            source.identity(),
+            chunk_digest(first_chunk),
+        ]
+        saved_state = Checkpoint(
+            checkpoint, [type(estimator).__name__, sorted_params, precision, *data_identity]
+        )
+    fit_run = _Run(estimator, source, saved_state, checkpoint_seconds, progress)
     if estimator._scans():
-        estimator._use_scan(run.scan())
-    close_fit(estimator, run.sums(single=precision == "auto"))
-    if saved is not None:
-        saved.remove()
+        estimator._use_scan(fit_run.scan())
+    close_fit(estimator, fit_run.sums(single=precision == "auto"))
+    if saved_state is not None:
+        saved_state.remove()
     return estimator
 
 
@@ -100,48 +106,52 @@ class _Run:
     def scan(self) -> dict[str, Any]:
         if self.state.stage != "sum":
             self.state.stage = "scan"
-            self._pass(lambda chunk: scan_block(self.model, *_chunk_parts(chunk)), add_scans, dict, dict)
+            self._sum_chunks(
+                lambda chunk: scan_block(self.model, *_unpack_chunk(chunk)), add_scans, dict, dict
+            )
             self.state = State("sum", scan=self.state.sums)
-            self._save()
+            self._save_checkpoint()
         return self.state.scan
 
     def sums(self, *, single: bool) -> RowMoments:
         self.state.stage = "sum"
-        return self._pass(
-            lambda chunk: sum_block(self.model, *_chunk_parts(chunk), single=single),
+        return self._sum_chunks(
+            lambda chunk: sum_block(self.model, *_unpack_chunk(chunk), single=single),
             RowMoments.add,
             RowMoments.to_arrays,
             RowMoments.from_arrays,
         )
 
-    def _pass(
+    def _sum_chunks(
         self,
-        block: Callable[[Chunk], Any],
-        add: Callable[[Any, Any], Any],
+        chunk_moments: Callable[[Chunk], Any],
+        add_moments: Callable[[Any, Any], Any],
         to_arrays: Callable[[Any], dict[str, Any]],
         from_arrays: Callable[[dict[str, Any]], Any],
     ) -> Any:
         state = self.state
-        total = from_arrays(state.sums) if state.sums else None
-        saved_at = time.monotonic()
+        total_moments = from_arrays(state.sums) if state.sums else None
+        save_time = time.monotonic()
         title = "labels" if state.stage == "scan" else "fit"
-        with row_counter(title, self.source, state.rows, self.progress) as count:
-            for place, chunk in read_ahead(self.source.read(state.place)):
-                state.place, rows = place, chunk.X.shape[0]
-                if not rows:
+        with row_counter(title, self.source, state.rows, self.progress) as count_rows:
+            for source_position, chunk in read_ahead(self.source.read(state.place)):
+                state.place, n_rows = source_position, chunk.X.shape[0]
+                if not n_rows:
                     continue
-                part = block(chunk)
-                total = part if total is None else add(total, part)
-                state.rows += rows
-                count(rows)
-                if self.saved is not None and time.monotonic() - saved_at >= self.seconds:
-                    state.sums = to_arrays(total)
-                    self._save()
-                    saved_at = time.monotonic()
-        state.sums = to_arrays(total)
-        return total
+                block_moments = chunk_moments(chunk)
+                total_moments = (
+                    block_moments if total_moments is None else add_moments(total_moments, block_moments)
+                )
+                state.rows += n_rows
+                count_rows(n_rows)
+                if self.saved is not None and time.monotonic() - save_time >= self.seconds:
+                    state.sums = to_arrays(total_moments)
+                    self._save_checkpoint()
+                    save_time = time.monotonic()
+        state.sums = to_arrays(total_moments)
+        return total_moments
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         if self.saved is not None:
             self.saved.save(self.state)
 
@@ -151,11 +161,11 @@ def _open_first_chunk(model: Any, source: Source, classes: Any, memory_limit: fl
         if chunk.X.shape[0]:
             if chunk.y is None:
                 raise ValueError("The chunks hold no y: a fit needs (X, y).")
-            names = {"classes": classes, "label_names": chunk.label_names}
-            open_fit(model, chunk.X, chunk.y, memory_limit=memory_limit, **names)
+            label_options = {"classes": classes, "label_names": chunk.label_names}
+            open_fit(model, chunk.X, chunk.y, memory_limit=memory_limit, **label_options)
             return chunk
     raise ValueError("There are no rows in the chunks.")
 
 
-def _chunk_parts(chunk: Chunk) -> tuple[Any, Any, Any]:
+def _unpack_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
     return chunk.X, chunk.y, chunk.sample_weight

@@ -1,4 +1,4 @@
-"""Predictions of any number of rows, written to disk part by part."""
+"""Predictions of any number of rows, written to disk chunk by chunk."""
 
 import os
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ def predict(
     k: int = 5,
     progress: bool | None = None,
 ) -> Path:
-    """Predict chunk by chunk into a folder of npz parts, one per chunk.
+    """Predict chunk by chunk into a folder of npz files, one per chunk.
 
-    Every part is written atomically. Parts that exist are kept, so a run that was killed goes on
+    Every file is written atomically. Files that exist are kept, so a run that was killed goes on
     where it stopped when called again.
 
     Parameters
@@ -36,7 +36,7 @@ def predict(
     chunks : as in `outofcore.fit`
         The rows; labels in them are ignored.
     folder : path
-        Where the parts go; made if missing.
+        Where the files go; made if missing.
     output : {"labels", "scores", "topk", "transform"}, default="labels"
         What to write: the predicted sets, the scores, the best labels with their scores, or the
         projection of a transformer.
@@ -58,26 +58,26 @@ def predict(
     >>> model = BinaryRelevance().fit(X, Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = outofcore.predict(model, outofcore.RowChunks(X, rows=20), folder)
-    ...     parts = list(outofcore.read_predictions(folder))
-    >>> np.array_equal(np.vstack(parts), model.predict(X))
+    ...     predictions = list(outofcore.read_predictions(folder))
+    >>> np.array_equal(np.vstack(predictions), model.predict(X))
     True
     """
     if output not in ("labels", "scores", "topk", "transform"):
         raise ValueError(f"output must be 'labels', 'scores', 'topk' or 'transform', got {output!r}.")
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    target_folder = Path(folder)
+    target_folder.mkdir(parents=True, exist_ok=True)
     source = as_source(chunks)
-    with row_counter("predict", source, 0, progress) as count:
-        for number, (_, chunk) in enumerate(read_ahead(source.read())):
-            part = target / f"part-{number:06d}.npz"
-            if not part.exists() and chunk.X.shape[0]:
-                write_arrays(part, _predict_chunk(model, chunk, output, k))
-            count(chunk.X.shape[0])
-    return target
+    with row_counter("predict", source, 0, progress) as count_rows:
+        for chunk_number, (_, chunk) in enumerate(read_ahead(source.read())):
+            chunk_path = target_folder / f"part-{chunk_number:06d}.npz"
+            if not chunk_path.exists() and chunk.X.shape[0]:
+                write_arrays(chunk_path, _predict_chunk(model, chunk, output, k))
+            count_rows(chunk.X.shape[0])
+    return target_folder
 
 
 def read_predictions(folder: str | os.PathLike[str]) -> Iterator[Any]:
-    """Yield the parts that `predict` wrote, in order.
+    """Yield the predictions that `predict` wrote, in order.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def read_predictions(folder: str | os.PathLike[str]) -> Iterator[Any]:
     >>> model = BinaryRelevance().fit(X, Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = outofcore.predict(model, [(X[:20], None), (X[20:], None)], folder)
-    ...     [len(part) for part in outofcore.read_predictions(folder)]
+    ...     [len(block) for block in outofcore.read_predictions(folder)]
     [20, 30]
     """
-    parts = sorted(Path(folder).glob("part-*.npz"))
-    if not parts:
+    chunk_paths = sorted(Path(folder).glob("part-*.npz"))
+    if not chunk_paths:
         raise FileNotFoundError(f"There are no predictions in {folder}.")
-    for part in parts:
-        arrays = read_arrays(part)
+    for chunk_path in chunk_paths:
+        arrays = read_arrays(chunk_path)
         yield (arrays["indices"], arrays["scores"]) if "indices" in arrays else arrays["values"]
 
 
@@ -113,6 +113,6 @@ def _predict_chunk(model: Any, chunk: Chunk, output: Output, k: int) -> dict[str
     if output == "topk":
         indices, scores = model.predict_topk(chunk.X, k=k)
         return {"indices": indices, "scores": scores}
-    call = {"labels": "predict", "scores": "decision_function", "transform": "transform"}[output]
-    values = getattr(model, call)(chunk.X)
-    return {"values": values if sparse.issparse(values) else np.asarray(values)}
+    method_name = {"labels": "predict", "scores": "decision_function", "transform": "transform"}[output]
+    predicted_rows = getattr(model, method_name)(chunk.X)
+    return {"values": predicted_rows if sparse.issparse(predicted_rows) else np.asarray(predicted_rows)}

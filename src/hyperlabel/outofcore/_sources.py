@@ -1,7 +1,7 @@
 """Where chunks come from: files, arrays, sequences, or a function that starts an iterator.
 
-A source yields ``(place, chunk)``; the place, two whole numbers, is where to go on after that chunk, so
-that a fit that was killed can resume without reading again what it has already summed.
+A source yields ``(place, chunk)``. The place, two integers, is the position after that chunk: a fit that was
+killed resumes there without reading again what it has already summed.
 """
 
 import os
@@ -37,7 +37,7 @@ class Chunk:
 
 
 class Source(ABC):
-    """Chunks from a place on; `n_rows` is None where nobody knows."""
+    """Chunks from a place in the data on; `n_rows` is None where it is unknown."""
 
     n_rows: int | None = None
     exact = True  # whether `n_rows` is more than an estimate
@@ -48,7 +48,7 @@ class Source(ABC):
 
     @abstractmethod
     def identity(self) -> list[Any]:
-        """Return what tells this source from another, for checkpoints."""
+        """Return what distinguishes this source from another, for checkpoints."""
 
 
 class RowChunks(Source):
@@ -76,26 +76,29 @@ class RowChunks(Source):
     """
 
     def __init__(self, X: Any, y: Any = None, *, sample_weight: Any = None, rows: int | None = None) -> None:
-        self.X = _rows_of(X)
-        self.y = None if y is None else _rows_of(y)
+        self.X = _open_rows(X)
+        self.y = None if y is None else _open_rows(y)
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight)
         self.n_rows = int(self.X.shape[0])
-        for name, other in (("y", self.y), ("sample_weight", self.sample_weight)):
-            if other is not None and other.shape[0] != self.n_rows:
-                raise ValueError(f"X has {self.n_rows} rows but {name} has {other.shape[0]}.")
+        for name, row_array in (("y", self.y), ("sample_weight", self.sample_weight)):
+            if row_array is not None and row_array.shape[0] != self.n_rows:
+                raise ValueError(f"X has {self.n_rows} rows but {name} has {row_array.shape[0]}.")
         if rows is not None and rows < 1:
             raise ValueError(f"rows must be at least 1, got {rows}.")
         self.rows = rows or max(1, CHUNK_BYTES // max(1, _row_bytes(self.X)))
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
-        for first in range(start[0], self.n_rows or 0, self.rows):
-            part = slice(first, min(first + self.rows, self.n_rows or 0))
-            parts = (self.X, self.y, self.sample_weight)
-            yield (part.stop, 0), Chunk(*(None if rows is None else rows[part] for rows in parts))
+        for first_row in range(start[0], self.n_rows or 0, self.rows):
+            row_slice = slice(first_row, min(first_row + self.rows, self.n_rows or 0))
+            row_arrays = (self.X, self.y, self.sample_weight)
+            yield (
+                (row_slice.stop, 0),
+                Chunk(*(None if row_array is None else row_array[row_slice] for row_array in row_arrays)),
+            )
 
     def identity(self) -> list[Any]:
-        paths = [part.path for part in (self.X, self.y) if isinstance(part, _NpyRows)]
-        return [type(self).__name__, *self.X.shape, self.rows, *map(file_identity, paths)]
+        npy_paths = [row_array.path for row_array in (self.X, self.y) if isinstance(row_array, _NpyRows)]
+        return [type(self).__name__, *self.X.shape, self.rows, *map(file_identity, npy_paths)]
 
 
 class _NpyRows:
@@ -104,19 +107,19 @@ class _NpyRows:
     def __init__(self, path: Path) -> None:
         self.path = path
         with open(path, "rb") as file:
-            shape, fortran, dtype = npy_header(file)
+            shape, is_fortran, dtype = npy_header(file)
             self.offset = file.tell()
-        if dtype.hasobject or fortran or len(shape) not in (1, 2):
+        if dtype.hasobject or is_fortran or len(shape) not in (1, 2):
             raise ValueError(f"{path} must hold a C-ordered array of numbers, rows first: save it so.")
         self.shape, self.dtype = shape, dtype
         self.row_bytes = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
 
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        count = rows.stop - rows.start
+    def __getitem__(self, row_slice: slice) -> np.ndarray:
+        n_rows = row_slice.stop - row_slice.start
         with open(self.path, "rb", buffering=0) as file:
-            file.seek(self.offset + rows.start * self.row_bytes)
-            values = np.fromfile(file, self.dtype, count * self.row_bytes // self.dtype.itemsize)
-        return values.reshape(count, *self.shape[1:])
+            file.seek(self.offset + row_slice.start * self.row_bytes)
+            values = np.fromfile(file, self.dtype, n_rows * self.row_bytes // self.dtype.itemsize)
+        return values.reshape(n_rows, *self.shape[1:])
 
 
 class FileChunks(Source):
@@ -154,16 +157,18 @@ class FileChunks(Source):
             if not path.exists():
                 raise FileNotFoundError(f"There is no file {path}: check the path.")
             datasets.data_format(path)
-        parts = [estimate_rows(path) for path in self.paths]
-        self.n_rows = None if None in parts else sum(part or 0 for part in parts)
+        row_estimates = [estimate_rows(path) for path in self.paths]
+        self.n_rows = (
+            None if None in row_estimates else sum(row_estimate or 0 for row_estimate in row_estimates)
+        )
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
         """Yield chunks and the place after each; whole files before the place are not opened."""
         for i in range(start[0], len(self.paths)):
-            skip = start[1] if i == start[0] else 0
-            stream = datasets.iter_data(self.paths[i], chunk_rows=self.rows, **self.options)
-            for j, data in enumerate(stream):
-                if j >= skip:
+            n_skipped = start[1] if i == start[0] else 0
+            dataset_stream = datasets.iter_data(self.paths[i], chunk_rows=self.rows, **self.options)
+            for j, data in enumerate(dataset_stream):
+                if j >= n_skipped:
                     yield (i, j + 1), Chunk(data.X, data.Y, label_names=data.label_names)
 
     def identity(self) -> list[Any]:
@@ -178,7 +183,7 @@ class Items(Source):
         self.n_items = len(items) if hasattr(items, "__len__") else None
 
     def read(self, start: Place = START) -> Iterator[tuple[Place, Chunk]]:
-        """Yield chunks and the place after each; a sequence is asked only for what is still needed."""
+        """Yield chunks and the place after each; of a sequence only the remaining items are read."""
         if self.n_items is not None:
             for i in range(start[0], self.n_items):
                 yield (i + 1, 0), _as_chunk(self.items[i])
@@ -199,9 +204,9 @@ def file_identity(path: Path) -> list[Any]:
 
 def chunk_digest(chunk: Chunk) -> str:
     """Return a number for the rows, labels, weights and names of a chunk: other data have another."""
-    names = None if chunk.label_names is None else list(chunk.label_names)
-    parts = (chunk.X, chunk.y, chunk.sample_weight, names)
-    return str(joblib.hash([_plain_arrays(part) for part in parts], hash_name="sha1"))
+    label_names = None if chunk.label_names is None else list(chunk.label_names)
+    chunk_fields = (chunk.X, chunk.y, chunk.sample_weight, label_names)
+    return str(joblib.hash([_strip_to_arrays(chunk_field) for chunk_field in chunk_fields], hash_name="sha1"))
 
 
 def as_source(chunks: Any) -> Source:
@@ -225,9 +230,9 @@ def as_source(chunks: Any) -> Source:
 def read_ahead(chunks: Iterator[tuple[Place, Chunk]]) -> Iterator[tuple[Place, Chunk]]:
     """Read one chunk ahead in a thread: the disk works while the processor sums."""
     with ThreadPoolExecutor(1, thread_name_prefix="hyperlabel-read") as pool:
-        coming = pool.submit(next, chunks, None)
-        while (item := coming.result()) is not None:
-            coming = pool.submit(next, chunks, None)
+        next_chunk = pool.submit(next, chunks, None)
+        while (item := next_chunk.result()) is not None:
+            next_chunk = pool.submit(next, chunks, None)
             yield item
 
 
@@ -239,17 +244,21 @@ def _as_chunk(item: Any) -> Chunk:
     return Chunk(item)
 
 
-def _plain_arrays(part: Any) -> Any:
-    """Return what a part holds without what it remembers about itself."""
-    if sparse.issparse(part):
-        rows = checked_csr(part)
-        return [rows.shape, rows.data, rows.indices, rows.indptr]
-    if hasattr(part, "columns") and hasattr(part, "to_numpy"):
-        return [list(map(str, part.columns)), part.to_numpy()]
-    return part if part is None or isinstance(part, (list, tuple)) else np.ascontiguousarray(part)
+def _strip_to_arrays(chunk_field: Any) -> Any:
+    """Return a chunk's field as plain arrays: what its container caches would change the hash."""
+    if sparse.issparse(chunk_field):
+        csr_rows = checked_csr(chunk_field)
+        return [csr_rows.shape, csr_rows.data, csr_rows.indices, csr_rows.indptr]
+    if hasattr(chunk_field, "columns") and hasattr(chunk_field, "to_numpy"):
+        return [list(map(str, chunk_field.columns)), chunk_field.to_numpy()]
+    return (
+        chunk_field
+        if chunk_field is None or isinstance(chunk_field, (list, tuple))
+        else np.ascontiguousarray(chunk_field)
+    )
 
 
-def _rows_of(values: Any) -> Any:
+def _open_rows(values: Any) -> Any:
     if isinstance(values, (str, os.PathLike)):
         return _NpyRows(Path(values))
     return checked_csr(values) if sparse.issparse(values) else values
