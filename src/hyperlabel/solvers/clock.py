@@ -23,7 +23,7 @@ class CompileTime:
         """Stop the clock, unless it stands: compiling one function compiles those it calls."""
         with self._lock:
             if self._depth == 0:
-                self._begun = _now()
+                self._begun = _read_clocks()
             self._depth += 1
 
     def on_end(self, event: Any = None) -> None:
@@ -31,12 +31,12 @@ class CompileTime:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
-                self._total += _now() - self._begun
+                self._total += _read_clocks() - self._begun
 
     def working(self) -> np.ndarray:
         """Seconds since some fixed moment, without those spent compiling."""
         with self._lock:
-            return (self._begun if self._depth else _now()) - self._total
+            return (self._begun if self._depth else _read_clocks()) - self._total
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -48,7 +48,7 @@ class CompileTime:
             self.on_end()
 
 
-def _now() -> np.ndarray:
+def _read_clocks() -> np.ndarray:
     return np.array([time.perf_counter(), time.process_time()])
 
 

@@ -47,19 +47,19 @@ class _Compiled:
     def ready(self) -> Any:
         """Return numba's form of the function."""
         if self._ready is None:
-            function: Any = self.__wrapped__
+            plain_function: Any = self.__wrapped__
             with COMPILE_TIME.paused():
                 with _FIRST_CALL:  # of several threads, one imports numba
                     _watch_numba()
-                self._ready = _compile_cached(function, self._options)
-            for name, value in list(function.__globals__.items()):
-                if isinstance(value, _Compiled):
-                    function.__globals__[name] = value.ready()
+                self._ready = _compile_cached(plain_function, self._options)
+            for global_name, global_object in list(plain_function.__globals__.items()):
+                if isinstance(global_object, _Compiled):
+                    plain_function.__globals__[global_name] = global_object.ready()
         return self._ready
 
     def __reduce__(self) -> tuple[Any, ...]:
-        function: Any = self.__wrapped__
-        return _find_function, (function.__module__, function.__qualname__)
+        plain_function: Any = self.__wrapped__
+        return _find_function, (plain_function.__module__, plain_function.__qualname__)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -37,10 +37,12 @@ def kernel_space(K: np.ndarray) -> RowSpace:
         raise ValueError(
             f"The kernel matrix has the eigenvalue {s[0]:.3g}: use a positive semi-definite kernel."
         )
-    kept = s > rank_tolerance(s)
-    root = np.sqrt(s[kept])
-    U = U[:, kept]
-    return RowSpace(np.ascontiguousarray(U * root), np.zeros(len(root)), U / root)
+    above_rounding = s > rank_tolerance(s)
+    singular_values = np.sqrt(s[above_rounding])
+    U = U[:, above_rounding]
+    return RowSpace(
+        np.ascontiguousarray(U * singular_values), np.zeros(len(singular_values)), U / singular_values
+    )
 
 
 def whitening_factor(form: np.ndarray, weight: float) -> np.ndarray:
