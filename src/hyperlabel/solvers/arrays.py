@@ -1,4 +1,4 @@
-"""Small helpers for arrays that may be dense or sparse, and for walking over rows in bounded blocks."""
+"""Small helpers for arrays that may be dense or sparse, and slices of rows in bounded blocks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,10 +42,10 @@ def first_mean(X: np.ndarray) -> np.ndarray:
 
 
 def mix_columns(M: np.ndarray, mixing: np.ndarray) -> np.ndarray:
-    """Return M·right, a vector standing for a diagonal."""
+    """Return M·mixing; a vector means the diagonal of a matrix."""
     return M * mixing if mixing.ndim == 1 else M @ mixing
 
 
 def mix_both(M: np.ndarray, mixing: np.ndarray) -> np.ndarray:
-    """Return rightᵀ·M·right."""
+    """Return mixingᵀ·M·mixing."""
     return mix_columns(mix_columns(M, mixing).T, mixing)

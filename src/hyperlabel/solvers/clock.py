@@ -1,4 +1,4 @@
-"""A clock that stands still while code is loaded and compiled.
+"""A clock that is paused while code is loaded and compiled.
 
 What it times costs the same in the first process after an installation as in any later one.
 """
@@ -20,7 +20,7 @@ class CompileTime:
         self._total, self._begun = np.zeros(2), np.zeros(2)
 
     def on_start(self, event: Any = None) -> None:
-        """Stop the clock, unless it stands: compiling one function compiles those it calls."""
+        """Pause the clock, unless it is paused: compiling one function compiles those it calls."""
         with self._lock:
             if self._depth == 0:
                 self._begun = _read_clocks()
@@ -40,7 +40,7 @@ class CompileTime:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the clock stand still."""
+        """Pause the clock."""
         self.on_start()
         try:
             yield

@@ -29,7 +29,7 @@ from hyperlabel.solvers.compiling import check_finite, check_shape, compiled
 
 GRAM_MAX = 16_384  # labels; G is then 2 GB, and past it decoding every row is out of reach anyway
 # CoSaMP solves least squares over up to 3s columns, which may be dependent (M < 3s): this much
-# of the mean diagonal is added, so the smallest solution is found instead of none.
+# of the mean diagonal is added, which picks nearly the smallest solution instead of failing.
 JITTER = 1e-9
 
 
@@ -107,7 +107,7 @@ def solve_sparse_codes(
 
 @compiled
 def _list_largest_entries(a, count, out):
-    """Put the places of the `count` largest entries of a ≥ 0 into `out`, ties to the lowest; return how many.
+    """Put the indices of the `count` largest entries of a ≥ 0 into `out`, ties to the first; return how many.
 
     Fewer than `count` if products of large numbers overflowed to NaN, which is never among the largest.
     """

@@ -13,8 +13,8 @@ At each node
 2. rows join the centre nearer to their labels (cosine), and the centres move, `STEPS` times;
 3. w keeps its largest entries, `KEPT` of its squared length;
 4. a row goes to the second child where w·x lies above the middle of the two groups' means.
-Nodes of at most `most` rows, of one label set, or whose groups have the same mean row are leaves. A level
-costs O(nnz(X) + nnz(Y)), whatever the number of labels; a node takes 8 bytes for each entry of its w.
+Nodes of at most `leaf_size` rows, of one label set, or whose groups have the same mean row are leaves.
+A level costs O(nnz(X) + nnz(Y)), whatever the number of labels; a node takes 8 bytes for each entry of its w.
 
 References
 ----------
@@ -38,7 +38,7 @@ Tree = tuple[
 
 
 def grow_tree(X: sparse.csr_array, Y: sparse.csr_array, leaf_size: int, seed: int) -> Tree:
-    """Grow a tree on rows X with label sets Y down to nodes of at most `most` rows."""
+    """Grow a tree on rows X with label sets Y down to nodes of at most `leaf_size` rows."""
     for A in (X, Y):
         check_rows(A)
     if X.shape[0] != Y.shape[0] or min(X.shape[0], leaf_size) < 1:  # compiled code trusts it
@@ -179,7 +179,7 @@ def _add_row(A, r, dense):
 
 @compiled
 def _group_by_labels(Y, rows, labels, draw, pull, group_sums, row_side):
-    """Part these rows by labels into `side`; return the size of the second group, 0 if all agree."""
+    """Part these rows by labels into `row_side`; return the size of the second group, 0 if all agree."""
     for j in labels:
         pull[j] = 0.0
     _add_row(Y, rows[int(draw[0] * len(rows))], pull)
@@ -220,7 +220,7 @@ def _group_by_labels(Y, rows, labels, draw, pull, group_sums, row_side):
 
 @compiled
 def _split_by_features(X, rows, columns, row_side, n_second, group_means, row_scores):
-    """Leave w in the first of `means`, its products in `score`, and return where they are cut."""
+    """Leave w in the first of `group_means` and its products in `row_scores`; return the threshold."""
     for c in columns:
         group_means[0, c] = group_means[1, c] = 0.0
     for r in rows:
@@ -234,6 +234,7 @@ def _split_by_features(X, rows, columns, row_side, n_second, group_means, row_sc
         if missing_square <= 0.0:
             break
         missing_square -= w[i] * w[i]
+        # rounded as it is stored: training rows and new rows then go the same way
         group_means[0, columns[i]] = np.float32(w[i])
     score_sums = np.zeros(2)
     for r in rows:
@@ -244,7 +245,7 @@ def _split_by_features(X, rows, columns, row_side, n_second, group_means, row_sc
 
 @compiled
 def _grow_array(values, min_length):
-    """Return a copy with room for twice as many, or more."""
+    """Return a copy of at least twice the length."""
     longer_array = np.empty(2 * max(len(values), min_length), dtype=values.dtype)
     longer_array[: len(values)] = values
     return longer_array
@@ -252,7 +253,7 @@ def _grow_array(values, min_length):
 
 @compiled
 def _fill_leaves(X, n_columns, splits, split_thresholds, children, roots, row_leaves):
-    """Fill `found` with leaves; children lie behind their parent, or the walk ends."""
+    """Fill `row_leaves`; a child that does not come after its parent ends the descent."""
     indptr, indices, data = X
     split_indptr, split_indices, split_weights = splits
     x, n_nodes = np.zeros(n_columns), min(len(split_thresholds), len(children), len(split_indptr) - 1)

@@ -1,4 +1,4 @@
-"""Held-out quality of nested models: every number of components M in one walk.
+"""Held-out quality of nested models: every number of components M in one pass.
 
 The points of a label-space model with M components are ỹ_M = o + Σ_{m≤M} r_m p_m. One matrix
 product adds a leg of components to the scores of a block of rows. Within a leg a score moves by at
@@ -13,7 +13,7 @@ P         components                          M×K
 base      o − ½: positive means predicted     K
 Y         true labels                         n×K
 grid      the M to score, ascending           G
-reach     ‖p_j‖ over the leg's components     K
+leg_norms ‖p_j‖ over the leg's components     K
 
 Scores are kept in single precision here: they only choose M.
 """
@@ -86,7 +86,7 @@ def score_nested(
 
 
 def _check_inputs(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
-    """Refuse what the walk cannot follow: of scores that are NaN it would find fewer than k best."""
+    """Refuse input that the kernel cannot score: of NaN scores it would list fewer than k."""
     n, K = Y.shape
     check_rows(Y)
     check_shape("R", R, (n, grid[-1]))
@@ -113,7 +113,7 @@ def _finish_metric(metric: str, metric_sums: np.ndarray, Y: Any, k: int) -> np.n
 
 
 def _split_grid(grid: np.ndarray) -> list[tuple[tuple[int, int], int, int]]:
-    """Cut the grid into legs: components to multiply in, up to grid[first]; grid[first:last] to follow."""
+    """Split the grid into legs: components to multiply in, then the slice of the grid to follow."""
     grid_legs, grid_start, last_component = [], 0, 0
     while grid_start < len(grid):
         first_component, last_component = last_component, int(grid[grid_start])
@@ -146,7 +146,7 @@ def _score_callable(
 
 @compiled
 def _list_top_scores(scores, n_scores, best_scores, best_index):
-    """Put the places of the largest scores into `best`, largest first; of equals the first comes first."""
+    """Put the indices of the largest scores into `best_index`, largest first; ties go to the lowest index."""
     n_filled, k = 0, len(best_index)
     for c in range(n_scores):
         if n_filled < k or scores[c] > best_scores[k - 1]:
@@ -162,7 +162,7 @@ def _list_top_scores(scores, n_scores, best_scores, best_index):
 
 @compiled
 def _is_still_top(scores, n_scores, best_index):
-    """Whether the listed places still hold the largest scores, in the same order and without a tie."""
+    """Whether the listed labels still have the largest scores, in the same order and without a tie."""
     for t in range(1, len(best_index)):
         if scores[best_index[t - 1]] <= scores[best_index[t]]:
             return False
@@ -191,7 +191,7 @@ def _keeps_order(tracks, n_followed, best_index, is_best):
 
 @compiled
 def _find_kth_bound(s, radius, leg_norms, best_bounds):
-    """Return the k-th largest of the lower bounds s − radius·reach: the bar of a place among the best."""
+    """Return the k-th largest of the lower bounds s − radius·leg_norms: no lower score is among the k."""
     k = len(best_bounds)
     best_bounds[:] = -np.inf
     for j in range(len(s)):
@@ -216,7 +216,7 @@ def _bound_from_leaders(s, radius, leg_norms, leading_labels):
 
 @compiled
 def _list_reaching_labels(s, radius, leg_norms, kth_bound, names):
-    """Name the labels whose score may reach the bar; whole stretches are ruled out by a vectorised count."""
+    """List the labels whose score may reach `kth_bound`; a vectorised count rules out whole stretches."""
     n_named = 0
     for first_label in range(0, len(s), STRETCH):
         stretch_scores, stretch_norms = (
@@ -247,7 +247,7 @@ def _compute_ndcg_gain(best_index, names, relevant, rank_discounts, ideal_gains,
 
 @compiled
 def _compute_code_norm(r):
-    """Length of a row's part of the leg: no score can move further than this times its reach."""
+    """Return ‖r‖ over the leg: no score moves further than this times its `leg_norms`."""
     squared_norm = np.float32(0)
     for m in range(len(r)):
         squared_norm += r[m] * r[m]
@@ -256,7 +256,7 @@ def _compute_code_norm(r):
 
 @compiled
 def _list_undecided_labels(s, radius, leg_norms, relevant, names):
-    """Name the labels whose score may change its sign; count those on for sure, and the true ones of them."""
+    """List the labels whose score may change sign; count the certain positives, and the true ones of them."""
     n_undecided, n_sure, sure_hits = 0, 0, 0
     for j in range(len(s)):
         if abs(s[j]) <= radius * leg_norms[j]:

@@ -1,11 +1,12 @@
-"""Histograms of many labels' scores, all of them in one walk through the rows.
+"""Histograms of many labels' scores, all of them in one pass over the rows.
 
 Notation
 --------
-code       meaning                                                      shape
-scores     of all rows and labels                                       n×k
-fold       of each row                                                  n
-rows, on   weight of the rows, and of those with the label, by bin      F×k×B
+code              meaning                                               shape
+scores            of all rows and labels                                n×k
+fold              of each row                                           n
+row_weights       weight of the rows in each bin                        F×k×B
+positive_weights  weight of the rows with the label in each bin         F×k×B
 """
 
 import numpy as np
@@ -23,9 +24,9 @@ def bin_scores(
     n_bins: int,
     half_range: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of each label's scores (1 where equal), `rows` and `on`.
+    """Return mean and standard deviation of each label's scores (1 where equal), and both weights.
 
-    Bins are those of standardised scores from −reach to reach; the outer ones hold the tails.
+    Bins are those of standardised scores from −half_range to half_range; the outer ones hold the tails.
     """
     n, k = scores.shape
     check_rows(Y, (n, k))
@@ -34,6 +35,7 @@ def bin_scores(
     if fold.min(initial=0) < 0:
         raise ValueError("fold must number folds 0, 1, …, and holds a negative number.")
     block_slices = list(row_blocks(n, 8 * k))
+    # a point near the mean keeps Σ(s − shift)² from cancelling
     shift_point = scores[block_slices[0]].mean(axis=0) if n else np.zeros(k)
     sum_deviations, sum_squares = np.zeros(k), np.zeros(k)
     for row_block in block_slices:

@@ -2,23 +2,23 @@
 
 Sechidis, Tsoumakas & Vlahavas (2011): take the label with the fewest positives still to be
 dealt, deal its units one by one, and repeat. Rare labels are dealt while there is still
-freedom, so they end up spread as evenly as possible.
+freedom, so their positives are dealt as evenly as possible.
 
 The paper gives a unit to the fold that wants the current label most. Here the fold is chosen
 by all labels of the unit: the one where χ² = Σ_labels (dealt − due)²/due falls most, that is
-the largest Σ g·(wanted − g/2)/(total·share), g the positives the unit brings. With equal
+the largest Σ g·(demand − g/2)/(total·share), g the positives the unit brings. With equal
 shares and single-label rows the two rules agree; on delicious (5 folds) the mean deviation
 per label falls by a factor of about 3.
 
 Notation
 --------
-code        meaning                                                 shape
-indptr …    label counts of each unit, CSR (a row: ones)            u×k
-size        rows in each unit (a row: 1)                            u
-shares      r, the wanted share of each fold (sums to 1)            f
-wanted      c, positives of a label a fold still wants              k×f
-room        rows a fold still wants                                 f
-left        positives of a label still to be dealt                  k
+code                 meaning                                        shape
+indptr …             label counts of each unit, CSR (a row: ones)   u×k
+size                 rows in each unit (a row: 1)                   u
+shares               r, the wanted share of each fold (sums to 1)   f
+fold_demand          c, positives of a label a fold still wants     k×f
+fold_capacity        rows a fold still wants                        f
+remaining_positives  positives of a label still to be dealt         k
 
 The next label comes from a heap to which a label returns with each lower count, so dealing costs
 O(nnz·(log nnz + f)) time and O(nnz + k·f) memory; Y is never dense.
@@ -32,7 +32,7 @@ from scipy import sparse
 
 from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_parts
 
-# Two wishes closer than this are equal: shares like 1/3 leave dust after subtraction.
+# Two gains closer than this are equal: shares like 1/3 leave rounding after subtraction.
 _DUST = 1e-12
 
 
@@ -103,7 +103,7 @@ def _deal_units(
     shares,
     is_exact,
 ):
-    """Deal every unit; `wanted` and `capacity` are used up in place."""
+    """Deal every unit; `fold_demand` and `fold_capacity` are used up in place."""
     n_units, n_folds = len(indptr) - 1, len(fold_capacity)
     unit_fold = np.full(n_units, -1, np.int64)
     remaining_positives = label_totals.copy()
@@ -117,9 +117,7 @@ def _deal_units(
     fold_gain = np.empty(n_folds)
     while len(label_heap) > 0:
         heap_count, _, label = heappop(label_heap)
-        if (
-            heap_count != remaining_positives[label]
-        ):  # it has fallen since, and stands further ahead with its new count
+        if heap_count != remaining_positives[label]:  # outdated: the label is in the heap with a lower count
             continue
         for p in range(label_ptr[label], label_ptr[label + 1]):
             unit = label_units[p]
@@ -157,7 +155,7 @@ def _deal_units(
 
 @compiled
 def _choose_fold(fold_gain, fold_capacity, is_exact, tie_draw):
-    """Return the fold with the largest wish; ties to the most room, further ties by `draw` in [0, 1)."""
+    """Return the fold of largest gain; ties to the largest capacity, further ties by `tie_draw` in [0, 1)."""
     best_gain, best_capacity, n_ties = -np.inf, -np.inf, 0
     for f in range(len(fold_gain)):
         if is_exact and fold_capacity[f] < 0.5:

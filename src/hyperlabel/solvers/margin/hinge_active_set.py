@@ -5,9 +5,9 @@ Each label minimises Σᵢ cᵢ max(0, 1 − tᵢ(wᵀxᵢ + b))² + α‖w‖²
 them costs its nonzeros (Hsieh et al. 2008). So a round is
 
 * a scan: scores of all rows for some labels side by side, X read once for all of them. It finds the rows
-  inside each margin and, from them, the true gradient; a label whose gradient is small gives its place to
+  inside each margin and, from them, the true gradient; a label whose gradient is small gives its slot to
   the next one, so that no scan serves labels that are done;
-* sweeps over the rows found: aᵢ, the multiplier of a row, takes its best value with the others held.
+* sweeps over the listed rows: aᵢ, the multiplier of a row, takes its best value with the others held.
 
 The first round knows the rows of the rarer side alone: at w = 0, b = ∓1 all others sit on their margin. Then
 rows come in from the worst, by a threshold that falls from round to round. Two things keep the intercept,
@@ -35,9 +35,9 @@ from hyperlabel.solvers.compiling import compiled
 from hyperlabel.solvers.operators import narrow_columns, weighted_row_mean
 
 LABELS = 64  # side by side in a scan
-ROUNDS = 14  # the few labels that then are left go on by L-BFGS
-SWEEPS = 4  # over the rows found, in each round
-KNOWN = 4  # rounds until nearly all rows of a margin are found: then each sweep corrects the intercept
+ROUNDS = 14  # labels unfinished after them go on by L-BFGS
+SWEEPS = 4  # over the listed rows, in each round
+KNOWN = 4  # rounds until nearly all rows of a margin are listed: then each sweep corrects the intercept
 RARE = 20.0  # times the root of the rarer side's share: where this is below 1, it tightens the tolerance
 TINY = np.finfo(float).tiny
 _FAST = {"contract", "reassoc"}
@@ -123,7 +123,7 @@ def _solve_labels(
     while n_live > 0 or n_started < k:
         s = 0
         while s < n_live or (n_live < m and n_started < k):
-            if s == n_live:  # a free place
+            if s == n_live:  # an empty slot
                 j = slot_label[s] = label_order[n_started]
                 U[s], A[s], t[:, s] = 0, 0, T[j]
                 b[s], total[s], slot_round[s] = common_side[j], 0.0, 0
@@ -241,20 +241,19 @@ def _compute_gradient_norm(X, mean, t, alpha, rows, gap, u, total, g):
 
 @compiled(fastmath=_FAST)
 def _sweep_multipliers(X, mean_squared, t, a, rows, gap, u, b, round_number, n_sweeps):
-    """Set the multipliers of the rows found, forwards and backwards, and u; return b and Σ aᵢtᵢ."""
+    """Set the multipliers of the listed rows, forwards and backwards, and u; return b and Σ aᵢtᵢ."""
     indptr, indices, data, squares, shared, ratio = X
     n_visited, total, mean_product, intercept_curvature, intercept_slope = _choose_rows(
         shared, ratio, t, a, rows, gap, round_number
     )
-    b += mean_product - total * mean_squared  # of centred rows
+    b += mean_product - total * mean_squared  # b + wᵀμ: the intercept of centred rows
     beta = 0.0
     for sweep in range(n_sweeps):
         if intercept_curvature > 0 and (round_number >= KNOWN or (round_number > 0 and sweep == 0)):
             b += beta * total
             beta = 1 / intercept_curvature
-            b += beta * (
-                intercept_slope - total
-            )  # one Newton step, and the centre that makes it the present value
+            # one Newton step along b; −β·total is the proximal centre that makes b the present intercept
+            b += beta * (intercept_slope - total)
         intercept_curvature, intercept_slope = 0.0, 0.0
         for q in range(n_visited):
             i = rows[q if sweep % 2 == 0 else n_visited - 1 - q]
@@ -266,6 +265,7 @@ def _sweep_multipliers(X, mean_squared, t, a, rows, gap, u, b, round_number, n_s
                 intercept_curvature += 1 / ratio[i]
                 intercept_slope += t[i] * margin_gap / ratio[i]
             dual_curvature = squares[i] - 2 * shared[i] + mean_squared + beta + ratio[i]
+            # exact along aᵢ: at its optimum the gap is aᵢα/cᵢ; the curvature is ‖xᵢ − μ‖² + β + α/cᵢ
             new_multiplier = max(a[i] + (margin_gap - ratio[i] * a[i]) / dual_curvature, 0.0)
             multiplier_step = (new_multiplier - a[i]) * t[i]
             if multiplier_step != 0.0:

@@ -130,6 +130,7 @@ def _make_preconditioner(
     H[-1, :-1] = H[:-1, -1] = np.asarray(weighted_rows.sum(axis=0)).ravel()
     H[-1, -1] = weight.sum()
     H *= curvature
+    # the trace keeps H positive definite at α = 0 on dependent columns
     H[np.arange(d), np.arange(d)] += 2 * alpha + 1e-12 * np.trace(H)
     hessian_factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
     return lambda g: linalg.cho_solve(hessian_factor, g, check_finite=False)
@@ -145,7 +146,7 @@ def _descend_block(
     precondition: Callable[[np.ndarray], np.ndarray],
     V: np.ndarray,
 ) -> tuple[np.ndarray, float]:
-    """Minimise a block of labels; those that are done leave it."""
+    """Return the weights of a block of labels and its largest relative gradient; finished labels leave it."""
     evaluate_loss = _evaluate_squared_hinge if loss == "squared_hinge" else _evaluate_logistic
     _, score_slopes = evaluate_loss(np.zeros(T.shape), T, weight)
     start_norms = np.maximum(
@@ -164,13 +165,9 @@ def _descend_block(
         final_weights[:, live_labels], label_residuals[live_labels] = V, relative_norms
         if iteration == MOST or not is_unfinished.any():
             break
-        if 4 * is_unfinished.sum() < 3 * len(is_unfinished):
-            live_labels, T, R, label_losses = (
-                live_labels[is_unfinished],
-                np.ascontiguousarray(T[:, is_unfinished]),
-                R[:, is_unfinished],
-                label_losses[is_unfinished],
-            )
+        if 4 * is_unfinished.sum() < 3 * len(is_unfinished):  # a smaller block repays its copies
+            live_labels, label_losses = live_labels[is_unfinished], label_losses[is_unfinished]
+            T, R = np.ascontiguousarray(T[:, is_unfinished]), R[:, is_unfinished]
             V, g = V[:, is_unfinished], g[:, is_unfinished]
             step_pairs = [
                 (s[:, is_unfinished], y[:, is_unfinished], rho[is_unfinished]) for s, y, rho in step_pairs
@@ -182,10 +179,9 @@ def _descend_block(
             trial_weights, trial_scores = V + step_sizes * D, R + step_sizes * dR
             trial_losses, score_slopes = evaluate_loss(trial_scores, T, weight)
             trial_losses += alpha * np.square(trial_weights[:-1]).sum(axis=0)
-            falls_too_little = (
-                trial_losses
-                > label_losses + 1e-4 * step_sizes * directional_slope + 1e-12 * np.abs(label_losses)
-            )
+            # Armijo's condition, but for the rounding of the loss near its minimum
+            loss_limits = label_losses + 1e-4 * step_sizes * directional_slope + 1e-12 * np.abs(label_losses)
+            falls_too_little = trial_losses > loss_limits
             if not falls_too_little.any():
                 break
             step_sizes = np.where(falls_too_little, step_sizes / 2, step_sizes)
@@ -193,10 +189,9 @@ def _descend_block(
         s, y = trial_weights - V, g_new - g
         step_curvature = (s * y).sum(axis=0)
         is_curved = step_curvature > 1e-14 * np.linalg.norm(s, axis=0) * np.linalg.norm(y, axis=0)
-        step_pairs = [
-            *step_pairs,
-            (s, y, np.where(is_curved, 1 / np.where(is_curved, step_curvature, 1.0), 0.0)),
-        ][-MEMORY:]
+        # ρ = 0 drops the pair of a label whose curvature is rounding
+        rho = np.where(is_curved, 1 / np.where(is_curved, step_curvature, 1.0), 0.0)
+        step_pairs = [*step_pairs, (s, y, rho)][-MEMORY:]
         V, R, label_losses, g = trial_weights, trial_scores, trial_losses, g_new
     return final_weights, float(label_residuals.max(initial=0.0))
 
@@ -204,7 +199,7 @@ def _descend_block(
 def _apply_inverse_hessian(
     g: np.ndarray, step_pairs: Pairs, precondition: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Apply the inverse Hessian that L-BFGS remembers, the shared factor in its middle."""
+    """Return H⁻¹g by the two-loop recursion of L-BFGS, with the shared factor as its initial H."""
     q, pair_shares = g.copy(), []
     for s, y, rho in reversed(step_pairs):
         pair_shares.append(rho * (s * q).sum(axis=0))
@@ -252,7 +247,7 @@ def _evaluate_logistic(R, T, weight):
         for j in range(k):
             t = np.float64(T[i, j])
             m = t * R[i, j]
-            exp_margin = np.exp(-abs(m))
+            exp_margin = np.exp(-abs(m))  # of −|m| alone: nothing overflows
             label_losses[j] += weight[i] * abs(t) * (max(-m, 0.0) + np.log1p(exp_margin))
             score_slopes[i, j] = -weight[i] * t * (exp_margin if m > 0 else 1.0) / (1.0 + exp_margin)
     return label_losses, score_slopes

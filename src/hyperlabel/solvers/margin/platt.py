@@ -24,7 +24,7 @@ REACH = 8.0
 TILE = 256  # rows turned into columns at a time
 BINS_TOL = 1e-7  # binning errs by more than this
 LARGEST = float(np.finfo(np.float64).max) / 4  # a score whose distance from the mean is still a number
-FLAT = 1e-12  # curvature that no solution has: chances are at least one in n + 2 on average
+FLAT = 1e-12  # curvature that no solution has: probabilities are at least 1/(n + 2) on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +108,13 @@ def _loss_derivatives(z, w, tz, t1, a, b):
 @compiled
 def _newton_step(a, ga, gb, haa, hab, hbb):
     """Return the Newton step and the largest component of the projected gradient (a ≥ 0)."""
-    if hbb < FLAT:  # no chance lies between 0 and 1: curvature along b is at most 1/4
+    if hbb < FLAT:  # all probabilities round to 0 or 1: bound the curvature along b by 1/4
         return 0.0, -4.0 * gb, max(abs(ga), abs(gb))
-    if a <= 0.0 and ga > 0.0:
+    if a <= 0.0 and ga > 0.0:  # the slope sits at its bound: only b moves
         return 0.0, -gb / hbb, abs(gb)
     largest_gradient = max(abs(ga), abs(gb))
     determinant = haa * hbb - hab * hab
-    if (
-        determinant <= 1e-14 * haa * hbb
-    ):  # scores that do not vary, or only where no chance lies between 0 and 1
+    if determinant <= 1e-14 * haa * hbb:  # scores vary nowhere, or only where probabilities are 0 or 1
         return -ga / haa if haa > 0.0 else 0.0, -gb / hbb, largest_gradient
     return -(hbb * ga - hab * gb) / determinant, -(haa * gb - hab * ga) / determinant, largest_gradient
 
@@ -136,9 +134,8 @@ def _fit_labels(scores, indptr, indices, weights, tol, max_iter, slope, intercep
             score_mean += w[i] * scores[j, i]
         for i in range(n):
             score_std += w[i] * (scores[j, i] - score_mean) ** 2
-        score_std = (
-            np.sqrt(score_std) if score_std > 1e-28 * score_mean * score_mean else 1.0
-        )  # rounding of the mean is no spread
+        # rounding of the mean is no standard deviation
+        score_std = np.sqrt(score_std) if score_std > 1e-28 * score_mean * score_mean else 1.0
         bin_sums[:] = 0.0
         for i in range(n):
             z[i] = (scores[j, i] - score_mean) / score_std
@@ -163,7 +160,7 @@ def _fit_labels(scores, indptr, indices, weights, tol, max_iter, slope, intercep
             bin_std = np.sqrt(max(bin_sums[c, 2] / bin_weight - bin_mean * bin_mean, 0.0))
             bin_nodes[2 * c] = bin_mean - bin_std, bin_weight / 2
             bin_nodes[2 * c + 1] = bin_mean + bin_std, bin_weight / 2
-        start_intercept = np.log(t1 / (1.0 - t1))
+        start_intercept = np.log(t1 / (1.0 - t1))  # the optimum at slope 0
         a, b, n_steps, _ = _damped_newton(
             bin_nodes[:, 0], bin_nodes[:, 1], tz, t1, 0.0, start_intercept, BINS_TOL, max_iter
         )
@@ -209,7 +206,7 @@ def _damped_newton(z, w, tz, t1, a, b, tol, max_iter):
                 break
             step_size *= 0.5
         n_steps += 1
-        if new_loss > loss:  # the loss has no digits left to fall
+        if new_loss > loss:  # the loss cannot fall by more than its rounding
             break
         a, b, loss = new_a, new_b, new_loss
     return a, b, n_steps, largest_gradient

@@ -1,4 +1,4 @@
-"""Whether sums can be those of rows: what is left when rows are taken out that were never in.
+"""Whether sums can be those of rows, after rows were subtracted that may never have been added.
 
 Sums over rows [1 X F] are a Gram matrix, so what remains of them must be positive semidefinite: no
 negative label counts, no negative sums of squares, and no label that the features explain by more than its
@@ -22,7 +22,7 @@ _EXPLAINED = 1e-6  # share of a label's count by which features may explain too 
 def why_not_a_gram(
     remaining: RowMoments, original: RowMoments, labels: Sequence[str], *, zero_one: bool
 ) -> str | None:
-    """Say why `left`, what remains of `before`, cannot be sums over rows, or return None.
+    """Say why `remaining`, what subtraction leaves of `original`, cannot be sums over rows, or return None.
 
     `zero_one` says that F holds zeros and ones only.
     """
@@ -51,6 +51,7 @@ def why_not_a_gram(
         if centered_moments.target_gram is None
         else centered_moments.target_gram.diagonal()
     )
+    # ‖L⁻¹XcᵀFc‖² with LLᵀ = XcᵀXc: what the features explain of each label's sum of squares
     whitened_cross = solve_triangular(
         gram_factor, centered_moments.cross / feature_scale[:, None], lower=True, check_finite=False
     )

@@ -1,7 +1,7 @@
 """Moments of every training fold from one pass over the rows.
 
 Rows that belong to the same training sets form one *atom*; atoms are disjoint, so the moments
-of any training set are a sum of atoms, or the total less the atoms left out, whichever is
+of any training set are a sum of atoms, or the total less the other atoms, whichever is
 shorter. k-fold, group-fold, leave-one-group-out and time blocks all have about as many atoms
 as folds. Splits whose training sets overlap at random (repeated or shuffled splits) have many:
 beyond `memory_limit` their moments are summed from the rows, fold by fold.

@@ -10,7 +10,7 @@ so that with P = (XcᵀXc + λI)⁻¹ and v = P z the solution moves by one oute
     W ← W + g (f − φ − Wᵀz)ᵀ,   g = ω v / (1 + ω zᵀv),   P ← P − g vᵀ.
 
 P is a Cholesky factor of the sums at one moment and the rows since then as pairs (g, v). The factor belongs
-to the sums (`RowMoments.followed`) and goes when they change in any other way.
+to the sums (`RowMoments.rank_one_factor`) and goes when they change in any other way.
 """
 
 from typing import Any
@@ -42,6 +42,7 @@ class RankOneFactor:
     def gain(self, z: np.ndarray, omega: float) -> np.ndarray:
         """Take in the row z of weight ω; return g."""
         v = linalg.cho_solve(self.factor, z, check_finite=False)
+        # the rows since the factorisation: P z = P₀z − Σ g (vᵀz)
         v -= matvec(self.gains[: self.rows].T, matvec(self.images[: self.rows], z))
         g = v * (omega / (1.0 + omega * float((z * v).sum())))
         if self.rows == len(self.gains):
@@ -56,14 +57,14 @@ class RankOneFactor:
 
 
 def can_update_factor(sums: RowMoments, X: Any, alpha: float) -> bool:
-    """Whether these rows are few enough, and the sums large enough, for `learn_rows` to pay."""
+    """Whether these rows are few enough, and the sums large enough, for `update_with_rows` to pay."""
     return alpha > 0 and sums.n_features >= FEWEST_FEATURES and X.shape[0] <= MOST_ROWS and sums.weight > 0
 
 
 def update_with_rows(
     sums: RowMoments, coef: np.ndarray, alpha: float, X: Any, F: Any, weights: np.ndarray | None, scale: float
 ) -> float:
-    """Add rows to the sums and to `coef` (m×d, of targets scale·f) in place; return the residual left.
+    """Add rows to the sums and to `coef` (m×d, of targets scale·f) in place; return the relative residual.
 
     The residual is ‖(XcᵀXc + λI)Wr − XcᵀFc r‖ / ‖XcᵀFc r‖ for a random r of ±1: above `TOLERANCE` the caller
     should solve anew from the sums, which are right in any case.

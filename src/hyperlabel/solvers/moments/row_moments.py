@@ -5,16 +5,16 @@ the data serves cross-validation, streaming, merging and forgetting.
 
 Notation
 --------
-code       meaning                         shape
-X          samples                         n×d
-F          label factor (Y, H₀, …)         n×m
-shift      s, a fixed point near the data  d
-weight     Σw (n without weights)          scalar
-sum_x      Σ w (x − s)                     d
-sum_targets      Σ w f                           m
-xx         Σ w (x − s)(x − s)ᵀ             d×d
-xf         Σ w (x − s) fᵀ                  d×m
-ff         Σ w f fᵀ (only if asked)        m×m
+code         meaning                         shape
+X            samples                         n×d
+F            label factor (Y, H₀, …)         n×m
+shift        s, a fixed point near the data  d
+weight       Σw (n without weights)          scalar
+sum_x        Σ w (x − s)                     d
+sum_targets  Σ w f                           m
+gram         Σ w (x − s)(x − s)ᵀ             d×d
+cross        Σ w (x − s) fᵀ                  d×m
+target_gram  Σ w f fᵀ (only on request)      m×m
 
 Numerics
 --------
@@ -58,7 +58,7 @@ class RowMoments:
     gram: np.ndarray
     cross: np.ndarray
     target_gram: np.ndarray | None = None
-    peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
+    peak: float = 0.0  # largest trace of the Gram these sums ever held, for `digits_kept`
     digits: float = DIGITS  # decimal digits of the sums before any subtraction
 
     rank_one_factor = None  # type: Any  # a factor of these very sums (`solvers.moments.rank_one_update`), neither copied nor saved
@@ -169,6 +169,7 @@ class RowMoments:
         """Return the same rows, summed around another point (exact up to rounding)."""
         shift_step = shift - self.shift
         sum_step = np.outer(self.sum_x, shift_step)
+        # (x − s − δ)(x − s − δ)ᵀ multiplied out and summed
         shifted_gram = self.gram - sum_step - sum_step.T + self.weight * np.outer(shift_step, shift_step)
         return replace(
             self,
@@ -191,7 +192,7 @@ class RowMoments:
         )
 
     def digits_kept(self) -> float:
-        """Decimal digits of the centred sums that additions and subtractions left intact."""
+        """Return the decimal digits of the centred sums that survived additions and subtractions."""
         centered_trace = (
             float(np.trace(self.gram) - self.sum_x @ self.sum_x / self.weight) if self.weight > 0 else 0.0
         )

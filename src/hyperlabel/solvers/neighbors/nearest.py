@@ -42,7 +42,7 @@ class Nearest:
 
     @classmethod
     def nothing_yet(cls, n_queries: int, k: int) -> Nearest:
-        """Return room for k neighbours each, all infinitely far."""
+        """Return k empty neighbours for each query, all infinitely far."""
         if k < 1:  # compiled code looks at the last of them
             raise ValueError(f"At least one neighbour must be looked for, got {k}.")
         return cls(np.full((n_queries, k), -1, dtype=np.int64), np.full((n_queries, k), np.inf))
@@ -146,7 +146,7 @@ def _merge_block(distances, first_row, skip, index, distance):
 
 @compiled
 def _write_centered_rows(X, mean_row, centered_rows):
-    """Write X − center into `moved`; return the squared norms of its rows."""
+    """Write X − mean_row into `centered_rows`; return the squared norms of its rows."""
     squared_norms = np.empty(len(X))
     for i in range(len(X)):
         squared_norm = 0.0
@@ -222,6 +222,7 @@ def _search_inverted_index(x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, n, skip
             for p in range(f_ptr[c], f_ptr[c + 1]):
                 query_products[f_rows[p]] += value * f_data[p]
         for j in range(n):
+            # equal rows have equal norm and product: both differences vanish exactly
             squared_distance = (query_norm - query_products[j]) + (row_norms[j] - query_products[j])
             if squared_distance < distance[i, k - 1] and j != skip[i]:
                 _insert_neighbor(squared_distance, j, index[i], distance[i])

@@ -216,7 +216,7 @@ def _step_pairs(
     Returns (gap of the row before its steps, largest and smallest projected gradient, Σ of the
     changes, whether the row must stay active, whether anything moved).
     """
-    half_inverse_norm = 0.5 / norm
+    half_inverse_norm = 0.5 / norm  # f_p and f_q both move by ΔAᵢᵢ: the curvature is 2Aᵢᵢ (23)
     row_gap, max_gradient, min_gradient, dual_change, stays_active, any_moved = (
         0.0,
         0.0,
@@ -245,6 +245,7 @@ def _step_pairs(
             else:
                 stays_active, any_moved = True, True
                 max_gradient, min_gradient = max(max_gradient, G), min(min_gradient, G)
+                # P − D of this pair: the hinge u·max(0, −G) plus α·G
                 row_gap += old_dual * G if G > 0.0 else (old_dual - dual_bound) * G
                 alpha[t] = min(max(old_dual - G * half_inverse_norm, 0.0), dual_bound)  # (23)
                 delta = np.float64(alpha[t]) - old_dual

@@ -38,6 +38,7 @@ def solve_rank_frank_wolfe(
             break
         w_direction, b_direction = W_vertex - W, b_vertex - b
         curvature = np.vdot(w_direction, w_direction) + b_direction @ b_direction
+        # exact on a quadratic: its slope along the direction is the duality gap P − D
         step_length = 1.0 if curvature <= primal - dual else (primal - dual) / curvature
         W += step_length * w_direction
         b += step_length * b_direction

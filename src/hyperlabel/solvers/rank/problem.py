@@ -188,7 +188,7 @@ def _sum_hinges(margin_offset, irrelevant_scores, n_irrelevant):
 
 @compiled
 def pair_loss(F, first_row, indptr, indices, unit, cost):
-    """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at row `first`."""
+    """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at `first_row`."""
     k = F.shape[1]
     relevant_labels, irrelevant_labels, irrelevant_scores = (
         np.empty(k, np.int64),
@@ -211,7 +211,7 @@ def pair_loss(F, first_row, indptr, indices, unit, cost):
 
 @compiled
 def block_sums(first_row, indptr, indices, start, alpha, beta):
-    """Fill β (15) of the rows from `first` on; return the sum of their α."""
+    """Fill β (15) of the rows from `first_row` on; return the sum of their α."""
     k = beta.shape[1]
     relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
     dual_sum = 0.0

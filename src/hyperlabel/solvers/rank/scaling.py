@@ -1,6 +1,6 @@
 """Feature scaling that margin methods need, folded back into the coefficients afterwards.
 
-A margin of 1 and a penalty ½‖w‖² only mean something on features of a known size, so rows are
+A margin of 1 and a penalty ½‖w‖² only mean something on features of one size, so rows are
 moved to mean 0 and to mean squared norm 1 before the solve::
 
     x̃ = (x − μ) ∘ s,   s_j = 1/(σ_j √d) ("standard")   or   s_j = 1/√(Σσ²) for all j ("norm")

@@ -55,6 +55,7 @@ def solve_svr(
     current_objective, start_norm, converged, iteration = np.inf, 0.0, False, 0
     for iteration in range(max_iter + 1):
         tube_side = np.where(residuals > epsilon, 1.0, np.where(residuals < -epsilon, -1.0, 0.0))
+        # w = Xᵀ(dual weights) at the optimum, and they sum to 0: the gradient is the difference
         dual_weights = 2 * C * s * (residuals - epsilon * tube_side) * np.abs(tube_side)
         gradient_norm = float(np.hypot(np.linalg.norm(w - X.T @ dual_weights), dual_weights.sum()))
         start_norm = (
@@ -84,7 +85,7 @@ def solve_svr(
                 break
             step_length /= 2
         else:
-            break  # rounding: nothing left to gain
+            break  # no step lowers the objective by more than its rounding
         w, b, residuals = w_trial, b + step_length * (b_new - b), trial_residuals
     return SvrResult(w, b, gradient_norm / start_norm, iteration, converged)
 
@@ -92,7 +93,7 @@ def solve_svr(
 def _solve_outside_tube(
     X: Any, z: np.ndarray, s: np.ndarray, C: float, w: np.ndarray, b: float, gradient_tolerance: float
 ) -> tuple[np.ndarray, float]:
-    """Ridge of z on the rows of positive weight, λ = 1/(2C); on many features to a gradient of `slack`."""
+    """Ridge of z on the rows of positive weight, λ = 1/(2C); on many features to `gradient_tolerance`."""
     outside_rows = np.flatnonzero(s > 0)
     if not len(outside_rows):
         return np.zeros_like(w), b

@@ -27,7 +27,7 @@ Why so
 When to stop
 ------------
 √(energy/n) estimates how far the scores of a label are from those of the exact solution (root mean square
-over the rows: ‖XcΔW‖² ≤ RᵀA⁻¹R, and D stands in for A; an estimate, no bound). It asks little of rare labels,
+over the rows: ‖XcΔW‖² ≤ RᵀA⁻¹R, and D replaces A; an estimate, no bound). It asks little of rare labels,
 whose scores are small, and much of frequent ones: .55 to .75 of the products of a bound on ‖R‖/‖B‖ that
 leaves as many of the best labels in place. A label that has reached the tolerance leaves the block. Energy
 and residual are then computed anew from W; labels above the tolerance (the recurrence drifts by rounding)
@@ -127,7 +127,7 @@ class ConjugateRidge:
     def _iterate(
         self, W: np.ndarray, R: np.ndarray, columns: np.ndarray, energy_goal: float, products_left: int
     ) -> int:
-        """Add to the columns of W until their energy is below `goal`; return the products left."""
+        """Add to the columns of W until their energy is below `energy_goal`; return the unused products."""
         weight_change = np.zeros((len(W), len(columns)), dtype=self.dtype)  # what is added to W
         R = np.ascontiguousarray(R[:, columns])
         P = self.inverse[:, None] * R
@@ -146,7 +146,7 @@ class ConjugateRidge:
                 break
             _cg_direction(P, R, (new_energy / energy).astype(self.dtype), self.inverse)
             energy = new_energy
-            if 4 * np.count_nonzero(is_unfinished) <= 3 * len(columns):
+            if 4 * np.count_nonzero(is_unfinished) <= 3 * len(columns):  # a smaller block repays its copies
                 W[:, columns[~is_unfinished]] += weight_change[:, ~is_unfinished]
                 columns, energy = columns[is_unfinished], energy[is_unfinished]
                 weight_change, R, P = (
@@ -220,7 +220,7 @@ def _cg_step(W, R, P, AP, step_lengths, inverse, energy):
 
 @compiled(fastmath=_FAST)
 def _cg_direction(P, R, energy_ratio, inverse):
-    """P = D⁻¹R + turn·P."""
+    """P = D⁻¹R + energy_ratio·P (Fletcher–Reeves)."""
     for i in range(len(P)):
         p, r, inverse_diagonal = P[i], R[i], inverse[i]
         for j in range(len(energy_ratio)):

@@ -1,7 +1,7 @@
 """λ of a ridge without held-out rows: the smallest whose evidence of the targets is the largest, or nearly.
 
 Targets are a linear function of the rows plus noise, one prior and one noise for all labels, the intercept
-free. With the noise profiled out, −2 log evidence is, up to constants,
+without a prior. With the noise profiled out, −2 log evidence is, up to constants,
 
     E(λ) = ν log q(λ) + log det(I + XcᵀXc/λ),   q(λ) = ‖Fc‖² − tr Bᵀ(XcᵀXc + λI)⁻¹B,   B = XcᵀFc,
 
@@ -38,13 +38,14 @@ DECADES = (-8, 2)  # of the trace of XcᵀXc
 RESOLVED = 1e-9
 SLACK = 0.005  # of E per row
 PROBES = 10  # random ±1 columns whose quadrature estimates the log determinant
-SKETCH = 64  # random combinations that stand for more labels than this
+SKETCH = 64  # random combinations that replace more labels than this
 FIRST_LOOK = 6  # block products before E is looked at; then at every third more
 SETTLED = 1e-3  # relative residual at the λ chosen
 
 
 def alpha_grid(trace: float) -> np.ndarray:
     """Return the λ to choose from, ascending."""
+    # whole steps: traces that differ by rounding give the very same grid
     center_step = round(STEPS * np.log10(trace))
     return 10.0 ** (np.arange(center_step + STEPS * DECADES[0], center_step + STEPS * DECADES[1] + 1) / STEPS)
 
@@ -60,7 +61,7 @@ def label_sum_of_squares(counts: np.ndarray, weight: float) -> float:
 
 
 def centered_sum_of_squares(F: Any, sample_weight: np.ndarray | None) -> float:
-    """Return ‖Fc‖² of any targets (or rows), n×m; 0 where it cannot be told from rounding."""
+    """Return ‖Fc‖² of any targets (or rows), n×m; 0 where it is no more than rounding."""
     row_squares = (
         as_dense(F.multiply(F).sum(axis=1)).ravel() if sparse.issparse(F) else np.einsum("ij,ij->i", F, F)
     )
@@ -155,6 +156,7 @@ class _Look:
             np.ones(len(ritz_values)) if complete else np.mean(start_in_ritz[:, self.m :] ** 2, axis=1)
         )
         shrunk_squares = (1.0 / (ritz_values + self.alphas[:, None])) @ on_targets
+        # over samples q(λ) = λ·tr Fcᵀ(XcXcᵀ + λI)⁻¹Fc: no difference that cancels
         residual_squares = self.alphas * shrunk_squares if self.on_rows else self.total - shrunk_squares
         log_det = np.log1p(ritz_values / self.alphas[:, None]) @ on_probes
         return best_alpha(self.alphas, residual_squares, log_det, self.total, self.nu)[0]

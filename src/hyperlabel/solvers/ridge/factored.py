@@ -28,7 +28,7 @@ CONDITION_LIMIT = 1e6
 
 @dataclass(frozen=True)
 class RidgeResult:
-    """A solution, and the relative size of what is left of the equation solved.
+    """A solution, and the relative residual of the equation solved.
 
     Gram route: ‖(XcᵀXc + λI)W − B‖/‖B‖, B the part of XcᵀFc inside the range of XcᵀXc when λ = 0; sample
     route: the same with XcXcᵀ and Fc; Krylov: the largest such ratio over the columns.
@@ -160,7 +160,7 @@ class FactoredPath(Path):
         """Return the λ that the evidence chooses (see `solvers.ridge.evidence`); its solution is then at
         hand.
 
-        `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `right` the targets are F·right, a diagonal
+        `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `mixing` the targets are F·mixing, a diagonal
         or a matrix, and `total` is theirs.
         """
         gram_trace = float(np.trace(self.A))
@@ -410,5 +410,5 @@ class CrossPath(Path):
         return self.B.T @ self.B
 
     def residual(self, alpha: float) -> float:
-        """Nothing is solved, nothing is left."""
+        """Return 0: nothing is solved."""
         return 0.0

@@ -37,6 +37,7 @@ class RowsPath(Path):
         """Return R and QᵀFc of Xc = QR, one block of rows at a time."""
         n, d = self.rows.shape
         R, target = np.zeros((0, d)), np.zeros((0, self._Fc.shape[1]))
+        # at least d rows: the QR of a smaller block would mostly repeat that of R
         rows_per_block = max(d, BLOCK_BYTES // (8 * d))
         for first_row in range(0, n, rows_per_block):
             centered_block = as_dense(self.rows.X[first_row : first_row + rows_per_block]) - self.x_mean

@@ -50,6 +50,7 @@ class KrylovPath(Path):
         n, d = X.shape
         # At λ = 0 the sample-space equation has no solution when Fc leaves the range of XcXcᵀ.
         self.side = "samples" if n <= d and alpha > 0 else "features"
+        # planned for a basis of 40 blocks
         column_bytes = 40 * np.dtype(dtype).itemsize * (n if self.side == "samples" else d)
         block_width = max(1, int(memory_limit // column_bytes))
         self.blocks = [slice(i, min(i + block_width, F.shape[1])) for i in range(0, F.shape[1], block_width)]

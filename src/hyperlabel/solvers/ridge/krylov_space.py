@@ -14,8 +14,8 @@ start     S: B = Q₁S                                  m₁×m
 
 Numerics
 --------
-Blocks are orthogonalised against their two predecessors only, faint directions (the last of a space that
-is nearly filled) a second time at unit length. The recurrence then holds to rounding even where far
+Blocks are orthogonalised against their two predecessors only, directions of small norm (the last of a space
+that is nearly filled) a second time at unit length. The recurrence then holds to rounding even where far
 blocks lose orthogonality, and (T + λI)y = E₁S is solved exactly with the block-tridiagonal T that was built;
 hence B − (A + λI)Qy = −Q_{j+1}C_j y_j, so that the residual reported from the small factors is the true
 one. Lost orthogonality costs steps, not truth. What products and neighbouring blocks round by,
@@ -70,7 +70,7 @@ class KrylovSpace:
         )
 
     def expand(self, y: list[np.ndarray], mixing: np.ndarray | None = None) -> np.ndarray:
-        """Return Q y (times `right`, m×p), N×p."""
+        """Return Q y (times `mixing`, m×p), N×p."""
         if mixing is not None:
             y = [y_block @ mixing for y_block in y]
         n_columns = len(self.norms) if mixing is None else mixing.shape[1]
@@ -107,13 +107,13 @@ def block_lanczos(
         diagonal_block = Q.T @ W
         diagonal_block = (diagonal_block + diagonal_block.T) / 2
         W -= Q @ diagonal_block
-        W -= Q @ (Q.T @ W)
+        W -= Q @ (Q.T @ W)  # again: what cancellation left of Q in W
         if previous_block is not None:
             W -= previous_block @ (previous_block.T @ W)
         space.norm_estimate = max(space.norm_estimate, float(np.linalg.norm(diagonal_block, 2)))
         # What is smaller than the rounding of A is no new direction.
         next_block, C = orthonormalize_columns(W, tolerance=space.norm_estimate * 10 * eps)
-        # A direction of norm s keeps ε‖A‖/s of its predecessors: faint ones once more, at unit length.
+        # A direction of small norm s loses orthogonality (error ε‖A‖/s): normalise and orthogonalise again.
         overlap_bound = eps * space.norm_estimate / np.linalg.norm(C, axis=1).min(initial=np.inf)
         if overlap_bound > eps ** (2 / 3):
             for block in (Q,) if previous_block is None else (Q, previous_block):
@@ -183,7 +183,7 @@ def _invert_pivot(pivot: np.ndarray) -> Operator:
 
 
 def orthonormalize_columns(W: np.ndarray, *, tolerance: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Factor W = QC with orthonormal Q, dropping directions of norm ≤ max(floor, rounding of W).
+    """Factor W = QC with orthonormal Q, dropping directions of norm ≤ max(tolerance, rounding of W).
 
     Works on the m×m Gram (matrix products only). A Gram resolves singular values down to √ε of
     its largest; what lies below is orthogonalised against the rest and treated again, so that
@@ -223,7 +223,7 @@ def orthonormalize_columns(W: np.ndarray, *, tolerance: float = 0.0) -> tuple[np
             mixing_rows = [stacked_rows]
     if not basis_blocks:
         return W[:, :0], np.zeros((0, W.shape[1]))
-    # Second pass: the first leaves QᵀQ − I of order ε·(spread of the Gram), the second of order ε.
+    # Second pass: the first leaves QᵀQ − I of order ε·(condition of the Gram), the second of order ε.
     Q = np.hstack(basis_blocks)
     L = np.linalg.cholesky((Q.T @ Q).astype(np.float64))
     Q = Q @ np.linalg.inv(L).T.astype(W.dtype)

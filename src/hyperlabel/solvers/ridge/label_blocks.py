@@ -107,7 +107,7 @@ def block_width(shape: tuple[int, int], k: int, budget: float, itemsize: int, *,
     n, d = shape
     label_bytes = 6 * itemsize * d if conjugate else krylov_memory(n, d, 0, 1, PRODUCTS, itemsize=itemsize)
     max_width = int(max(1, min(budget // label_bytes, WIDTH if conjugate else k)))
-    return -(-k // -(-k // max_width))
+    return -(-k // -(-k // max_width))  # ceilings: the fewest blocks, then equal widths
 
 
 def keep_largest(coef: np.ndarray, count: int) -> sparse.csr_array:

@@ -2,7 +2,8 @@
 
 Minimise ‖Xw + b − f‖² + λ‖w‖² as the least squares of [1 X; 0 √λI] on [f; 0]: the column of ones keeps
 sparse rows sparse, where centring would not, and is not penalised. It is the paper's own route, for
-comparison; block Lanczos (`ridge_krylov`) shares every product between all right-hand sides and all λ.
+comparison; block Lanczos (`solvers.ridge.krylov_space`) shares every product between all right-hand sides
+and all λ.
 """
 
 import warnings

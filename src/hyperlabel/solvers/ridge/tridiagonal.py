@@ -63,7 +63,7 @@ class Tridiagonal:
         return None if lapack_info else rotated_solution
 
     def turn_back(self, V: np.ndarray) -> np.ndarray:
-        """Return QV, in the place of V where it can be."""
+        """Return QV, in the memory of V where possible."""
         if len(self.off):
             V = np.asfortranarray(V)
             V[1:] = _apply_reflectors("N", self._reflectors, self._tau, V[1:])

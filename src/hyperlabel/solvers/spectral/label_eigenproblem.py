@@ -117,7 +117,7 @@ def _moments_to_keep(X: Any, keep: Any) -> RowMoments | None:
 def _build_problem_at_evidence(
     X: Any, base: Any, right: np.ndarray, gram: np.ndarray, solver: str, options: dict[str, Any]
 ) -> EigenProblem:
-    """Pose the problem at the λ that the evidence chooses, found without a factorisation."""
+    """Pose the problem at the λ that the evidence chooses, without a factorisation."""
     alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
     eigen_problem = build_problem(X, base, right, gram, (alpha,), solver=solver, **options)
     eigen_problem.alpha = alpha
@@ -125,14 +125,14 @@ def _build_problem_at_evidence(
 
 
 def _replace_factor(base: Any, X: Any, row_moments: RowMoments) -> RowMoments:
-    """Return sums over the base of the rows behind `known`."""
+    """Return `row_moments` with the base as their factor: XᵀX is not formed again."""
     base_sums = np.asarray(base.sum(axis=0)).ravel()
     base_cross = as_dense(base.T @ X).T - np.outer(row_moments.shift, base_sums)
     return replace(row_moments, cross=base_cross, sum_targets=base_sums, target_gram=None)
 
 
 def _choose_route_and_freedom(X: Any, solver: str) -> tuple[str, bool]:
-    """Return the route, and whether it was left to us: λ = 0 may then turn to the rows themselves."""
+    """Return the route, and whether it was chosen here: λ = 0 may then turn to the rows themselves."""
     route = choose_route(X)
     if solver == "factored":
         factored_route = "gram" if X.shape[1] <= X.shape[0] else "samples"

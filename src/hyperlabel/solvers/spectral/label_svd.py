@@ -166,7 +166,7 @@ def _solve_by_arpack(Y: Any, offset: np.ndarray, n_directions: int) -> Principal
         values, vectors = eigsh(
             gram_operator, k=n_directions, v0=start_vector, tol=1e-6, maxiter=20 * n_directions
         )
-    except ArpackNoConvergence as partial:  # keep what was found; the certificate says how good it is
+    except ArpackNoConvergence as partial:  # keep the converged pairs; the certificate says how good they are
         values, vectors, converged = partial.eigenvalues, partial.eigenvectors, False
         if not len(values):
             raise ValueError("No principal direction converged: lower n_components.") from None
