@@ -75,11 +75,11 @@ class Path:
         return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
 
     def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p)."""
+        """Return W·mixing (d×p)."""
         return self.coef(alpha) @ mixing
 
     def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column."""
+        """Return ‖XcW·mixings‖² per column."""
         fitted_rows = self.fitted(alpha)
         for mixing in rights:
             fitted_rows = as_dense(fitted_rows @ mixing)
@@ -175,7 +175,7 @@ class FactoredPath(Path):
         spectrum = np.maximum(tridiagonal_form.eigenvalues(), 0.0)
         alpha, near_alphas = 0.0, alpha_steps[::STEPS]
         for _ in range(2):  # whole decades, then every step from the decade below the first good one on
-            residual_squares = self._compute_residual_squares(
+            residual_squares = self._get_residual_squares(
                 np.array([tridiagonal_form.quadratic(alpha) for alpha in near_alphas]), near_alphas, total
             )
             log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in near_alphas])
@@ -188,9 +188,7 @@ class FactoredPath(Path):
         self.alphas, self.__dict__["_announced"] = (alpha,), {} if solution is None else {alpha: solution}
         return alpha
 
-    def _compute_residual_squares(
-        self, quadratic: np.ndarray, alphas: np.ndarray, total: float
-    ) -> np.ndarray:
+    def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         """Return q(λ), what the fit leaves of the targets plus the penalty, from tr Tᵀ(A + λI)⁻¹T."""
         raise AttributeError("A path knows what its right-hand side is.")
 
@@ -207,12 +205,10 @@ class FactoredPath(Path):
         shifted_matrix = self.A.copy()
         shifted_matrix[np.diag_indices_from(shifted_matrix)] += alpha
         try:
-            cholesky_factor = linalg.cho_factor(
-                shifted_matrix, lower=True, overwrite_a=True, check_finite=False
-            )
+            factor = linalg.cho_factor(shifted_matrix, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             return None
-        return linalg.cho_solve(cholesky_factor, self._rhs(), check_finite=False)
+        return linalg.cho_solve(factor, self._rhs(), check_finite=False)
 
     def residual(self, alpha: float) -> float:
         """Return ‖(A + λI)Z − T‖ / ‖T‖, T inside the range of A when λ = 0."""
@@ -238,13 +234,11 @@ class RidgePath(FactoredPath):
     def _rhs(self) -> np.ndarray:
         return self.centered.cross
 
-    def _compute_residual_squares(
-        self, quadratic: np.ndarray, alphas: np.ndarray, total: float
-    ) -> np.ndarray:
+    def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         return total - quadratic
 
     def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column; XcᵀXcW is B − λW."""
+        """Return ‖XcW·mixings‖² per column; XcᵀXcW is B − λW."""
         W = self._solution(alpha)
         gram_product = self._rhs() - alpha * W
         for mixing in rights:
@@ -269,7 +263,7 @@ class RidgePath(FactoredPath):
         return (K + K.T) / 2
 
     def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p) without forming W."""
+        """Return W·mixing (d×p) without forming W."""
         if alpha in self._announced:
             return self._solution(alpha) @ mixing
         _, Q, eigen_target = self._eigen
@@ -320,15 +314,8 @@ class SamplePath(FactoredPath):
         cls, X: Any, F: Any, *, sample_weight: np.ndarray | None = None, alphas: Sequence[float] = ()
     ) -> SamplePath:
         """Form the n×n Gram of the centred rows."""
-        centered_rows = CenteredRows(X, sample_weight)
-        target_mean = weighted_row_mean(F, sample_weight)
-        return cls(
-            centered_rows.gram(),
-            centered_rows.targets(F),
-            f_mean=target_mean,
-            rows=centered_rows,
-            alphas=alphas,
-        )
+        rows, target_mean = CenteredRows(X, sample_weight), weighted_row_mean(F, sample_weight)
+        return cls(rows.gram(), rows.targets(F), f_mean=target_mean, rows=rows, alphas=alphas)
 
     @classmethod
     def from_kernel(cls, K: np.ndarray, F: Any, *, alphas: Sequence[float] = ()) -> SamplePath:
@@ -346,9 +333,7 @@ class SamplePath(FactoredPath):
     def _rhs(self) -> np.ndarray:
         return self.Fc
 
-    def _compute_residual_squares(
-        self, quadratic: np.ndarray, alphas: np.ndarray, total: float
-    ) -> np.ndarray:
+    def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         return alphas * quadratic
 
     def fitted(self, alpha: float) -> np.ndarray:
@@ -362,7 +347,7 @@ class SamplePath(FactoredPath):
         return s, eigen_target, lambda M: centered_rows.rmatmat(U @ (M / np.sqrt(s)[:, None]))
 
     def dual(self, alpha: float, mixing: np.ndarray | None = None) -> np.ndarray:
-        """Return α (n×m), or α·right: the coefficients over the samples."""
+        """Return α (n×m), or α·mixing: the coefficients over the samples."""
         solution = self._solution(alpha)
         return solution if mixing is None else solution @ mixing
 
@@ -381,7 +366,7 @@ class SamplePath(FactoredPath):
         return (K + K.T) / 2
 
     def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """Return W·right; without rows (a kernel), its coefficients α·right over the samples."""
+        """Return W·mixing; without rows (a kernel), its coefficients α·mixing over the samples."""
         mixed_dual = self.dual(alpha, mixing)
         return mixed_dual if self.rows is None else self.rows.rmatmat(mixed_dual)
 

@@ -118,7 +118,7 @@ class KrylovPath(Path):
         return (K + K.T) / 2
 
     def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p), from one space without forming W."""
+        """Return W·mixing (d×p), from one space without forming W."""
         if len(self.spaces) > 1:
             return self.coef(alpha) @ mixing
         return self._map_to_features(self.spaces[0].expand(self._small(alpha)[0][0], mixing))
