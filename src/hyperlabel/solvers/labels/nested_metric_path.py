@@ -293,19 +293,9 @@ def _count_positive(scores, n_followed, names, relevant):
 
 @compiled
 def _score_path(
-    S,
-    R,
-    P,
-    grid,
-    leg_norms,
-    indptr,
-    indices,
-    rank_discounts,
-    ideal_gains,
-    leading_labels,
-    counts_labels,
+    S, R, P, grid, leg_norms, indptr, indices, rank_discounts, ideal_gains, leading_labels, counts_labels,
     metric_sums,
-):
+):  # fmt: skip
     """Score grid[0] (the components in S), then follow the labels that count up to grid[-1]."""
     n, K = S.shape
     k = len(rank_discounts)

@@ -89,20 +89,9 @@ def solve_stratify(
 
 @compiled
 def _deal_units(
-    indptr,
-    indices,
-    data,
-    label_ptr,
-    label_units,
-    size,
-    label_totals,
-    fold_demand,
-    fold_capacity,
-    label_rank,
-    tie_draws,
-    shares,
-    is_exact,
-):
+    indptr, indices, data, label_ptr, label_units, size, label_totals, fold_demand, fold_capacity,
+    label_rank, tie_draws, shares, is_exact,
+):  # fmt: skip
     """Deal every unit; `fold_demand` and `fold_capacity` are used up in place."""
     n_units, n_folds = len(indptr) - 1, len(fold_capacity)
     unit_fold = np.full(n_units, -1, np.int64)
@@ -142,9 +131,8 @@ def _deal_units(
                 fold_demand[unit_label, chosen_fold] -= data[q]
                 remaining_positives[unit_label] -= data[q]
                 if unit_label != label and remaining_positives[unit_label] > 0:
-                    heappush(
-                        label_heap, (remaining_positives[unit_label], label_rank[unit_label], unit_label)
-                    )
+                    heap_entry = (remaining_positives[unit_label], label_rank[unit_label], unit_label)
+                    heappush(label_heap, heap_entry)
     for unit in range(n_units):  # units without labels fill the folds up
         if unit_fold[unit] < 0:
             chosen_fold = _choose_fold(fold_capacity, fold_capacity, is_exact, tie_draws[unit])

@@ -97,19 +97,9 @@ def _sum_side_weights(T, weight):
 
 @compiled(fastmath=_FAST)
 def _solve_labels(
-    X,
-    mean,
-    feature_sums,
-    T,
-    alpha,
-    label_tolerances,
-    common_side,
-    label_order,
-    limits,
-    coef_rows,
-    intercept,
-    residual,
-):
+    X, mean, feature_sums, T, alpha, label_tolerances, common_side, label_order, limits, coef_rows,
+    intercept, residual,
+):  # fmt: skip
     """Minimise all labels, some side by side, and fill the last three arrays."""
     (k, n), d, (max_slots, n_rounds, n_sweeps) = T.shape, len(mean), limits
     m, n_live, n_started, mean_squared = min(max_slots, k), 0, 0, 0.0
@@ -137,26 +127,16 @@ def _solve_labels(
                 gradient_norm = _compute_gradient_norm(
                     X, mean, T[j], alpha, slot_rows, slot_gaps, U[s], total[s], g
                 )
-                if (
-                    gradient_norm <= label_tolerances[j] * start_norm[s] or slot_round[s] == n_rounds
-                ):  # what is returned has been judged
+                # only here, after a scan: the residual returned is that of the weights returned
+                if gradient_norm <= label_tolerances[j] * start_norm[s] or slot_round[s] == n_rounds:
                     for c in range(d):
                         coef_rows[j, c] = U[s, c] - total[s] * mean[c]
                     intercept[j], residual[j] = b[s], gradient_norm / max(start_norm[s], TINY)
                     n_live -= 1
-                    U[s], A[s], t[:, s], rows[s], gap[s] = (
-                        U[n_live],
-                        A[n_live],
-                        t[:, n_live],
-                        rows[n_live],
-                        gap[n_live],
-                    )
-                    b[s], total[s], start_norm[s], row_count[s] = (
-                        b[n_live],
-                        total[n_live],
-                        start_norm[n_live],
-                        row_count[n_live],
-                    )
+                    # the last slot moves into the freed one, so that live slots stay side by side
+                    U[s], A[s], t[:, s] = U[n_live], A[n_live], t[:, n_live]
+                    rows[s], gap[s], row_count[s] = rows[n_live], gap[n_live], row_count[n_live]
+                    b[s], total[s], start_norm[s] = b[n_live], total[n_live], start_norm[n_live]
                     slot_label[s], slot_round[s] = slot_label[n_live], slot_round[n_live]
                     continue
             b[s], total[s] = _sweep_multipliers(

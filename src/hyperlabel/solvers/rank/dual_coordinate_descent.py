@@ -193,44 +193,23 @@ def _clip_to_box(alpha, start, indptr, indices, upper, cost, slack):
 
 @compiled(fastmath={"contract"})
 def _step_pairs(
-    f,
-    relevant_labels,
-    n_relevant,
-    irrelevant_labels,
-    n_irrelevant,
-    alpha,
-    t,
-    norm,
-    upper,
-    cost,
-    slack,
-    low,
-    high,
-    label_steps,
-    irrelevant_scores,
-    irrelevant_steps,
-    rounded_bound,
-):
+    f, relevant_labels, n_relevant, irrelevant_labels, n_irrelevant, alpha, t, norm, upper, cost, slack,
+    low, high, label_steps, irrelevant_scores, irrelevant_steps, rounded_bound,
+):  # fmt: skip
     """Algorithm 1's inner loop on the k scores of one row.
 
     Returns (gap of the row before its steps, largest and smallest projected gradient, Σ of the
     changes, whether the row must stay active, whether anything moved).
     """
     half_inverse_norm = 0.5 / norm  # f_p and f_q both move by ΔAᵢᵢ: the curvature is 2Aᵢᵢ (23)
-    row_gap, max_gradient, min_gradient, dual_change, stays_active, any_moved = (
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        False,
-        False,
-    )
+    row_gap, max_gradient, min_gradient, dual_change = 0.0, 0.0, 0.0, 0.0
+    stays_active, any_moved = False, False
     for j in range(n_irrelevant):
         irrelevant_scores[j] = f[irrelevant_labels[j]]
         irrelevant_steps[j] = 0.0
     for a in range(n_relevant):
         p = relevant_labels[a]
-        rounded_bound[0] = upper * cost[p] * slack
+        rounded_bound[0] = upper * cost[p] * slack  # an array of α's type: rounded as the duals are
         dual_bound = np.float64(rounded_bound[0])
         relevant_score, relevant_step = f[p] - 1.0, 0.0
         for j in range(n_irrelevant):
