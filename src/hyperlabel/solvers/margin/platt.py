@@ -21,7 +21,7 @@ from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
 
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
 REACH = 8.0
-TILE = 256  # rows turned into columns at a time
+TILE = 256  # rows transposed at a time
 BINS_TOL = 1e-7  # binning errs by more than this
 LARGEST = float(np.finfo(np.float64).max) / 4  # a score whose distance from the mean is still a number
 FLAT = 1e-12  # curvature that no solution has: probabilities are at least 1/(n + 2) on average
@@ -70,9 +70,8 @@ def solve_platt(
     label_columns = Y.tocsc()
     for label_block in row_blocks(k, 8 * n):
         s = np.empty((label_block.stop - label_block.start, n))
-        for row_tile in row_blocks(
-            n, BLOCK_BYTES // TILE
-        ):  # a tile that stays in the cache while it is turned
+        # a tile stays in the cache while it is transposed
+        for row_tile in row_blocks(n, BLOCK_BYTES // TILE):
             s[:, row_tile] = scores[row_tile, label_block].T
         label_outputs = slope[label_block], intercept[label_block], n_iter[label_block], gradient[label_block]
         positive_rows = label_columns.indptr[label_block.start : label_block.stop + 1], label_columns.indices

@@ -1,7 +1,7 @@
 """Frank–Wolfe for label ranking: the solver Rank-SVM was published with, as a baseline.
 
 The linear problem over the box has the vertex s_ipq = u_ip where the margin is short
-(f_p − f_q < 1) and 0 elsewhere; the step towards it is found exactly. Nothing but sums over
+(f_p − f_q < 1) and 0 elsewhere; the step towards it is exact. Nothing but sums over
 pairs is ever needed, so the duals are not kept: W, b and Σα are linear in α and move with it.
 The Frank–Wolfe gap ∇g(α)ᵀ(α − s) *is* the duality gap P − D here, so both solvers stop on the
 same number.

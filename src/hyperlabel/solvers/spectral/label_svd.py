@@ -95,7 +95,7 @@ def predictable_directions(
 ) -> PrincipalDirections:
     """Top eigenvectors of YcᵀXc(XcᵀXc + λI)⁻¹XcᵀYc (Chen & Lin 2012).
 
-    They are the right singular vectors of A = (XcᵀXc + λI)^(−1/2) XcᵀYc, found through the
+    They are the right singular vectors of A = (XcᵀXc + λI)^(−1/2) XcᵀYc, computed from the
     smaller Gram matrix of A; `singular_values` are those of A.
     """
     values, Q = linalg.eigh(moments.gram, driver="evd", check_finite=False)
