@@ -111,10 +111,10 @@ def test_rows_inside_the_margin_alone_lead_to_the_minimum(alpha, dtype, monkeypa
     np.testing.assert_allclose(coef, exact.coef, atol=2e-3)
     # the gradient stated is that of the weights returned
     V = np.vstack([coef, intercept]).astype(float)
-    _, slopes = losses._squared_hinge(losses._margin_scores(dense, V), T, weight)
-    _, first = losses._squared_hinge(np.zeros(T.shape), T, weight)
-    norm = np.linalg.norm(losses._loss_gradient(dense, slopes, V, alpha), axis=0)
-    at_zero = np.linalg.norm(losses._loss_gradient(dense, first, 0 * V, alpha), axis=0)
+    _, slopes = losses._evaluate_squared_hinge(losses._compute_scores(dense, V), T, weight)
+    _, first = losses._evaluate_squared_hinge(np.zeros(T.shape), T, weight)
+    norm = np.linalg.norm(losses._compute_gradient(dense, slopes, V, alpha), axis=0)
+    at_zero = np.linalg.norm(losses._compute_gradient(dense, first, 0 * V, alpha), axis=0)
     np.testing.assert_allclose(residual, norm / at_zero, rtol=0.02, atol=1e-7)
 
 

@@ -1,4 +1,4 @@
-"""Small helpers for arrays that may be dense or sparse, and for walking over rows in bounded blocks."""
+"""Small helpers for arrays that may be dense or sparse, and slices of rows in bounded blocks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +17,9 @@ def as_dense(product: Any) -> np.ndarray:
 
 def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
     """Slices of rows of about `BLOCK_BYTES` each."""
-    step = max(1, BLOCK_BYTES // max(row_bytes, 1))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
+    rows_per_block = max(1, BLOCK_BYTES // max(row_bytes, 1))
+    for first_row in range(0, n_rows, rows_per_block):
+        yield slice(first_row, min(first_row + rows_per_block, n_rows))
 
 
 def mostly_zero(X: Any) -> bool:
@@ -37,15 +37,15 @@ def rank_tolerance(values: np.ndarray) -> float:
 
 def first_mean(X: np.ndarray) -> np.ndarray:
     """Mean of the first rows of X: a point near the data to shift by."""
-    first = next(row_blocks(X.shape[0], 8 * X.shape[1]), slice(0, 0))
-    return X[first].mean(axis=0, dtype=np.float64)
+    first_block = next(row_blocks(X.shape[0], 8 * X.shape[1]), slice(0, 0))
+    return X[first_block].mean(axis=0, dtype=np.float64)
 
 
-def mix_columns(M: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return M·right, a vector standing for a diagonal."""
-    return M * right if right.ndim == 1 else M @ right
+def mix_columns(M: np.ndarray, mixing: np.ndarray) -> np.ndarray:
+    """Return M·mixing; a vector means the diagonal of a matrix."""
+    return M * mixing if mixing.ndim == 1 else M @ mixing
 
 
-def mix_both(M: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return rightᵀ·M·right."""
-    return mix_columns(mix_columns(M, right).T, right)
+def mix_both(M: np.ndarray, mixing: np.ndarray) -> np.ndarray:
+    """Return mixingᵀ·M·mixing."""
+    return mix_columns(mix_columns(M, mixing).T, mixing)

@@ -1,4 +1,4 @@
-"""A clock that stands still while code is loaded and compiled.
+"""A clock that is paused while code is loaded and compiled.
 
 What it times costs the same in the first process after an installation as in any later one.
 """
@@ -20,10 +20,10 @@ class CompileTime:
         self._total, self._begun = np.zeros(2), np.zeros(2)
 
     def on_start(self, event: Any = None) -> None:
-        """Stop the clock, unless it stands: compiling one function compiles those it calls."""
+        """Pause the clock, unless it is paused: compiling one function compiles those it calls."""
         with self._lock:
             if self._depth == 0:
-                self._begun = _now()
+                self._begun = _read_clocks()
             self._depth += 1
 
     def on_end(self, event: Any = None) -> None:
@@ -31,16 +31,16 @@ class CompileTime:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
-                self._total += _now() - self._begun
+                self._total += _read_clocks() - self._begun
 
     def working(self) -> np.ndarray:
         """Seconds since some fixed moment, without those spent compiling."""
         with self._lock:
-            return (self._begun if self._depth else _now()) - self._total
+            return (self._begun if self._depth else _read_clocks()) - self._total
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the clock stand still."""
+        """Pause the clock."""
         self.on_start()
         try:
             yield
@@ -48,7 +48,7 @@ class CompileTime:
             self.on_end()
 
 
-def _now() -> np.ndarray:
+def _read_clocks() -> np.ndarray:
     return np.array([time.perf_counter(), time.process_time()])
 
 

@@ -1,9 +1,8 @@
-"""Compiled code: its one decorator (kept on disk where there is a place) and the checks at its
-doors.
+"""Compiled code: its one decorator (cached on disk where possible) and the checks of its arguments.
 
-Compiled loops trust every size, index and value they are given. The plain function above a kernel, its door,
+Compiled loops trust every size, index and value of their arguments. The plain function that calls a kernel
 therefore checks once per call what the kernel relies on: shapes, indices in range, and finite numbers where
-a comparison or a rounded number decides which place is read or written.
+a comparison or a rounded number decides which entry is read or written.
 """
 
 import importlib
@@ -22,7 +21,7 @@ _FIRST_CALL = threading.Lock()
 
 
 def compiled(function: Function | None = None, *, fastmath: bool | Collection[str] = False) -> Any:
-    """Compile a function at its first call, free of the global lock, and keep it for later processes.
+    """Compile a function at its first call, without the global lock, and cache it for later processes.
 
     Where neither the installation nor the user's home can be written (a container, say) numba refuses
     to keep anything; the function is then compiled in each process.
@@ -47,19 +46,19 @@ class _Compiled:
     def ready(self) -> Any:
         """Return numba's form of the function."""
         if self._ready is None:
-            function: Any = self.__wrapped__
+            plain_function: Any = self.__wrapped__
             with COMPILE_TIME.paused():
                 with _FIRST_CALL:  # of several threads, one imports numba
                     _watch_numba()
-                self._ready = _compile_cached(function, self._options)
-            for name, value in list(function.__globals__.items()):
-                if isinstance(value, _Compiled):
-                    function.__globals__[name] = value.ready()
+                self._ready = _compile_cached(plain_function, self._options)
+            for global_name, global_object in list(plain_function.__globals__.items()):
+                if isinstance(global_object, _Compiled):
+                    plain_function.__globals__[global_name] = global_object.ready()
         return self._ready
 
     def __reduce__(self) -> tuple[Any, ...]:
-        function: Any = self.__wrapped__
-        return _find_function, (function.__module__, function.__qualname__)
+        plain_function: Any = self.__wrapped__
+        return _find_function, (plain_function.__module__, plain_function.__qualname__)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -119,6 +118,6 @@ def check_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def check_finite(name: str, array: np.ndarray) -> None:
-    """Refuse NaN and infinity, for which no comparison picks a place."""
+    """Refuse NaN and infinity, for which no comparison picks an index."""
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, and holds NaN or infinity.")

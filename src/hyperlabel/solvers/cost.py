@@ -51,36 +51,38 @@ def estimate_cost(
     route = route_of_shape(n, d, n_nonzeros is not None)
     nnz = n * d if n_nonzeros is None else n_nonzeros
     if route == "krylov":
-        steps, size = _krylov_cost(n, d, k, nnz, n_nonzeros is None)
+        n_multiplications, peak_bytes = _estimate_krylov(n, d, k, nnz, n_nonzeros is None)
     else:
         q = d if route == "gram" else n
-        size = 24.0 * (q * q + d * k)
-        steps = q**3 / 3 + 4.0 * q * q * k
+        peak_bytes = 24.0 * (q * q + d * k)
+        n_multiplications = q**3 / 3 + 4.0 * q * q * k
         if n_nonzeros is None:
-            steps += n * d * q + (min(n * k, GATHER * 3 * n) * d if q == d else 2.0 * nnz * k)
+            n_multiplications += n * d * q + (min(n * k, GATHER * 3 * n) * d if q == d else 2.0 * nnz * k)
         else:  # a row meets itself in the Gram of columns, a column in that of rows
-            steps += SCATTER * nnz * nnz / (n if q == d else d) + FILL * q * q + GATHER * nnz * k * (q == n)
-    return Estimate(route, steps / product_rate(), int(size))
+            n_multiplications += (
+                SCATTER * nnz * nnz / (n if q == d else d) + FILL * q * q + GATHER * nnz * k * (q == n)
+            )
+    return Estimate(route, n_multiplications / product_rate(), int(peak_bytes))
 
 
-def _krylov_cost(n: int, d: int, k: int, nnz: int, dense: bool) -> tuple[float, float]:
-    small, width = min(n, d), min(k, WIDTH)
-    if dense:  # block Lanczos in single precision
-        steps = 2 * PRODUCTS * (nnz * k + 4.0 * small * k * k)
-        size = min(KRYLOV_BYTES, 4.0 * small * k * (2 * PRODUCTS + 5)) + 4 * nnz + 8 * d * k
+def _estimate_krylov(n: int, d: int, k: int, nnz: int, is_dense: bool) -> tuple[float, float]:
+    small_side, block_width = min(n, d), min(k, WIDTH)
+    if is_dense:  # block Lanczos in single precision
+        n_multiplications = 2 * PRODUCTS * (nnz * k + 4.0 * small_side * k * k)
+        peak_bytes = min(KRYLOV_BYTES, 4.0 * small_side * k * (2 * PRODUCTS + 5)) + 4 * nnz + 8 * d * k
     else:  # conjugate gradients: six blocks, and the rows once more
-        steps = PRODUCTS * (GATHER * nnz + 12.0 * d) * k
-        size = min(KRYLOV_BYTES, 24.0 * d * width) + 12 * nnz + 8 * d * k
-    return steps, size
+        n_multiplications = PRODUCTS * (GATHER * nnz + 12.0 * d) * k
+        peak_bytes = min(KRYLOV_BYTES, 24.0 * d * block_width) + 12 * nnz + 8 * d * k
+    return n_multiplications, peak_bytes
 
 
 @cache
 def product_rate() -> float:
     """Return this machine's multiplications per second and core in a product of matrices; measured once."""
     A = np.ones((384, 384))
-    best = np.inf
+    best_seconds = np.inf
     for _ in range(4):
-        start = time.process_time()
+        start_seconds = time.process_time()
         A @ A
-        best = min(best, max(time.process_time() - start, 1e-6))
-    return len(A) ** 3 / best
+        best_seconds = min(best_seconds, max(time.process_time() - start_seconds, 1e-6))
+    return len(A) ** 3 / best_seconds

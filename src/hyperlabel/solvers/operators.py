@@ -37,25 +37,27 @@ class CenteredRows:
 
     def matmat(self, V: np.ndarray) -> np.ndarray:
         """Return Xc V (n×p)."""
-        product = self._times(self.X, V)
-        product -= self._mean @ V
+        centered_product = self._times(self.X, V)
+        centered_product -= self._mean @ V
         if self.root is not None:
-            product *= self.root[:, None]
-        return product
+            centered_product *= self.root[:, None]
+        return centered_product
 
     def rmatmat(self, U: np.ndarray) -> np.ndarray:
         """Return XcᵀU (d×p)."""
-        product = self._times(self._transposed, U if self.root is None else self.root[:, None] * U)
-        product -= np.outer(self._mean, self._ones @ U)
-        return product
+        centered_product = self._times(self._transposed, U if self.root is None else self.root[:, None] * U)
+        centered_product -= np.outer(self._mean, self._ones @ U)
+        return centered_product
 
     def targets(self, F: Any) -> np.ndarray:
         """Return Fc, dense n×m in this operator's precision."""
-        centered = as_dense(F).astype(self.dtype, copy=True)
-        centered -= (weighted_row_mean(F, None if self.root is None else self.root**2)).astype(self.dtype)
+        centered_targets = as_dense(F).astype(self.dtype, copy=True)
+        centered_targets -= (weighted_row_mean(F, None if self.root is None else self.root**2)).astype(
+            self.dtype
+        )
         if self.root is not None:
-            centered *= self.root[:, None]
-        return centered
+            centered_targets *= self.root[:, None]
+        return centered_targets
 
     def gram(self) -> np.ndarray:
         """Return XcXcᵀ (n×n, float64)."""
@@ -63,13 +65,13 @@ class CenteredRows:
             Z = self.X.astype(np.float64) - self.mean
             if self.root is not None:
                 Z *= self.root[:, None]
-            lower = dsyrk(1.0, Z.T, trans=1, lower=1)
-            return lower + np.tril(lower, -1).T
+            lower_half = dsyrk(1.0, Z.T, trans=1, lower=1)
+            return lower_half + np.tril(lower_half, -1).T
         X = self.X.astype(np.float64)
         K = as_dense(X @ X.T)
-        along = X @ self.mean
-        K -= along[:, None]
-        K -= along
+        mean_products = X @ self.mean
+        K -= mean_products[:, None]
+        K -= mean_products
         K += self.mean @ self.mean
         if self.root is not None:
             K *= self.root[:, None]
@@ -88,6 +90,6 @@ def narrow_columns(A: Any) -> sparse.csr_array:
     """CSR with 32-bit indices where they fit: less to read in every product."""
     A = sparse.csr_array(A)
     if max(A.shape[0], A.shape[1], A.nnz) < np.iinfo(np.int32).max and A.indices.dtype != np.int32:
-        parts = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
-        A = sparse.csr_array(parts, shape=A.shape)
+        csr_arrays = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
+        A = sparse.csr_array(csr_arrays, shape=A.shape)
     return A

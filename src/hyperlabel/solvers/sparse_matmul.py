@@ -22,19 +22,19 @@ def sparse_times_dense(A: Any, B: np.ndarray) -> np.ndarray:
     """
     if B.ndim != 2 or B.shape[1] < WIDE or A.dtype != B.dtype or A.shape[1] != B.shape[0]:
         return A @ B
-    out = np.zeros((A.shape[0], B.shape[1]), dtype=B.dtype)
-    _multiply_rows(A.indptr, A.indices, A.data, np.ascontiguousarray(B), out)
-    return out
+    dense_product = np.zeros((A.shape[0], B.shape[1]), dtype=B.dtype)
+    _multiply_rows(A.indptr, A.indices, A.data, np.ascontiguousarray(B), dense_product)
+    return dense_product
 
 
 @compiled
 def _multiply_rows(indptr, indices, data, B, out):
     for i in range(len(indptr) - 1):
-        row = out[i]
+        out_row = out[i]
         for t in range(indptr[i], indptr[i + 1]):
-            value, line = data[t], B[indices[t]]
-            for j in range(len(row)):
-                row[j] += value * line[j]
+            value, b_row = data[t], B[indices[t]]
+            for j in range(len(out_row)):
+                out_row[j] += value * b_row[j]
 
 
 class ColumnsInTurn:
@@ -43,7 +43,7 @@ class ColumnsInTurn:
     def __init__(self, A: Any) -> None:
         self.A = sparse.csc_array(A)
         check_places(self.A)
-        self.at = self.A.indptr[:-1].copy()
+        self.next_entry = self.A.indptr[:-1].copy()
         self.next_row = 0
 
     def add_product(self, rows: slice, B: np.ndarray, out: np.ndarray) -> None:
@@ -53,16 +53,16 @@ class ColumnsInTurn:
         check_shape("B", B, (rows.stop - rows.start, B.shape[1]))
         check_shape("out", out, (self.A.shape[1], B.shape[1]))
         self.next_row = rows.stop
-        _add_columns(self.at, self.A.indptr, self.A.indices, self.A.data, rows.start, B, out)
+        _add_columns(self.next_entry, self.A.indptr, self.A.indices, self.A.data, rows.start, B, out)
 
 
 @compiled
-def _add_columns(at, indptr, indices, data, first, rows, out):
-    for j in range(len(at)):
-        t, line = at[j], out[j]
-        while t < indptr[j + 1] and indices[t] < first + len(rows):
-            value, row = data[t], rows[indices[t] - first]
-            for c in range(len(row)):
-                line[c] += value * row[c]
+def _add_columns(next_entry, indptr, indices, data, first_row, B, out):
+    for j in range(len(next_entry)):
+        t, out_row = next_entry[j], out[j]
+        while t < indptr[j + 1] and indices[t] < first_row + len(B):
+            value, b_row = data[t], B[indices[t] - first_row]
+            for c in range(len(b_row)):
+                out_row[c] += value * b_row[c]
             t += 1
-        at[j] = t
+        next_entry[j] = t

@@ -29,7 +29,7 @@ from hyperlabel.solvers.compiling import check_finite, check_shape, compiled
 
 GRAM_MAX = 16_384  # labels; G is then 2 GB, and past it decoding every row is out of reach anyway
 # CoSaMP solves least squares over up to 3s columns, which may be dependent (M < 3s): this much
-# of the mean diagonal is added, so the smallest solution is found instead of none.
+# of the mean diagonal is added, which picks nearly the smallest solution instead of failing.
 JITTER = 1e-9
 
 
@@ -50,10 +50,10 @@ class SparseCodes:
 
     def toarray(self) -> np.ndarray:
         """Return the recovered vectors, n×K."""
-        out = np.zeros((len(self.indices), self.n_columns))
-        row, at = np.nonzero(self.indices >= 0)
-        out[row, self.indices[row, at]] = self.values[row, at]
-        return out
+        dense_codes = np.zeros((len(self.indices), self.n_columns))
+        row_index, entry_index = np.nonzero(self.indices >= 0)
+        dense_codes[row_index, self.indices[row_index, entry_index]] = self.values[row_index, entry_index]
+        return dense_codes
 
 
 def solve_sparse_codes(
@@ -80,36 +80,46 @@ def solve_sparse_codes(
     s = max(1, min(sparsity, K))
     G = np.ascontiguousarray(P.T @ P if gram is None else gram, dtype=np.float64)
     check_shape("gram", G, (K, K))
-    for name, array in (("P", P), ("codes", codes), ("gram", G)):
-        check_finite(name, array)
+    for array_name, array in (("P", P), ("codes", codes), ("gram", G)):
+        check_finite(array_name, array)
     indices = np.full((n, s), -1, dtype=np.int64)
     values, residual = np.zeros((n, s)), np.zeros(n)
     n_iter = np.zeros(n, dtype=np.int64)
-    kernel = _cosamp_rows if method == "cosamp" else _omp_rows
-    for rows in row_blocks(n, 8 * K):  # correlations a block at a time: n×K may not fit
-        C = codes[rows] @ P
-        square = np.einsum("ij,ij->i", codes[rows], codes[rows])
-        kernel(
-            C, G, square, s, max_iter, tol, patient, indices[rows], values[rows], residual[rows], n_iter[rows]
+    recover_rows = _cosamp_rows if method == "cosamp" else _omp_rows
+    for row_block in row_blocks(n, 8 * K):  # correlations a block at a time: n×K may not fit
+        C = codes[row_block] @ P
+        squared_norms = np.einsum("ij,ij->i", codes[row_block], codes[row_block])
+        recover_rows(
+            C,
+            G,
+            squared_norms,
+            s,
+            max_iter,
+            tol,
+            patient,
+            indices[row_block],
+            values[row_block],
+            residual[row_block],
+            n_iter[row_block],
         )
     return SparseCodes(indices, values, residual, n_iter, K)
 
 
 @compiled
-def _largest_entries(a, count, out):
-    """Put the places of the `count` largest entries of a ≥ 0 into `out`, ties to the lowest; return how many.
+def _list_largest_entries(a, count, out):
+    """Put the indices of the `count` largest entries of a ≥ 0 into `out`, ties to the first; return how many.
 
     Fewer than `count` if products of large numbers overflowed to NaN, which is never among the largest.
     """
-    best, n_placed = np.full(count, -1.0), 0
+    largest_entries, n_placed = np.full(count, -1.0), 0
     for j in range(len(a)):
-        if a[j] > best[count - 1]:
+        if a[j] > largest_entries[count - 1]:
             i = count - 1
-            while i > 0 and best[i - 1] < a[j]:
-                best[i] = best[i - 1]
+            while i > 0 and largest_entries[i - 1] < a[j]:
+                largest_entries[i] = largest_entries[i - 1]
                 out[i] = out[i - 1]
                 i -= 1
-            best[i] = a[j]
+            largest_entries[i] = a[j]
             out[i] = j
             n_placed = min(n_placed + 1, count)
     return n_placed
@@ -121,9 +131,9 @@ def _solve_support(G, c, support, m, z):
     A = np.empty((m, m))
     trace = 0.0
     for i in range(m):
-        at = support[i]
+        support_column = support[i]
         for j in range(i + 1):
-            A[i, j] = A[j, i] = G[at, support[j]]
+            A[i, j] = A[j, i] = G[support_column, support[j]]
         trace += A[i, i]
     for i in range(m):
         A[i, i] += JITTER * trace / m
@@ -140,107 +150,110 @@ def _solve_support(G, c, support, m, z):
 
 
 @compiled(fastmath={"contract"})
-def _residual_correlation(G, c, support, m, z, proxy):
+def _correlate_residual(G, c, support, m, z, proxy):
     """Proxy = c − G z: the correlations of what is still unexplained."""
     for j in range(len(c)):
         proxy[j] = c[j]
     for i in range(m):
         v = z[i]
-        row = G[support[i]]
+        gram_row = G[support[i]]
         for j in range(len(c)):
-            proxy[j] -= v * row[j]
+            proxy[j] -= v * gram_row[j]
 
 
 @compiled
-def _unexplained_energy(c, support, m, z, proxy, square):
+def _compute_residual_energy(c, support, m, z, proxy, squared_norm):
     """‖r − P z‖² = ‖r‖² − zᵀ(c + proxy) restricted to the support."""
-    out = square
+    residual_energy = squared_norm
     for i in range(m):
-        out -= z[i] * (c[support[i]] + proxy[support[i]])
-    return max(out, 0.0)
+        residual_energy -= z[i] * (c[support[i]] + proxy[support[i]])
+    return max(residual_energy, 0.0)
 
 
 @compiled
-def _store_code(support, z, m, left, square, indices, values):
-    order = np.argsort(support[:m])
+def _store_code(support, z, m, residual_energy, squared_norm, indices, values):
+    ascending_order = np.argsort(support[:m])
     indices[:] = -1
     values[:] = 0.0
     for i in range(m):
-        indices[i] = support[order[i]]
-        values[i] = z[order[i]]
-    return np.sqrt(left / square) if square > 0 else 0.0
+        indices[i] = support[ascending_order[i]]
+        values[i] = z[ascending_order[i]]
+    return np.sqrt(residual_energy / squared_norm) if squared_norm > 0 else 0.0
 
 
 @compiled
-def _cosamp_rows(C, G, square, s, max_iter, tol, patient, indices, values, residual, n_iter):
+def _cosamp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values, residual, n_iter):
     n, K = C.shape
-    wide = min(3 * s, K)
-    z = np.empty(wide)
+    max_merged = min(3 * s, K)
+    z = np.empty(max_merged)
     magnitude, proxy = np.empty(K), np.empty(K)
-    merged, picked = np.empty(wide, np.int64), np.empty(min(2 * s, K), np.int64)
-    keep = np.empty(s, np.int64)
+    merged, picked = np.empty(max_merged, np.int64), np.empty(min(2 * s, K), np.int64)
+    pruned_index = np.empty(s, np.int64)
     support, coefs = np.empty(s, np.int64), np.empty(s)
     best_support, best_coefs = np.empty(s, np.int64), np.empty(s)
-    member = np.zeros(K, np.bool_)
+    in_support = np.zeros(K, np.bool_)
     for row in range(n):
         c = C[row]
         m, best_m = 0, 0
-        left = best = square[row]
-        _residual_correlation(G, c, support, 0, coefs, proxy)
-        while n_iter[row] < max_iter and best > tol * tol * square[row]:
+        residual_energy = best_energy = squared_norms[row]
+        _correlate_residual(G, c, support, 0, coefs, proxy)
+        while n_iter[row] < max_iter and best_energy > tol * tol * squared_norms[row]:
             n_iter[row] += 1
             for j in range(K):
                 magnitude[j] = abs(proxy[j])
-            n_picked = _largest_entries(magnitude, len(picked), picked)  # identify
+            n_picked = _list_largest_entries(magnitude, len(picked), picked)  # identify
             t = 0
             for i in range(m):  # merge
                 merged[t] = support[i]
-                member[support[i]] = True
+                in_support[support[i]] = True
                 t += 1
             for i in range(n_picked):
-                if not member[picked[i]]:
+                if not in_support[picked[i]]:
                     merged[t] = picked[i]
                     t += 1
             for i in range(m):
-                member[support[i]] = False
+                in_support[support[i]] = False
             if t == 0:
                 break
             _solve_support(G, c, merged, t, z)  # estimate
-            m = _largest_entries(np.abs(z[:t]), min(s, t), keep)  # prune
+            m = _list_largest_entries(np.abs(z[:t]), min(s, t), pruned_index)  # prune
             for i in range(m):
-                support[i] = merged[keep[i]]
-                coefs[i] = z[keep[i]]
-            _residual_correlation(G, c, support, m, coefs, proxy)
-            left = _unexplained_energy(c, support, m, coefs, proxy, square[row])
-            if not patient and left >= best * (1.0 - 1e-9):  # no progress: keep the best support seen
+                support[i] = merged[pruned_index[i]]
+                coefs[i] = z[pruned_index[i]]
+            _correlate_residual(G, c, support, m, coefs, proxy)
+            residual_energy = _compute_residual_energy(c, support, m, coefs, proxy, squared_norms[row])
+            # without progress the best support so far is the answer; 1e-9 is the rounding of the energy
+            if not patient and residual_energy >= best_energy * (1.0 - 1e-9):
                 break
-            best, best_m = left, m
+            best_energy, best_m = residual_energy, m
             best_support[:m] = support[:m]
             best_coefs[:m] = coefs[:m]
         residual[row] = _store_code(
-            best_support, best_coefs, best_m, best, square[row], indices[row], values[row]
+            best_support, best_coefs, best_m, best_energy, squared_norms[row], indices[row], values[row]
         )
 
 
 @compiled
-def _omp_rows(C, G, square, s, max_iter, tol, patient, indices, values, residual, n_iter):
+def _omp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values, residual, n_iter):
     n, K = C.shape
     z, proxy, support = np.empty(s), np.empty(K), np.empty(s, np.int64)
     for row in range(n):
         c = C[row]
-        m, left = 0, square[row]
-        _residual_correlation(G, c, support, 0, z, proxy)
-        while m < s and left > tol * tol * square[row]:
+        m, residual_energy = 0, squared_norms[row]
+        _correlate_residual(G, c, support, 0, z, proxy)
+        while m < s and residual_energy > tol * tol * squared_norms[row]:
             n_iter[row] += 1
             j = np.argmax(np.abs(proxy))
-            new = True
+            is_new = True
             for i in range(m):
-                new = new and support[i] != j
-            if not new or abs(proxy[j]) <= 1e-12 * np.sqrt(square[row]):
+                is_new = is_new and support[i] != j
+            if not is_new or abs(proxy[j]) <= 1e-12 * np.sqrt(squared_norms[row]):
                 break  # nothing outside the support correlates with the rest
             support[m] = j
             m += 1
             _solve_support(G, c, support, m, z)
-            _residual_correlation(G, c, support, m, z, proxy)
-            left = _unexplained_energy(c, support, m, z, proxy, square[row])
-        residual[row] = _store_code(support, z, m, left, square[row], indices[row], values[row])
+            _correlate_residual(G, c, support, m, z, proxy)
+            residual_energy = _compute_residual_energy(c, support, m, z, proxy, squared_norms[row])
+        residual[row] = _store_code(
+            support, z, m, residual_energy, squared_norms[row], indices[row], values[row]
+        )

@@ -1,4 +1,4 @@
-"""Held-out quality of nested models: every number of components M in one walk.
+"""Held-out quality of nested models: every number of components M in one pass.
 
 The points of a label-space model with M components are ỹ_M = o + Σ_{m≤M} r_m p_m. One matrix
 product adds a leg of components to the scores of a block of rows. Within a leg a score moves by at
@@ -13,7 +13,7 @@ P         components                          M×K
 base      o − ½: positive means predicted     K
 Y         true labels                         n×K
 grid      the M to score, ascending           G
-reach     ‖p_j‖ over the leg's components     K
+leg_norms ‖p_j‖ over the leg's components     K
 
 Scores are kept in single precision here: they only choose M.
 """
@@ -56,27 +56,37 @@ def score_nested(
         return _score_callable(R, P, base, Y, grid, metric)
     n, K = Y.shape
     k = min(k, K)
-    _check_walk(R, P, base, Y, grid, k)
-    discount = 1.0 / np.log2(np.arange(2.0, k + 2))
-    ideal = np.concatenate([[0.0], np.cumsum(discount)])
-    sums = np.zeros((4, len(grid)))  # nDCG, hits@k, predicted, predicted and true
+    _check_inputs(R, P, base, Y, grid, k)
+    rank_discounts = 1.0 / np.log2(np.arange(2.0, k + 2))
+    ideal_gains = np.concatenate([[0.0], np.cumsum(rank_discounts)])
+    metric_sums = np.zeros((4, len(grid)))  # nDCG, hits@k, predicted, predicted and true
     indptr, indices = csr_parts(Y)[:2]
-    counting = metric in ("f1_micro", "hamming_loss")
-    legs = [(*leg, _score_bounds(P, grid[leg[1] : leg[2]])) for leg in _split_grid(grid)]
-    for start in range(0, n, ROWS):
-        rows = slice(start, min(start + ROWS, n))
-        S = np.repeat(base[None, :], rows.stop - start, axis=0)
-        leaders = np.full((len(S), k), -1, dtype=np.int64)
-        for (done, at), first, last, reach in legs:
-            S += R[rows, done:at] @ P[done:at]
-            labels = indptr[start : rows.stop + 1], indices
-            score = discount, ideal, leaders, counting, sums[:, first:last]
-            _score_path(S, R[rows], by_label, grid[first:last], reach, *labels, *score)
-    return _finish_metric(metric, sums, Y, k)
+    counts_labels = metric in ("f1_micro", "hamming_loss")
+    grid_legs = [
+        (*grid_leg, _bound_score_moves(P, grid[grid_leg[1] : grid_leg[2]])) for grid_leg in _split_grid(grid)
+    ]
+    for first_row in range(0, n, ROWS):
+        row_block = slice(first_row, min(first_row + ROWS, n))
+        S = np.repeat(base[None, :], row_block.stop - first_row, axis=0)
+        leading_labels = np.full((len(S), k), -1, dtype=np.int64)
+        for (first_component, last_component), grid_start, grid_stop, leg_norms in grid_legs:
+            S += R[row_block, first_component:last_component] @ P[first_component:last_component]
+            label_rows = indptr[first_row : row_block.stop + 1], indices
+            score_arrays = (
+                rank_discounts,
+                ideal_gains,
+                leading_labels,
+                counts_labels,
+                metric_sums[:, grid_start:grid_stop],
+            )
+            _score_path(
+                S, R[row_block], by_label, grid[grid_start:grid_stop], leg_norms, *label_rows, *score_arrays
+            )
+    return _finish_metric(metric, metric_sums, Y, k)
 
 
-def _check_walk(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
-    """Refuse what the walk cannot follow: of scores that are NaN it would find fewer than k best."""
+def _check_inputs(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
+    """Refuse input that the kernel cannot score: of NaN scores it would list fewer than k."""
     n, K = Y.shape
     check_rows(Y)
     check_shape("R", R, (n, grid[-1]))
@@ -84,175 +94,184 @@ def _check_walk(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np
     check_shape("base", base, (K,))
     if k < 1 or grid[0] < 0 or (np.diff(grid) <= 0).any():
         raise ValueError("The grid must ascend from 0 or more, and k must be at least 1.")
-    longest = [np.sqrt(np.einsum("ij,ij->i", A, A, dtype=np.float64)).max(initial=0.0) for A in (R, P.T)]
-    if not np.max([*longest, *np.abs(base)]) < LARGEST:  # NaN is the largest, too
+    longest_norms = [
+        np.sqrt(np.einsum("ij,ij->i", A, A, dtype=np.float64)).max(initial=0.0) for A in (R, P.T)
+    ]
+    if not np.max([*longest_norms, *np.abs(base)]) < LARGEST:  # NaN is the largest, too
         raise ValueError(f"Codes, components and base must be finite and shorter than {LARGEST:g}.")
 
 
-def _finish_metric(metric: str, sums: np.ndarray, Y: Any, k: int) -> np.ndarray:
+def _finish_metric(metric: str, metric_sums: np.ndarray, Y: Any, k: int) -> np.ndarray:
     n, K = Y.shape
     if metric == "ndcg":
-        return sums[0] / n
+        return metric_sums[0] / n
     if metric == "precision":
-        return sums[1] / (n * k)
+        return metric_sums[1] / (n * k)
     if metric == "f1_micro":
-        return 2 * sums[3] / np.maximum(sums[2] + Y.nnz, 1)
-    return -(sums[2] + Y.nnz - 2 * sums[3]) / (n * K)
+        return 2 * metric_sums[3] / np.maximum(metric_sums[2] + Y.nnz, 1)
+    return -(metric_sums[2] + Y.nnz - 2 * metric_sums[3]) / (n * K)
 
 
 def _split_grid(grid: np.ndarray) -> list[tuple[tuple[int, int], int, int]]:
-    """Cut the grid into legs: components to multiply in, up to grid[first]; grid[first:last] to follow."""
-    legs, first, at = [], 0, 0
-    while first < len(grid):
-        done, at = at, int(grid[first])
-        last, end = first + 1, at + min(4 + at // 4, LEG)
-        while last < len(grid) and grid[last] - grid[last - 1] < JUMP and grid[last] < end:
-            last += 1
-        legs.append(((done, at), first, last))
-        first = last
-    return legs
+    """Split the grid into legs: components to multiply in, then the slice of the grid to follow."""
+    grid_legs, grid_start, last_component = [], 0, 0
+    while grid_start < len(grid):
+        first_component, last_component = last_component, int(grid[grid_start])
+        grid_stop, leg_end = grid_start + 1, last_component + min(4 + last_component // 4, LEG)
+        while (
+            grid_stop < len(grid)
+            and grid[grid_stop] - grid[grid_stop - 1] < JUMP
+            and grid[grid_stop] < leg_end
+        ):
+            grid_stop += 1
+        grid_legs.append(((first_component, last_component), grid_start, grid_stop))
+        grid_start = grid_stop
+    return grid_legs
 
 
-def _score_bounds(P: np.ndarray, leg: np.ndarray) -> np.ndarray:
-    return np.float32(SLACK) * np.linalg.norm(P[leg[0] : leg[-1]], axis=0)
+def _bound_score_moves(P: np.ndarray, leg_grid: np.ndarray) -> np.ndarray:
+    return np.float32(SLACK) * np.linalg.norm(P[leg_grid[0] : leg_grid[-1]], axis=0)
 
 
 def _score_callable(
     R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, metric: Callable[..., float]
 ) -> np.ndarray:
     S = np.repeat(base[None, :], len(R), axis=0)
-    values, at = np.empty(len(grid)), 0
+    grid_scores, n_added = np.empty(len(grid)), 0
     for g, M in enumerate(grid):
-        S += R[:, at:M] @ P[at:M]
-        values[g], at = metric(Y, S), M
-    return values
+        S += R[:, n_added:M] @ P[n_added:M]
+        grid_scores[g], n_added = metric(Y, S), M
+    return grid_scores
 
 
 @compiled
-def _top_places(scores, n_scores, values, best):
-    """Put the places of the largest scores into `best`, largest first; of equals the first comes first."""
-    filled, k = 0, len(best)
+def _list_top_scores(scores, n_scores, best_scores, best_index):
+    """Put the indices of the largest scores into `best_index`, largest first; ties go to the lowest index."""
+    n_filled, k = 0, len(best_index)
     for c in range(n_scores):
-        if filled < k or scores[c] > values[k - 1]:
-            i = min(filled, k - 1)
-            while i > 0 and values[i - 1] < scores[c]:
-                values[i] = values[i - 1]
-                best[i] = best[i - 1]
+        if n_filled < k or scores[c] > best_scores[k - 1]:
+            i = min(n_filled, k - 1)
+            while i > 0 and best_scores[i - 1] < scores[c]:
+                best_scores[i] = best_scores[i - 1]
+                best_index[i] = best_index[i - 1]
                 i -= 1
-            values[i] = scores[c]
-            best[i] = c
-            filled = min(filled + 1, k)
+            best_scores[i] = scores[c]
+            best_index[i] = c
+            n_filled = min(n_filled + 1, k)
 
 
 @compiled
-def _still_top(scores, n_scores, best):
-    """Whether the listed places still hold the largest scores, in the same order and without a tie."""
-    for t in range(1, len(best)):
-        if scores[best[t - 1]] <= scores[best[t]]:
+def _is_still_top(scores, n_scores, best_index):
+    """Whether the listed labels still have the largest scores, in the same order and without a tie."""
+    for t in range(1, len(best_index)):
+        if scores[best_index[t - 1]] <= scores[best_index[t]]:
             return False
-    reached, bar = np.int32(0), scores[best[-1]]
+    n_reaching, kth_score = np.int32(0), scores[best_index[-1]]
     for c in range(n_scores):
-        reached += np.int32(scores[c] >= bar)
-    return reached == len(best)
+        n_reaching += np.int32(scores[c] >= kth_score)
+    return n_reaching == len(best_index)
 
 
 @compiled
-def _keep_order(tracks, rank_one_factor, best, is_best):
+def _keeps_order(tracks, n_followed, best_index, is_best):
     """Whether the listed labels stay the best all along their tracks, in the same order and without a tie."""
-    lost, is_best[:rank_one_factor] = np.int32(0), False
-    is_best[best] = True
-    for t in range(1, len(best)):
-        above, below = tracks[best[t - 1]], tracks[best[t]]
-        for g in range(len(above)):
-            lost += np.int32(above[g] <= below[g])
-    bar = tracks[best[-1]]
-    for c in range(rank_one_factor):
+    n_violations, is_best[:n_followed] = np.int32(0), False
+    is_best[best_index] = True
+    for t in range(1, len(best_index)):
+        higher_track, lower_track = tracks[best_index[t - 1]], tracks[best_index[t]]
+        for g in range(len(higher_track)):
+            n_violations += np.int32(higher_track[g] <= lower_track[g])
+    kth_track = tracks[best_index[-1]]
+    for c in range(n_followed):
         if not is_best[c]:
-            for g in range(len(bar)):
-                lost += np.int32(bar[g] <= tracks[c, g])
-    return lost == 0
+            for g in range(len(kth_track)):
+                n_violations += np.int32(kth_track[g] <= tracks[c, g])
+    return n_violations == 0
 
 
 @compiled
-def _kth_largest(s, radius, reach, values):
-    """Return the k-th largest of the lower bounds s − radius·reach: the bar of a place among the best."""
-    k = len(values)
-    values[:] = -np.inf
+def _find_kth_bound(s, radius, leg_norms, best_bounds):
+    """Return the k-th largest of the lower bounds s − radius·leg_norms: no lower score is among the k."""
+    k = len(best_bounds)
+    best_bounds[:] = -np.inf
     for j in range(len(s)):
-        low = s[j] - radius * reach[j]
-        if low > values[k - 1]:
+        lower_bound = s[j] - radius * leg_norms[j]
+        if lower_bound > best_bounds[k - 1]:
             i = k - 1
-            while i > 0 and values[i - 1] < low:
-                values[i] = values[i - 1]
+            while i > 0 and best_bounds[i - 1] < lower_bound:
+                best_bounds[i] = best_bounds[i - 1]
                 i -= 1
-            values[i] = low
-    return values[k - 1]
+            best_bounds[i] = lower_bound
+    return best_bounds[k - 1]
 
 
 @compiled
-def _lower_bound(s, radius, reach, leaders):
+def _bound_from_leaders(s, radius, leg_norms, leading_labels):
     """Bound the k-th largest score of the leg from below, by the k labels that were best before it."""
-    low = np.float32(np.inf)
-    for j in leaders:
-        low = min(low, s[j] - radius * reach[j])
-    return low
+    kth_bound = np.float32(np.inf)
+    for j in leading_labels:
+        kth_bound = min(kth_bound, s[j] - radius * leg_norms[j])
+    return kth_bound
 
 
 @compiled
-def _may_reach(s, radius, reach, bar, names):
-    """Name the labels whose score may reach the bar; whole stretches are ruled out by a vectorised count."""
-    found = 0
-    for start in range(0, len(s), STRETCH):
-        part, width = s[start : start + STRETCH], reach[start : start + STRETCH]
-        some = np.int32(0)  # 32 bits, or the loop stays scalar
-        for j in range(len(part)):
-            some += np.int32(part[j] + radius * width[j] >= bar)
-        if some > 0:
-            for j in range(len(part)):
-                if part[j] + radius * width[j] >= bar:
-                    names[found] = start + j
-                    found += 1
-    return found
+def _list_reaching_labels(s, radius, leg_norms, kth_bound, names):
+    """List the labels whose score may reach `kth_bound`; a vectorised count rules out whole stretches."""
+    n_named = 0
+    for first_label in range(0, len(s), STRETCH):
+        stretch_scores, stretch_norms = (
+            s[first_label : first_label + STRETCH],
+            leg_norms[first_label : first_label + STRETCH],
+        )
+        n_reaching = np.int32(0)  # 32 bits, or the loop stays scalar
+        for j in range(len(stretch_scores)):
+            n_reaching += np.int32(stretch_scores[j] + radius * stretch_norms[j] >= kth_bound)
+        if n_reaching > 0:
+            for j in range(len(stretch_scores)):
+                if stretch_scores[j] + radius * stretch_norms[j] >= kth_bound:
+                    names[n_named] = first_label + j
+                    n_named += 1
+    return n_named
 
 
 @compiled
-def _ndcg_gain(best, names, relevant, discount, ideal, size):
+def _compute_ndcg_gain(best_index, names, relevant, rank_discounts, ideal_gains, n_relevant):
     """Return nDCG@k and the hits of one row."""
-    gain, hits = 0.0, 0
-    for t in range(len(best)):
-        if relevant[names[best[t]]]:
-            gain += discount[t]
-            hits += 1
-    return (gain / ideal[min(size, len(best))] if size > 0 else 0.0), hits
+    row_gain, n_hits = 0.0, 0
+    for t in range(len(best_index)):
+        if relevant[names[best_index[t]]]:
+            row_gain += rank_discounts[t]
+            n_hits += 1
+    return (row_gain / ideal_gains[min(n_relevant, len(best_index))] if n_relevant > 0 else 0.0), n_hits
 
 
 @compiled
-def _row_radius(r):
-    """Length of a row's part of the leg: no score can move further than this times its reach."""
-    square = np.float32(0)
+def _compute_code_norm(r):
+    """Return ‖r‖ over the leg: no score moves further than this times its `leg_norms`."""
+    squared_norm = np.float32(0)
     for m in range(len(r)):
-        square += r[m] * r[m]
-    return np.sqrt(square)
+        squared_norm += r[m] * r[m]
+    return np.sqrt(squared_norm)
 
 
 @compiled
-def _undecided_labels(s, radius, reach, relevant, names):
-    """Name the labels whose score may change its sign; count those on for sure, and the true ones of them."""
-    found, sure, sure_hits = 0, 0, 0
+def _list_undecided_labels(s, radius, leg_norms, relevant, names):
+    """List the labels whose score may change sign; count the certain positives, and the true ones of them."""
+    n_undecided, n_sure, sure_hits = 0, 0, 0
     for j in range(len(s)):
-        if abs(s[j]) <= radius * reach[j]:
-            names[found] = j
-            found += 1
+        if abs(s[j]) <= radius * leg_norms[j]:
+            names[n_undecided] = j
+            n_undecided += 1
         elif s[j] > 0:
-            sure += 1
+            n_sure += 1
             sure_hits += relevant[j]
-    return found, sure, sure_hits
+    return n_undecided, n_sure, sure_hits
 
 
 @compiled
-def _track_scores(s, r, P, names, rank_one_factor, grid, tracks):
+def _track_scores(s, r, P, names, n_followed, grid, tracks):
     """Put the score of each label followed at every M of the leg into its track; P is label by label here."""
-    for c in range(rank_one_factor):
+    for c in range(n_followed):
         score, p = s[names[c]], P[names[c]]
         tracks[c, 0] = score
         for g in range(1, len(grid)):
@@ -262,59 +281,64 @@ def _track_scores(s, r, P, names, rank_one_factor, grid, tracks):
 
 
 @compiled
-def _count_positive(scores, rank_one_factor, names, relevant):
+def _count_positive(scores, n_followed, names, relevant):
     """Count the positive scores, and the true ones of them."""
-    positive, hits = 0, 0
-    for c in range(rank_one_factor):
+    n_positive, n_hits = 0, 0
+    for c in range(n_followed):
         if scores[c] > 0:
-            positive += 1
-            hits += relevant[names[c]]
-    return positive, hits
+            n_positive += 1
+            n_hits += relevant[names[c]]
+    return n_positive, n_hits
 
 
 @compiled
-def _score_path(S, R, P, grid, reach, indptr, indices, discount, ideal, leaders, counting, sums):
+def _score_path(
+    S, R, P, grid, leg_norms, indptr, indices, rank_discounts, ideal_gains, leading_labels, counts_labels,
+    metric_sums,
+):  # fmt: skip
     """Score grid[0] (the components in S), then follow the labels that count up to grid[-1]."""
     n, K = S.shape
-    k = len(discount)
-    values, best = np.empty(k, np.float32), np.empty(k, np.int64)
+    k = len(rank_discounts)
+    best_scores, best_index = np.empty(k, np.float32), np.empty(k, np.int64)
     names, scores = np.empty(K, np.int64), np.empty(K, np.float32)
     tracks = np.empty((K, len(grid)), np.float32)
     relevant, is_best = np.zeros(K, np.bool_), np.zeros(K, np.bool_)
     for i in range(n):
-        s, size = S[i], indptr[i + 1] - indptr[i]
+        s, n_relevant = S[i], indptr[i + 1] - indptr[i]
         relevant[indices[indptr[i] : indptr[i + 1]]] = True
-        radius = _row_radius(R[i, grid[0] : grid[-1]])
-        if counting:
-            rank_one_factor, sure, sure_hits = _undecided_labels(s, radius, reach, relevant, names)
+        radius = _compute_code_norm(R[i, grid[0] : grid[-1]])
+        if counts_labels:
+            n_followed, n_sure, sure_hits = _list_undecided_labels(s, radius, leg_norms, relevant, names)
         else:
-            known = leaders[i, 0] >= 0
-            bar = (
-                _lower_bound(s, radius, reach, leaders[i])
-                if known
-                else _kth_largest(s, radius, reach, values)
+            has_leaders = leading_labels[i, 0] >= 0
+            kth_bound = (
+                _bound_from_leaders(s, radius, leg_norms, leading_labels[i])
+                if has_leaders
+                else _find_kth_bound(s, radius, leg_norms, best_scores)
             )
-            rank_one_factor = _may_reach(s, radius, reach, bar, names)
-        _track_scores(s, R[i], P, names, rank_one_factor, grid, tracks)
-        keeps, gain, hits = False, 0.0, 0
+            n_followed = _list_reaching_labels(s, radius, leg_norms, kth_bound, names)
+        _track_scores(s, R[i], P, names, n_followed, grid, tracks)
+        keeps_order, row_gain, n_hits = False, 0.0, 0
         for g in range(len(grid)):
-            if keeps:
-                sums[0, g] += gain
-                sums[1, g] += hits
+            if keeps_order:
+                metric_sums[0, g] += row_gain
+                metric_sums[1, g] += n_hits
                 continue
-            for c in range(rank_one_factor):
+            for c in range(n_followed):
                 scores[c] = tracks[c, g]
-            if counting:
-                positive, found = _count_positive(scores, rank_one_factor, names, relevant)
-                sums[2, g] += sure + positive
-                sums[3, g] += sure_hits + found
+            if counts_labels:
+                n_positive, n_true = _count_positive(scores, n_followed, names, relevant)
+                metric_sums[2, g] += n_sure + n_positive
+                metric_sums[3, g] += sure_hits + n_true
                 continue
-            if g == 0 or not _still_top(scores, rank_one_factor, best):
-                _top_places(scores, rank_one_factor, values, best)
-                gain, hits = _ndcg_gain(best, names, relevant, discount, ideal, size)
-            keeps = g == 0 and _keep_order(tracks, rank_one_factor, best, is_best)
-            sums[0, g] += gain
-            sums[1, g] += hits
-        if not counting:
-            leaders[i] = names[best]
+            if g == 0 or not _is_still_top(scores, n_followed, best_index):
+                _list_top_scores(scores, n_followed, best_scores, best_index)
+                row_gain, n_hits = _compute_ndcg_gain(
+                    best_index, names, relevant, rank_discounts, ideal_gains, n_relevant
+                )
+            keeps_order = g == 0 and _keeps_order(tracks, n_followed, best_index, is_best)
+            metric_sums[0, g] += row_gain
+            metric_sums[1, g] += n_hits
+        if not counts_labels:
+            leading_labels[i] = names[best_index]
         relevant[indices[indptr[i] : indptr[i + 1]]] = False

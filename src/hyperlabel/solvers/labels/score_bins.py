@@ -1,11 +1,12 @@
-"""Histograms of many labels' scores, all of them in one walk through the rows.
+"""Histograms of many labels' scores, all of them in one pass over the rows.
 
 Notation
 --------
-code       meaning                                                      shape
-scores     of all rows and labels                                       n×k
-fold       of each row                                                  n
-rows, on   weight of the rows, and of those with the label, by bin      F×k×B
+code              meaning                                               shape
+scores            of all rows and labels                                n×k
+fold              of each row                                           n
+row_weights       weight of the rows in each bin                        F×k×B
+positive_weights  weight of the rows with the label in each bin         F×k×B
 """
 
 import numpy as np
@@ -16,11 +17,16 @@ from hyperlabel.solvers.compiling import check_finite, check_rows, check_shape, 
 
 
 def bin_scores(
-    scores: np.ndarray, Y: sparse.csr_array, weight: np.ndarray, fold: np.ndarray, n_bins: int, reach: float
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    weight: np.ndarray,
+    fold: np.ndarray,
+    n_bins: int,
+    half_range: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of each label's scores (1 where equal), `rows` and `on`.
+    """Return mean and standard deviation of each label's scores (1 where equal), and both weights.
 
-    Bins are those of standardised scores from −reach to reach; the outer ones hold the tails.
+    Bins are those of standardised scores from −half_range to half_range; the outer ones hold the tails.
     """
     n, k = scores.shape
     check_rows(Y, (n, k))
@@ -28,40 +34,57 @@ def bin_scores(
     check_shape("fold", fold, (n,))
     if fold.min(initial=0) < 0:
         raise ValueError("fold must number folds 0, 1, …, and holds a negative number.")
-    blocks = list(row_blocks(n, 8 * k))
-    shift = scores[blocks[0]].mean(axis=0) if n else np.zeros(k)
-    total, square = np.zeros(k), np.zeros(k)
-    for block in blocks:
-        _add_moments(np.ascontiguousarray(scores[block], dtype=np.float64), shift, total, square)
-    mean = shift + total / max(n, 1)
-    std = np.sqrt(np.maximum(square / max(n, 1) - (total / max(n, 1)) ** 2, 0.0))
-    check_finite("The mean and standard deviation of scores", np.stack([mean, std]))
-    std = np.where(std > 0, std, 1.0)
-    rows, on = np.zeros((2, fold.max(initial=0) + 1, k, n_bins))
-    scale = n_bins / (2 * reach) / std
-    for block in blocks:
-        part = np.ascontiguousarray(scores[block], dtype=np.float64)
-        _fill_bins(part, *csr_parts(Y[block])[:2], weight[block], fold[block], mean, scale, rows, on)
-    return mean, std, rows, on
+    block_slices = list(row_blocks(n, 8 * k))
+    # a point near the mean keeps Σ(s − shift)² from cancelling
+    shift_point = scores[block_slices[0]].mean(axis=0) if n else np.zeros(k)
+    sum_deviations, sum_squares = np.zeros(k), np.zeros(k)
+    for row_block in block_slices:
+        _add_moments(
+            np.ascontiguousarray(scores[row_block], dtype=np.float64),
+            shift_point,
+            sum_deviations,
+            sum_squares,
+        )
+    score_mean = shift_point + sum_deviations / max(n, 1)
+    score_std = np.sqrt(np.maximum(sum_squares / max(n, 1) - (sum_deviations / max(n, 1)) ** 2, 0.0))
+    check_finite("The mean and standard deviation of scores", np.stack([score_mean, score_std]))
+    score_std = np.where(score_std > 0, score_std, 1.0)
+    row_weights, positive_weights = np.zeros((2, fold.max(initial=0) + 1, k, n_bins))
+    bins_per_unit = n_bins / (2 * half_range) / score_std
+    for row_block in block_slices:
+        block_scores = np.ascontiguousarray(scores[row_block], dtype=np.float64)
+        _fill_bins(
+            block_scores,
+            *csr_parts(Y[row_block])[:2],
+            weight[row_block],
+            fold[row_block],
+            score_mean,
+            bins_per_unit,
+            row_weights,
+            positive_weights,
+        )
+    return score_mean, score_std, row_weights, positive_weights
 
 
 @compiled
-def _add_moments(scores, shift, total, square):
+def _add_moments(scores, shift_point, sum_deviations, sum_squares):
     for i in range(len(scores)):
-        for j in range(len(total)):
-            away = scores[i, j] - shift[j]
-            total[j] += away
-            square[j] += away * away
+        for j in range(len(sum_deviations)):
+            deviation = scores[i, j] - shift_point[j]
+            sum_deviations[j] += deviation
+            sum_squares[j] += deviation * deviation
 
 
 @compiled
-def _fill_bins(scores, indptr, indices, weight, fold, mean, scale, rows, on):
-    n_bins = rows.shape[2]
-    cell = np.empty(len(mean), np.int64)
+def _fill_bins(
+    scores, indptr, indices, weight, fold, score_mean, bins_per_unit, row_weights, positive_weights
+):
+    n_bins = row_weights.shape[2]
+    bin_index = np.empty(len(score_mean), np.int64)
     for i in range(len(scores)):
-        for j in range(len(mean)):
-            place = (scores[i, j] - mean[j]) * scale[j] + n_bins / 2
-            cell[j] = int(min(max(place, 0.0), n_bins - 1.0))
-            rows[fold[i], j, cell[j]] += weight[i]
+        for j in range(len(score_mean)):
+            bin_position = (scores[i, j] - score_mean[j]) * bins_per_unit[j] + n_bins / 2
+            bin_index[j] = int(min(max(bin_position, 0.0), n_bins - 1.0))
+            row_weights[fold[i], j, bin_index[j]] += weight[i]
         for t in range(indptr[i], indptr[i + 1]):
-            on[fold[i], indices[t], cell[indices[t]]] += weight[i]
+            positive_weights[fold[i], indices[t], bin_index[indices[t]]] += weight[i]

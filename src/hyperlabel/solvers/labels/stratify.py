@@ -2,23 +2,23 @@
 
 Sechidis, Tsoumakas & Vlahavas (2011): take the label with the fewest positives still to be
 dealt, deal its units one by one, and repeat. Rare labels are dealt while there is still
-freedom, so they end up spread as evenly as possible.
+freedom, so their positives are dealt as evenly as possible.
 
 The paper gives a unit to the fold that wants the current label most. Here the fold is chosen
 by all labels of the unit: the one where χ² = Σ_labels (dealt − due)²/due falls most, that is
-the largest Σ g·(wanted − g/2)/(total·share), g the positives the unit brings. With equal
+the largest Σ g·(demand − g/2)/(total·share), g the positives the unit brings. With equal
 shares and single-label rows the two rules agree; on delicious (5 folds) the mean deviation
 per label falls by a factor of about 3.
 
 Notation
 --------
-code        meaning                                                 shape
-indptr …    label counts of each unit, CSR (a row: ones)            u×k
-size        rows in each unit (a row: 1)                            u
-shares      r, the wanted share of each fold (sums to 1)            f
-wanted      c, positives of a label a fold still wants              k×f
-room        rows a fold still wants                                 f
-left        positives of a label still to be dealt                  k
+code                 meaning                                        shape
+indptr …             label counts of each unit, CSR (a row: ones)   u×k
+size                 rows in each unit (a row: 1)                   u
+shares               r, the wanted share of each fold (sums to 1)   f
+fold_demand          c, positives of a label a fold still wants     k×f
+fold_capacity        rows a fold still wants                        f
+remaining_positives  positives of a label still to be dealt         k
 
 The next label comes from a heap to which a label returns with each lower count, so dealing costs
 O(nnz·(log nnz + f)) time and O(nnz + k·f) memory; Y is never dense.
@@ -32,7 +32,7 @@ from scipy import sparse
 
 from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_parts
 
-# Two wishes closer than this are equal: shares like 1/3 leave dust after subtraction.
+# Two gains closer than this are equal: shares like 1/3 leave rounding after subtraction.
 _DUST = 1e-12
 
 
@@ -59,94 +59,107 @@ def solve_stratify(
     breaks ties between labels and folds; without it the first one wins.
     """
     n_units, n_labels = counts.shape
-    rows = np.ones(n_units) if size is None else np.asarray(size, dtype=np.float64)
+    unit_rows = np.ones(n_units) if size is None else np.asarray(size, dtype=np.float64)
     check_rows(counts)
-    check_shape("size", rows, (n_units,))
+    check_shape("size", unit_rows, (n_units,))
     if len(shares) < 1:
         raise ValueError("There must be at least one fold.")
-    order = np.argsort(-rows, kind="stable")  # single rows keep their order
-    dealt = counts if size is None else counts[order]
-    by_label = dealt.tocsc()
+    unit_order = np.argsort(-unit_rows, kind="stable")  # single rows keep their order
+    sorted_counts = counts if size is None else counts[unit_order]
+    by_label = sorted_counts.tocsc()
     by_label.sort_indices()
-    totals = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
-    exact = rows_per_fold is not None
-    capacity = np.asarray(rows_per_fold if exact else shares * rows.sum(), dtype=np.float64).copy()
-    check_shape("rows_per_fold", capacity, (len(shares),))
-    wanted = np.outer(totals, shares)
-    rank = np.arange(n_labels) if rng is None else rng.permutation(n_labels)
-    draws = np.zeros(n_units) if rng is None else rng.random(n_units)
-    fold = np.empty(n_units, dtype=np.int64)
-    fold[order] = _deal_units(
-        *csr_parts(dealt), *csr_parts(by_label)[:2], rows[order], totals, wanted, capacity,
-        rank.astype(np.int64), draws, np.asarray(shares, dtype=np.float64), exact,
+    label_totals = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+    is_exact = rows_per_fold is not None
+    fold_capacity = np.asarray(
+        rows_per_fold if is_exact else shares * unit_rows.sum(), dtype=np.float64
+    ).copy()
+    check_shape("rows_per_fold", fold_capacity, (len(shares),))
+    fold_demand = np.outer(label_totals, shares)
+    label_rank = np.arange(n_labels) if rng is None else rng.permutation(n_labels)
+    tie_draws = np.zeros(n_units) if rng is None else rng.random(n_units)
+    unit_fold = np.empty(n_units, dtype=np.int64)
+    unit_fold[unit_order] = _deal_units(
+        *csr_parts(sorted_counts), *csr_parts(by_label)[:2], unit_rows[unit_order], label_totals,
+        fold_demand, fold_capacity, label_rank.astype(np.int64), tie_draws,
+        np.asarray(shares, dtype=np.float64), is_exact,
     )  # fmt: skip
-    missed = np.abs(wanted).max(axis=1)[totals > 0]
-    return Stratification(fold, float(missed.mean()) if len(missed) else 0.0)
+    max_deviation = np.abs(fold_demand).max(axis=1)[label_totals > 0]
+    return Stratification(unit_fold, float(max_deviation.mean()) if len(max_deviation) else 0.0)
 
 
 @compiled
 def _deal_units(
-    indptr, indices, data, label_ptr, label_units, size, totals, wanted, capacity, rank, draws, shares, exact
-):
-    """Deal every unit; `wanted` and `capacity` are used up in place."""
-    n_units, n_folds = len(indptr) - 1, len(capacity)
-    fold = np.full(n_units, -1, np.int64)
-    left = totals.copy()
+    indptr, indices, data, label_ptr, label_units, size, label_totals, fold_demand, fold_capacity,
+    label_rank, tie_draws, shares, is_exact,
+):  # fmt: skip
+    """Deal every unit; `fold_demand` and `fold_capacity` are used up in place."""
+    n_units, n_folds = len(indptr) - 1, len(fold_capacity)
+    unit_fold = np.full(n_units, -1, np.int64)
+    remaining_positives = label_totals.copy()
     n_rows = max(size.sum(), 1.0)
-    heap = [(left[label], rank[label], label) for label in range(len(left)) if left[label] > 0]
-    heapify(heap)
-    wish = np.empty(n_folds)
-    while len(heap) > 0:
-        count, _, label = heappop(heap)
-        if count != left[label]:  # it has fallen since, and stands further ahead with its new count
+    label_heap = [
+        (remaining_positives[label], label_rank[label], label)
+        for label in range(len(remaining_positives))
+        if remaining_positives[label] > 0
+    ]
+    heapify(label_heap)
+    fold_gain = np.empty(n_folds)
+    while len(label_heap) > 0:
+        heap_count, _, label = heappop(label_heap)
+        if heap_count != remaining_positives[label]:  # outdated: the label is in the heap with a lower count
             continue
         for p in range(label_ptr[label], label_ptr[label + 1]):
             unit = label_units[p]
-            if fold[unit] >= 0:
+            if unit_fold[unit] >= 0:
                 continue
-            start, stop = indptr[unit], indptr[unit + 1]
+            first_entry, last_entry = indptr[unit], indptr[unit + 1]
             for f in range(n_folds):
                 # half the fall of χ² if the unit comes here
-                wish[f] = 0.0 if exact else size[unit] * (capacity[f] - 0.5 * size[unit]) / n_rows
-                for q in range(start, stop):
-                    wish[f] += data[q] * (wanted[indices[q], f] - 0.5 * data[q]) / totals[indices[q]]
-                wish[f] /= shares[f]
-            chosen = _choose_fold(wish, capacity, exact, draws[unit])
-            fold[unit] = chosen
-            capacity[chosen] -= size[unit]
-            for q in range(start, stop):
-                other = indices[q]
-                wanted[other, chosen] -= data[q]
-                left[other] -= data[q]
-                if other != label and left[other] > 0:
-                    heappush(heap, (left[other], rank[other], other))
+                fold_gain[f] = (
+                    0.0 if is_exact else size[unit] * (fold_capacity[f] - 0.5 * size[unit]) / n_rows
+                )
+                for q in range(first_entry, last_entry):
+                    fold_gain[f] += (
+                        data[q] * (fold_demand[indices[q], f] - 0.5 * data[q]) / label_totals[indices[q]]
+                    )
+                fold_gain[f] /= shares[f]
+            chosen_fold = _choose_fold(fold_gain, fold_capacity, is_exact, tie_draws[unit])
+            unit_fold[unit] = chosen_fold
+            fold_capacity[chosen_fold] -= size[unit]
+            for q in range(first_entry, last_entry):
+                unit_label = indices[q]
+                fold_demand[unit_label, chosen_fold] -= data[q]
+                remaining_positives[unit_label] -= data[q]
+                if unit_label != label and remaining_positives[unit_label] > 0:
+                    heap_entry = (remaining_positives[unit_label], label_rank[unit_label], unit_label)
+                    heappush(label_heap, heap_entry)
     for unit in range(n_units):  # units without labels fill the folds up
-        if fold[unit] < 0:
-            chosen = _choose_fold(capacity, capacity, exact, draws[unit])
-            fold[unit] = chosen
-            capacity[chosen] -= size[unit]
-    return fold
+        if unit_fold[unit] < 0:
+            chosen_fold = _choose_fold(fold_capacity, fold_capacity, is_exact, tie_draws[unit])
+            unit_fold[unit] = chosen_fold
+            fold_capacity[chosen_fold] -= size[unit]
+    return unit_fold
 
 
 @compiled
-def _choose_fold(wish, capacity, exact, draw):
-    """Return the fold with the largest wish; ties to the most room, further ties by `draw` in [0, 1)."""
-    best_wish, best_capacity, ties = -np.inf, -np.inf, 0
-    for f in range(len(wish)):
-        if exact and capacity[f] < 0.5:
+def _choose_fold(fold_gain, fold_capacity, is_exact, tie_draw):
+    """Return the fold of largest gain; ties to the largest capacity, further ties by `tie_draw` in [0, 1)."""
+    best_gain, best_capacity, n_ties = -np.inf, -np.inf, 0
+    for f in range(len(fold_gain)):
+        if is_exact and fold_capacity[f] < 0.5:
             continue
-        if wish[f] > best_wish + _DUST or (
-            wish[f] > best_wish - _DUST and capacity[f] > best_capacity + _DUST
+        if fold_gain[f] > best_gain + _DUST or (
+            fold_gain[f] > best_gain - _DUST and fold_capacity[f] > best_capacity + _DUST
         ):
-            best_wish, best_capacity, ties = wish[f], capacity[f], 1
-        elif wish[f] > best_wish - _DUST and capacity[f] > best_capacity - _DUST:
-            ties += 1
-    skip = int(draw * ties)
-    for f in range(len(wish)):
-        if exact and capacity[f] < 0.5:
+            best_gain, best_capacity, n_ties = fold_gain[f], fold_capacity[f], 1
+        elif fold_gain[f] > best_gain - _DUST and fold_capacity[f] > best_capacity - _DUST:
+            n_ties += 1
+    ties_to_skip = int(tie_draw * n_ties)
+    for f in range(len(fold_gain)):
+        if is_exact and fold_capacity[f] < 0.5:
             continue
-        if abs(wish[f] - best_wish) <= _DUST and abs(capacity[f] - best_capacity) <= _DUST:
-            if skip == 0:
+        if abs(fold_gain[f] - best_gain) <= _DUST and abs(fold_capacity[f] - best_capacity) <= _DUST:
+            if ties_to_skip == 0:
                 return f
-            skip -= 1
+            ties_to_skip -= 1
     return 0

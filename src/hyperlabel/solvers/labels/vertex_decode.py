@@ -23,41 +23,50 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
     check_rows(vertices)
     if S.shape[1] != vertices.shape[0]:  # compiled code trusts it
         raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
-    on, off = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
+    best_with, best_without = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
     S = np.ascontiguousarray(S, dtype=np.float64)
-    _best_vertex(S, *csr_parts(vertices)[:2], on, off)
-    return on, off
+    _fill_best_scores(S, *csr_parts(vertices)[:2], best_with, best_without)
+    return best_with, best_without
 
 
-def label_margins(on: np.ndarray, off: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def label_margins(best_with: np.ndarray, best_without: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Turn best scores into margins that are positive exactly on the chosen sets."""
-    has, lacks = np.isfinite(on), np.isfinite(off)  # some vertex either has or lacks the label
-    both = np.stack([np.where(has, on, off), np.where(lacks, off, on)])
-    high = both.max(axis=(0, 2))[:, None]
-    beyond = high - both.min(axis=(0, 2))[:, None] + 1.0  # more than any margin between two vertices
-    margin = np.where(has, on, high - beyond) - np.where(lacks, off, high - beyond)
-    return np.where(chosen, np.maximum(margin, TINY), np.minimum(margin, 0.0))
+    some_have, some_lack = (
+        np.isfinite(best_with),
+        np.isfinite(best_without),
+    )  # some vertex either has or lacks the label
+    finite_scores = np.stack(
+        [np.where(some_have, best_with, best_without), np.where(some_lack, best_without, best_with)]
+    )
+    highest_score = finite_scores.max(axis=(0, 2))[:, None]
+    beyond_margin = (
+        highest_score - finite_scores.min(axis=(0, 2))[:, None] + 1.0
+    )  # more than any margin between two vertices
+    label_margin = np.where(some_have, best_with, highest_score - beyond_margin) - np.where(
+        some_lack, best_without, highest_score - beyond_margin
+    )
+    return np.where(chosen, np.maximum(label_margin, TINY), np.minimum(label_margin, 0.0))
 
 
 @compiled
-def _best_vertex(S, indptr, indices, on, off):
+def _fill_best_scores(S, indptr, indices, best_with, best_without):
     n, C = S.shape
-    K = on.shape[1]
-    stamp = np.full(K, -1, np.int64)
+    K = best_with.shape[1]
+    last_vertex = np.full(K, -1, np.int64)
     for row in range(n):
-        top = np.argmax(S[row])
+        best_vertex = np.argmax(S[row])
         for k in range(K):
-            off[row, k] = S[row, top]  # right for every label outside the best set
-        for q in range(indptr[top], indptr[top + 1]):
-            off[row, indices[q]] = -np.inf
+            best_without[row, k] = S[row, best_vertex]  # right for every label outside the best set
+        for q in range(indptr[best_vertex], indptr[best_vertex + 1]):
+            best_without[row, indices[q]] = -np.inf
         for c in range(C):
             s = S[row, c]
             for q in range(indptr[c], indptr[c + 1]):
                 k = indices[q]
-                stamp[k] = c
-                on[row, k] = max(on[row, k], s)
-            for q in range(indptr[top], indptr[top + 1]):
+                last_vertex[k] = c
+                best_with[row, k] = max(best_with[row, k], s)
+            for q in range(indptr[best_vertex], indptr[best_vertex + 1]):
                 k = indices[q]
-                if stamp[k] != c:
-                    off[row, k] = max(off[row, k], s)
-        stamp[:] = -1
+                if last_vertex[k] != c:
+                    best_without[row, k] = max(best_without[row, k], s)
+        last_vertex[:] = -1

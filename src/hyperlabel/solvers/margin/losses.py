@@ -65,19 +65,25 @@ def solve_margins(
     if sparse.issparse(X):
         check_rows(X)
     if loss == "squared_hinge" and sparse.issparse(X) and d > FACTORED and alpha > 0:
-        return _of_active_rows(X, T, alpha, weight, tol)
+        return _solve_active_rows(X, T, alpha, weight, tol)
     return _solve_preconditioned(X, T, loss, alpha, weight, tol, start)
 
 
-def _of_active_rows(X: Any, T: np.ndarray, alpha: float, weight: np.ndarray, tol: float) -> MarginFit:
+def _solve_active_rows(X: Any, T: np.ndarray, alpha: float, weight: np.ndarray, tol: float) -> MarginFit:
     """Solve by the rows inside each margin; labels that this leaves above `tol` go on from there."""
-    coef, intercept, residual = solve_hinge_active_set(X, T, alpha, weight, tol)
-    left = residual > tol
-    if left.any():
-        start = MarginFit(coef[:, left], intercept[left], float(residual.max()))
-        rest = _solve_preconditioned(X, T[:, left], "squared_hinge", alpha, weight, tol, start)
-        coef[:, left], intercept[left], residual[left] = rest.coef, rest.intercept, rest.residual
-    return MarginFit(coef, intercept, float(residual.max(initial=0.0)))
+    coef, intercept, label_residuals = solve_hinge_active_set(X, T, alpha, weight, tol)
+    is_unfinished = label_residuals > tol
+    if is_unfinished.any():
+        start_fit = MarginFit(coef[:, is_unfinished], intercept[is_unfinished], float(label_residuals.max()))
+        remaining_fit = _solve_preconditioned(
+            X, T[:, is_unfinished], "squared_hinge", alpha, weight, tol, start_fit
+        )
+        coef[:, is_unfinished], intercept[is_unfinished], label_residuals[is_unfinished] = (
+            remaining_fit.coef,
+            remaining_fit.intercept,
+            remaining_fit.residual,
+        )
+    return MarginFit(coef, intercept, float(label_residuals.max(initial=0.0)))
 
 
 def _solve_preconditioned(
@@ -85,24 +91,26 @@ def _solve_preconditioned(
 ) -> MarginFit:
     """Solve by L-BFGS, in blocks of labels."""
     n, d = X.shape
-    solve = _make_preconditioner(X, weight, CURVATURE[loss], alpha)
-    first = np.zeros((d + 1, T.shape[1])) if start is None else np.vstack([start.coef, start.intercept])
-    width = max(1, BLOCK // n)
-    parts = [
+    precondition = _make_preconditioner(X, weight, CURVATURE[loss], alpha)
+    start_weights = (
+        np.zeros((d + 1, T.shape[1])) if start is None else np.vstack([start.coef, start.intercept])
+    )
+    labels_per_block = max(1, BLOCK // n)
+    block_fits = [
         _descend_block(
             X,
-            np.ascontiguousarray(T[:, at : at + width]),
+            np.ascontiguousarray(T[:, first_label : first_label + labels_per_block]),
             weight,
             loss,
             alpha,
             tol,
-            solve,
-            first[:, at : at + width],
+            precondition,
+            start_weights[:, first_label : first_label + labels_per_block],
         )
-        for at in range(0, T.shape[1], width)
+        for first_label in range(0, T.shape[1], labels_per_block)
     ]
-    V = np.hstack([part for part, _ in parts]) if parts else first
-    return MarginFit(V[:-1], V[-1], max((residual for _, residual in parts), default=0.0))
+    V = np.hstack([block_weights for block_weights, _ in block_fits]) if block_fits else start_weights
+    return MarginFit(V[:-1], V[-1], max((residual for _, residual in block_fits), default=0.0))
 
 
 def _make_preconditioner(
@@ -111,20 +119,21 @@ def _make_preconditioner(
     """Return g ↦ (κ·ZᵀCZ + 2αI)⁻¹g; of many columns the diagonal alone."""
     d = X.shape[1]
     if d > FACTORED:
-        squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
-        diagonal = curvature * np.r_[np.asarray(squares.T @ weight).ravel(), weight.sum()]
-        diagonal[:-1] += 2 * alpha
-        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())[:, None]
-        return lambda g: g / diagonal
+        squared_entries = X.multiply(X) if sparse.issparse(X) else np.square(X)
+        hessian_diagonal = curvature * np.r_[np.asarray(squared_entries.T @ weight).ravel(), weight.sum()]
+        hessian_diagonal[:-1] += 2 * alpha
+        hessian_diagonal = np.maximum(hessian_diagonal, 1e-12 * hessian_diagonal.max())[:, None]
+        return lambda g: g / hessian_diagonal
     H = np.empty((d + 1, d + 1))
-    weighted = X.multiply(weight[:, None]).tocsr() if sparse.issparse(X) else X * weight[:, None]
-    H[:-1, :-1] = as_dense(X.T @ weighted)
-    H[-1, :-1] = H[:-1, -1] = np.asarray(weighted.sum(axis=0)).ravel()
+    weighted_rows = X.multiply(weight[:, None]).tocsr() if sparse.issparse(X) else X * weight[:, None]
+    H[:-1, :-1] = as_dense(X.T @ weighted_rows)
+    H[-1, :-1] = H[:-1, -1] = np.asarray(weighted_rows.sum(axis=0)).ravel()
     H[-1, -1] = weight.sum()
     H *= curvature
+    # the trace keeps H positive definite at α = 0 on dependent columns
     H[np.arange(d), np.arange(d)] += 2 * alpha + 1e-12 * np.trace(H)
-    factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
-    return lambda g: linalg.cho_solve(factor, g, check_finite=False)
+    hessian_factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
+    return lambda g: linalg.cho_solve(hessian_factor, g, check_finite=False)
 
 
 def _descend_block(
@@ -134,100 +143,111 @@ def _descend_block(
     loss: str,
     alpha: float,
     tol: float,
-    solve: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
     V: np.ndarray,
 ) -> tuple[np.ndarray, float]:
-    """Minimise a block of labels; those that are done leave it."""
-    judge = _squared_hinge if loss == "squared_hinge" else _logistic_loss
-    _, slopes = judge(np.zeros(T.shape), T, weight)
-    scale = np.maximum(np.linalg.norm(_loss_gradient(X, slopes, 0 * V, alpha), axis=0), np.finfo(float).tiny)
-    found, residual = V.copy(), np.zeros(T.shape[1])
-    labels, V = np.arange(T.shape[1]), V.copy()
-    R = _margin_scores(X, V)
-    value, slopes = judge(R, T, weight)
-    value += alpha * np.square(V[:-1]).sum(axis=0)
-    g = _loss_gradient(X, slopes, V, alpha)
-    pairs: Pairs = []
-    for step in range(MOST + 1):
-        norm = np.linalg.norm(g, axis=0) / scale[labels]
-        left = norm > tol
-        found[:, labels], residual[labels] = V, norm
-        if step == MOST or not left.any():
+    """Return the weights of a block of labels and its largest relative gradient; finished labels leave it."""
+    evaluate_loss = _evaluate_squared_hinge if loss == "squared_hinge" else _evaluate_logistic
+    _, score_slopes = evaluate_loss(np.zeros(T.shape), T, weight)
+    start_norms = np.maximum(
+        np.linalg.norm(_compute_gradient(X, score_slopes, 0 * V, alpha), axis=0), np.finfo(float).tiny
+    )
+    final_weights, label_residuals = V.copy(), np.zeros(T.shape[1])
+    live_labels, V = np.arange(T.shape[1]), V.copy()
+    R = _compute_scores(X, V)
+    label_losses, score_slopes = evaluate_loss(R, T, weight)
+    label_losses += alpha * np.square(V[:-1]).sum(axis=0)
+    g = _compute_gradient(X, score_slopes, V, alpha)
+    step_pairs: Pairs = []
+    for iteration in range(MOST + 1):
+        relative_norms = np.linalg.norm(g, axis=0) / start_norms[live_labels]
+        is_unfinished = relative_norms > tol
+        final_weights[:, live_labels], label_residuals[live_labels] = V, relative_norms
+        if iteration == MOST or not is_unfinished.any():
             break
-        if 4 * left.sum() < 3 * len(left):
-            labels, T, R, value = labels[left], np.ascontiguousarray(T[:, left]), R[:, left], value[left]
-            V, g = V[:, left], g[:, left]
-            pairs = [(s[:, left], y[:, left], rho[left]) for s, y, rho in pairs]
-        D = -_lbfgs_direction(g, pairs, solve)
-        slope = (g * D).sum(axis=0)
-        dR, size = _margin_scores(X, D), np.ones(len(labels))
+        if 4 * is_unfinished.sum() < 3 * len(is_unfinished):  # a smaller block repays its copies
+            live_labels, label_losses = live_labels[is_unfinished], label_losses[is_unfinished]
+            T, R = np.ascontiguousarray(T[:, is_unfinished]), R[:, is_unfinished]
+            V, g = V[:, is_unfinished], g[:, is_unfinished]
+            step_pairs = [
+                (s[:, is_unfinished], y[:, is_unfinished], rho[is_unfinished]) for s, y, rho in step_pairs
+            ]
+        D = -_apply_inverse_hessian(g, step_pairs, precondition)
+        directional_slope = (g * D).sum(axis=0)
+        dR, step_sizes = _compute_scores(X, D), np.ones(len(live_labels))
         for _ in range(30):
-            moved, trial = V + size * D, R + size * dR
-            now, slopes = judge(trial, T, weight)
-            now += alpha * np.square(moved[:-1]).sum(axis=0)
-            short = now > value + 1e-4 * size * slope + 1e-12 * np.abs(value)
-            if not short.any():
+            trial_weights, trial_scores = V + step_sizes * D, R + step_sizes * dR
+            trial_losses, score_slopes = evaluate_loss(trial_scores, T, weight)
+            trial_losses += alpha * np.square(trial_weights[:-1]).sum(axis=0)
+            # Armijo's condition, but for the rounding of the loss near its minimum
+            loss_limits = label_losses + 1e-4 * step_sizes * directional_slope + 1e-12 * np.abs(label_losses)
+            falls_too_little = trial_losses > loss_limits
+            if not falls_too_little.any():
                 break
-            size = np.where(short, size / 2, size)
-        g_new = _loss_gradient(X, slopes, moved, alpha)
-        s, y = moved - V, g_new - g
-        along = (s * y).sum(axis=0)
-        curved = along > 1e-14 * np.linalg.norm(s, axis=0) * np.linalg.norm(y, axis=0)
-        pairs = [*pairs, (s, y, np.where(curved, 1 / np.where(curved, along, 1.0), 0.0))][-MEMORY:]
-        V, R, value, g = moved, trial, now, g_new
-    return found, float(residual.max(initial=0.0))
+            step_sizes = np.where(falls_too_little, step_sizes / 2, step_sizes)
+        g_new = _compute_gradient(X, score_slopes, trial_weights, alpha)
+        s, y = trial_weights - V, g_new - g
+        step_curvature = (s * y).sum(axis=0)
+        is_curved = step_curvature > 1e-14 * np.linalg.norm(s, axis=0) * np.linalg.norm(y, axis=0)
+        # ρ = 0 drops the pair of a label whose curvature is rounding
+        rho = np.where(is_curved, 1 / np.where(is_curved, step_curvature, 1.0), 0.0)
+        step_pairs = [*step_pairs, (s, y, rho)][-MEMORY:]
+        V, R, label_losses, g = trial_weights, trial_scores, trial_losses, g_new
+    return final_weights, float(label_residuals.max(initial=0.0))
 
 
-def _lbfgs_direction(g: np.ndarray, pairs: Pairs, solve: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Apply the inverse Hessian that L-BFGS remembers, the shared factor in its middle."""
-    q, shares = g.copy(), []
-    for s, y, rho in reversed(pairs):
-        shares.append(rho * (s * q).sum(axis=0))
-        q -= shares[-1] * y
-    r = solve(q)
-    if pairs:
+def _apply_inverse_hessian(
+    g: np.ndarray, step_pairs: Pairs, precondition: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return H⁻¹g by the two-loop recursion of L-BFGS, with the shared factor as its initial H."""
+    q, pair_shares = g.copy(), []
+    for s, y, rho in reversed(step_pairs):
+        pair_shares.append(rho * (s * q).sum(axis=0))
+        q -= pair_shares[-1] * y
+    r = precondition(q)
+    if step_pairs:
         # the bound is loose for rare labels: scale it by the curvature of the last step
-        _, y, rho = pairs[-1]
-        bound = rho * (y * solve(y)).sum(axis=0)
-        r *= np.where(bound > 0, 1 / np.where(bound > 0, bound, 1.0), 1.0)
-    for (s, y, rho), share in zip(pairs, reversed(shares), strict=True):
-        r += s * (share - rho * (y * r).sum(axis=0))
+        _, y, rho = step_pairs[-1]
+        curvature_ratio = rho * (y * precondition(y)).sum(axis=0)
+        r *= np.where(curvature_ratio > 0, 1 / np.where(curvature_ratio > 0, curvature_ratio, 1.0), 1.0)
+    for (s, y, rho), pair_share in zip(step_pairs, reversed(pair_shares), strict=True):
+        r += s * (pair_share - rho * (y * r).sum(axis=0))
     return r
 
 
-def _margin_scores(X: Any, V: np.ndarray) -> np.ndarray:
+def _compute_scores(X: Any, V: np.ndarray) -> np.ndarray:
     return (np.asarray(X @ V[:-1]) if sparse.issparse(X) else product(X, V[:-1])) + V[-1]
 
 
-def _loss_gradient(X: Any, slopes: np.ndarray, V: np.ndarray, alpha: float) -> np.ndarray:
-    toward = np.asarray(X.T @ slopes) if sparse.issparse(X) else product(X.T, slopes)
-    return np.vstack([toward + 2 * alpha * V[:-1], slopes.sum(axis=0)])
+def _compute_gradient(X: Any, score_slopes: np.ndarray, V: np.ndarray, alpha: float) -> np.ndarray:
+    data_gradient = np.asarray(X.T @ score_slopes) if sparse.issparse(X) else product(X.T, score_slopes)
+    return np.vstack([data_gradient + 2 * alpha * V[:-1], score_slopes.sum(axis=0)])
 
 
 @compiled(fastmath=True)
-def _squared_hinge(R, T, weight):
+def _evaluate_squared_hinge(R, T, weight):
     """Return the loss of each label and its derivative by each score."""
     n, k = R.shape
-    value, slopes = np.zeros(k), np.empty((n, k))
+    label_losses, score_slopes = np.zeros(k), np.empty((n, k))
     for i in range(n):
         for j in range(k):
             t = np.float64(T[i, j])
-            gap = max(1.0 - t * R[i, j], 0.0) * abs(t)
-            value[j] += weight[i] * gap * gap
-            slopes[i, j] = -2.0 * weight[i] * t * gap
-    return value, slopes
+            margin_gap = max(1.0 - t * R[i, j], 0.0) * abs(t)
+            label_losses[j] += weight[i] * margin_gap * margin_gap
+            score_slopes[i, j] = -2.0 * weight[i] * t * margin_gap
+    return label_losses, score_slopes
 
 
 @compiled
-def _logistic_loss(R, T, weight):
+def _evaluate_logistic(R, T, weight):
     """Return the loss of each label and its derivative by each score."""
     n, k = R.shape
-    value, slopes = np.zeros(k), np.empty((n, k))
+    label_losses, score_slopes = np.zeros(k), np.empty((n, k))
     for i in range(n):
         for j in range(k):
             t = np.float64(T[i, j])
             m = t * R[i, j]
-            small = np.exp(-abs(m))
-            value[j] += weight[i] * abs(t) * (max(-m, 0.0) + np.log1p(small))
-            slopes[i, j] = -weight[i] * t * (small if m > 0 else 1.0) / (1.0 + small)
-    return value, slopes
+            exp_margin = np.exp(-abs(m))  # of −|m| alone: nothing overflows
+            label_losses[j] += weight[i] * abs(t) * (max(-m, 0.0) + np.log1p(exp_margin))
+            score_slopes[i, j] = -weight[i] * t * (exp_margin if m > 0 else 1.0) / (1.0 + exp_margin)
+    return label_losses, score_slopes

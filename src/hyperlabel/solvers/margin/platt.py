@@ -21,10 +21,10 @@ from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
 
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
 REACH = 8.0
-TILE = 256  # rows turned into columns at a time
+TILE = 256  # rows transposed at a time
 BINS_TOL = 1e-7  # binning errs by more than this
 LARGEST = float(np.finfo(np.float64).max) / 4  # a score whose distance from the mean is still a number
-FLAT = 1e-12  # curvature that no solution has: chances are at least one in n + 2 on average
+FLAT = 1e-12  # curvature that no solution has: probabilities are at least 1/(n + 2) on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +67,15 @@ def solve_platt(
         raise ValueError("Sample weights must be finite and have a positive sum.")
     slope, intercept, gradient = np.zeros(k), np.zeros(k), np.zeros(k)
     n_iter = np.zeros(k, dtype=np.int64)
-    columns = Y.tocsc()
-    for block in row_blocks(k, 8 * n):
-        s = np.empty((block.stop - block.start, n))
-        for rows in row_blocks(n, BLOCK_BYTES // TILE):  # a tile that stays in the cache while it is turned
-            s[:, rows] = scores[rows, block].T
-        found = slope[block], intercept[block], n_iter[block], gradient[block]
-        labels = columns.indptr[block.start : block.stop + 1], columns.indices
-        _fit_rows(s, *labels, weights, tol, max_iter, *found)
+    label_columns = Y.tocsc()
+    for label_block in row_blocks(k, 8 * n):
+        s = np.empty((label_block.stop - label_block.start, n))
+        # a tile stays in the cache while it is transposed
+        for row_tile in row_blocks(n, BLOCK_BYTES // TILE):
+            s[:, row_tile] = scores[row_tile, label_block].T
+        label_outputs = slope[label_block], intercept[label_block], n_iter[label_block], gradient[label_block]
+        positive_rows = label_columns.indptr[label_block.start : label_block.stop + 1], label_columns.indices
+        _fit_labels(s, *positive_rows, weights, tol, max_iter, *label_outputs)
     return PlattResult(slope, intercept, n_iter, gradient, bool((gradient <= tol).all()))
 
 
@@ -106,99 +107,105 @@ def _loss_derivatives(z, w, tz, t1, a, b):
 @compiled
 def _newton_step(a, ga, gb, haa, hab, hbb):
     """Return the Newton step and the largest component of the projected gradient (a ≥ 0)."""
-    if hbb < FLAT:  # no chance lies between 0 and 1: curvature along b is at most 1/4
+    if hbb < FLAT:  # all probabilities round to 0 or 1: bound the curvature along b by 1/4
         return 0.0, -4.0 * gb, max(abs(ga), abs(gb))
-    if a <= 0.0 and ga > 0.0:
+    if a <= 0.0 and ga > 0.0:  # the slope sits at its bound: only b moves
         return 0.0, -gb / hbb, abs(gb)
-    worst = max(abs(ga), abs(gb))
-    det = haa * hbb - hab * hab
-    if det <= 1e-14 * haa * hbb:  # scores that do not vary, or only where no chance lies between 0 and 1
-        return -ga / haa if haa > 0.0 else 0.0, -gb / hbb, worst
-    return -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det, worst
+    largest_gradient = max(abs(ga), abs(gb))
+    determinant = haa * hbb - hab * hab
+    if determinant <= 1e-14 * haa * hbb:  # scores vary nowhere, or only where probabilities are 0 or 1
+        return -ga / haa if haa > 0.0 else 0.0, -gb / hbb, largest_gradient
+    return -(hbb * ga - hab * gb) / determinant, -(haa * gb - hab * ga) / determinant, largest_gradient
 
 
 @compiled
-def _fit_rows(scores, indptr, indices, weights, tol, max_iter, slope, intercept, n_iter, gradient):
+def _fit_labels(scores, indptr, indices, weights, tol, max_iter, slope, intercept, n_iter, gradient):
     k, n = scores.shape
     n_all = weights.sum()
     z, w = np.empty(n), weights / n_all
-    where = np.empty(n, np.int32)
-    bins = np.empty((BINS, 3))  # weight, Σwz, Σwz²
-    nodes = np.empty((2 * BINS, 2))  # z and weight: two for each bin, with its mean and variance
+    bin_index = np.empty(n, np.int32)
+    bin_sums = np.empty((BINS, 3))  # weight, Σwz, Σwz²
+    bin_nodes = np.empty((2 * BINS, 2))  # z and weight: two for each bin, with its mean and variance
     for j in range(k):
-        on = indices[indptr[j] : indptr[j + 1]]
-        mean, std = 0.0, 0.0
+        positive_rows = indices[indptr[j] : indptr[j + 1]]
+        score_mean, score_std = 0.0, 0.0
         for i in range(n):
-            mean += w[i] * scores[j, i]
+            score_mean += w[i] * scores[j, i]
         for i in range(n):
-            std += w[i] * (scores[j, i] - mean) ** 2
-        std = np.sqrt(std) if std > 1e-28 * mean * mean else 1.0  # rounding of the mean is no spread
-        bins[:] = 0.0
+            score_std += w[i] * (scores[j, i] - score_mean) ** 2
+        # rounding of the mean is no standard deviation
+        score_std = np.sqrt(score_std) if score_std > 1e-28 * score_mean * score_mean else 1.0
+        bin_sums[:] = 0.0
         for i in range(n):
-            z[i] = (scores[j, i] - mean) / std
-            where[i] = int(min(max((z[i] + REACH) * (BINS / (2 * REACH)), 0.0), BINS - 1.0))
+            z[i] = (scores[j, i] - score_mean) / score_std
+            bin_index[i] = int(min(max((z[i] + REACH) * (BINS / (2 * REACH)), 0.0), BINS - 1.0))
         for i in range(n):
-            bins[where[i], 0] += w[i]
-            bins[where[i], 1] += w[i] * z[i]
-            bins[where[i], 2] += w[i] * z[i] * z[i]
-        n_on = weights[on].sum()
-        high, low = (n_on + 1.0) / (n_on + 2.0), 1.0 / (n_all - n_on + 2.0)
+            bin_sums[bin_index[i], 0] += w[i]
+            bin_sums[bin_index[i], 1] += w[i] * z[i]
+            bin_sums[bin_index[i], 2] += w[i] * z[i] * z[i]
+        n_positive = weights[positive_rows].sum()
+        positive_target, negative_target = (
+            (n_positive + 1.0) / (n_positive + 2.0),
+            1.0 / (n_all - n_positive + 2.0),
+        )
         # Σwt and Σwtz: t is `low` but for the positives (and Σwz = 0)
-        t1, tz = low, 0.0
-        for i in on:
-            t1 += (high - low) * w[i]
-            tz += (high - low) * w[i] * z[i]
+        t1, tz = negative_target, 0.0
+        for i in positive_rows:
+            t1 += (positive_target - negative_target) * w[i]
+            tz += (positive_target - negative_target) * w[i] * z[i]
         for c in range(BINS):
-            weight = max(bins[c, 0], 1e-300)
-            middle = bins[c, 1] / weight
-            away = np.sqrt(max(bins[c, 2] / weight - middle * middle, 0.0))
-            nodes[2 * c] = middle - away, weight / 2
-            nodes[2 * c + 1] = middle + away, weight / 2
-        start = np.log(t1 / (1.0 - t1))
-        a, b, steps, _ = _damped_newton(nodes[:, 0], nodes[:, 1], tz, t1, 0.0, start, BINS_TOL, max_iter)
-        a, b, more, worst = _plain_newton(z, w, tz, t1, a, b, tol, max_iter - steps)
-        steps += more
-        if worst > tol and steps < max_iter:
-            a, b, more, worst = _damped_newton(z, w, tz, t1, a, b, tol, max_iter - steps)
-            steps += more
-        slope[j], intercept[j] = a / std, b - a * mean / std
-        n_iter[j], gradient[j] = steps, worst
+            bin_weight = max(bin_sums[c, 0], 1e-300)
+            bin_mean = bin_sums[c, 1] / bin_weight
+            bin_std = np.sqrt(max(bin_sums[c, 2] / bin_weight - bin_mean * bin_mean, 0.0))
+            bin_nodes[2 * c] = bin_mean - bin_std, bin_weight / 2
+            bin_nodes[2 * c + 1] = bin_mean + bin_std, bin_weight / 2
+        start_intercept = np.log(t1 / (1.0 - t1))  # the optimum at slope 0
+        a, b, n_steps, _ = _damped_newton(
+            bin_nodes[:, 0], bin_nodes[:, 1], tz, t1, 0.0, start_intercept, BINS_TOL, max_iter
+        )
+        a, b, extra_steps, largest_gradient = _plain_newton(z, w, tz, t1, a, b, tol, max_iter - n_steps)
+        n_steps += extra_steps
+        if largest_gradient > tol and n_steps < max_iter:
+            a, b, extra_steps, largest_gradient = _damped_newton(z, w, tz, t1, a, b, tol, max_iter - n_steps)
+            n_steps += extra_steps
+        slope[j], intercept[j] = a / score_std, b - a * score_mean / score_std
+        n_iter[j], gradient[j] = n_steps, largest_gradient
 
 
 @compiled
 def _plain_newton(z, w, tz, t1, a, b, tol, max_iter):
     """Full Newton steps while each at least halves the gradient: enough from a good start."""
-    da, db, worst = _newton_step(a, *_loss_derivatives(z, w, tz, t1, a, b))
-    done = 0
-    while worst > tol and done < max_iter:
-        done += 1
+    da, db, largest_gradient = _newton_step(a, *_loss_derivatives(z, w, tz, t1, a, b))
+    n_steps = 0
+    while largest_gradient > tol and n_steps < max_iter:
+        n_steps += 1
         new_a, new_b = max(0.0, a + da), b + db
-        da, db, found = _newton_step(new_a, *_loss_derivatives(z, w, tz, t1, new_a, new_b))
-        if not found <= 0.5 * worst:
+        da, db, new_gradient = _newton_step(new_a, *_loss_derivatives(z, w, tz, t1, new_a, new_b))
+        if not new_gradient <= 0.5 * largest_gradient:
             break
-        a, b, worst = new_a, new_b, found
-    return a, b, done, worst
+        a, b, largest_gradient = new_a, new_b, new_gradient
+    return a, b, n_steps, largest_gradient
 
 
 @compiled
 def _damped_newton(z, w, tz, t1, a, b, tol, max_iter):
     """Newton with a line search on the loss; a stays at 0 if the loss rises from there."""
     loss = _mean_loss(z, w, tz, t1, a, b)
-    step_no = 0
+    n_steps = 0
     while True:
-        da, db, worst = _newton_step(a, *_loss_derivatives(z, w, tz, t1, a, b))
-        if worst <= tol or step_no == max_iter:
+        da, db, largest_gradient = _newton_step(a, *_loss_derivatives(z, w, tz, t1, a, b))
+        if largest_gradient <= tol or n_steps == max_iter:
             break
-        size = -a / da if 0.0 < a < -da else 1.0  # no farther than to where the slope is 0
-        least = 1e-8 * size
+        step_size = -a / da if 0.0 < a < -da else 1.0  # no farther than to where the slope is 0
+        smallest_step = 1e-8 * step_size
         while True:
-            new_a, new_b = max(0.0, a + size * da), b + size * db
-            found = _mean_loss(z, w, tz, t1, new_a, new_b)
-            if found <= loss or size < least:
+            new_a, new_b = max(0.0, a + step_size * da), b + step_size * db
+            new_loss = _mean_loss(z, w, tz, t1, new_a, new_b)
+            if new_loss <= loss or step_size < smallest_step:
                 break
-            size *= 0.5
-        step_no += 1
-        if found > loss:  # the loss has no digits left to fall
+            step_size *= 0.5
+        n_steps += 1
+        if new_loss > loss:  # the loss cannot fall by more than its rounding
             break
-        a, b, loss = new_a, new_b, found
-    return a, b, step_no, worst
+        a, b, loss = new_a, new_b, new_loss
+    return a, b, n_steps, largest_gradient

@@ -30,40 +30,42 @@ def solve_soft_logistic(X: Any, H: np.ndarray, *, alpha: float = 1.0) -> SoftLog
     """Fit class probabilities to rows of H that sum to one."""
     n, d = X.shape
     m = H.shape[1]
-    mean, scale = _column_scale(X)
-    rows = X if sparse.issparse(X) else (X - mean) / scale
-    columns = sparse.csr_array(X.T) if sparse.issparse(X) else rows.T
+    column_mean, column_scale = _column_scale(X)
+    scaled_rows = X if sparse.issparse(X) else (X - column_mean) / column_scale
+    scaled_columns = sparse.csr_array(X.T) if sparse.issparse(X) else scaled_rows.T
 
-    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        W, b = flat[: d * m].reshape(d, m), flat[d * m :]
-        inner = W / scale[:, None] if sparse.issparse(X) else W
-        logits = as_dense(rows @ inner) + b
+    def objective(flat_weights: np.ndarray) -> tuple[float, np.ndarray]:
+        W, b = flat_weights[: d * m].reshape(d, m), flat_weights[d * m :]
+        scaled_weights = W / column_scale[:, None] if sparse.issparse(X) else W
+        logits = as_dense(scaled_rows @ scaled_weights) + b
         log_p = logits - special.logsumexp(logits, axis=1, keepdims=True)
-        gap = np.exp(log_p) - H
-        step = as_dense(columns @ gap)
-        step = step / scale[:, None] if sparse.issparse(X) else step
-        value = -np.sum(H * log_p) + 0.5 * alpha * np.sum(W**2)
-        gradient = np.concatenate([(step + alpha * W).ravel(), gap.sum(axis=0)])
-        return value / n, gradient / n
+        probability_error = np.exp(log_p) - H
+        data_gradient = as_dense(scaled_columns @ probability_error)
+        data_gradient = data_gradient / column_scale[:, None] if sparse.issparse(X) else data_gradient
+        penalized_loss = -np.sum(H * log_p) + 0.5 * alpha * np.sum(W**2)
+        gradient = np.concatenate([(data_gradient + alpha * W).ravel(), probability_error.sum(axis=0)])
+        return penalized_loss / n, gradient / n
 
-    found = optimize.minimize(
+    lbfgs_fit = optimize.minimize(
         objective,
         np.zeros(d * m + m),
         jac=True,
         method="L-BFGS-B",
         options={"gtol": TOL, "maxiter": 500, "ftol": 0.0, "maxcor": 20},
     )
-    coef = found.x[: d * m].reshape(d, m) / scale[:, None]
-    gradient = float(np.abs(found.jac).max(initial=0.0))
-    intercept = found.x[d * m :] - (0.0 if sparse.issparse(X) else mean @ coef)
-    return SoftLogisticResult(coef, intercept, gradient, int(found.nit), gradient <= TOL)
+    coef = lbfgs_fit.x[: d * m].reshape(d, m) / column_scale[:, None]
+    gradient = float(np.abs(lbfgs_fit.jac).max(initial=0.0))
+    intercept = lbfgs_fit.x[d * m :] - (0.0 if sparse.issparse(X) else column_mean @ coef)
+    return SoftLogisticResult(coef, intercept, gradient, int(lbfgs_fit.nit), gradient <= TOL)
 
 
 def _column_scale(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    column_mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     if sparse.issparse(X):
-        variance = np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2
+        variance = np.asarray(X.multiply(X).mean(axis=0)).ravel() - column_mean**2
     else:
         variance = X.var(axis=0, dtype=np.float64)
-    size = np.sqrt(np.maximum(variance, 0.0))
-    return mean, np.where(size > 1e-12 * np.maximum(np.abs(mean), 1e-300), size, 1.0)
+    column_std = np.sqrt(np.maximum(variance, 0.0))
+    return column_mean, np.where(
+        column_std > 1e-12 * np.maximum(np.abs(column_mean), 1e-300), column_std, 1.0
+    )

@@ -1,4 +1,4 @@
-"""Whether sums can be those of rows: what is left when rows are taken out that were never in.
+"""Whether sums can be those of rows, after rows were subtracted that may never have been added.
 
 Sums over rows [1 X F] are a Gram matrix, so what remains of them must be positive semidefinite: no
 negative label counts, no negative sums of squares, and no label that the features explain by more than its
@@ -20,37 +20,46 @@ _EXPLAINED = 1e-6  # share of a label's count by which features may explain too 
 
 
 def why_not_a_gram(
-    left: RowMoments, before: RowMoments, labels: Sequence[str], *, zero_one: bool
+    remaining: RowMoments, original: RowMoments, labels: Sequence[str], *, zero_one: bool
 ) -> str | None:
-    """Say why `left`, what remains of `before`, cannot be sums over rows, or return None.
+    """Say why `remaining`, what subtraction leaves of `original`, cannot be sums over rows, or return None.
 
     `zero_one` says that F holds zeros and ones only.
     """
-    slack = _COUNT * max(left.weight, 1.0)
-    if left.sum_targets.min() < -slack:
-        return f"{labels[int(left.sum_targets.argmin())]!r} would have fewer than 0 rows"
-    if zero_one and left.sum_targets.max() > left.weight + slack:
-        return f"{labels[int(left.sum_targets.argmax())]!r} would have more rows than there are"
-    now = left.centered()
-    largest = np.maximum(np.diag(before.gram), np.diag(left.gram))
-    scale = np.sqrt(np.maximum(largest, _SMALL * left.peak))
-    scale[scale == 0] = 1.0
-    gram = now.gram / scale / scale[:, None]
-    tolerance = 10.0 ** (_SPARE_DIGITS - left.digits)
-    if gram.diagonal().min() < -tolerance:
-        return f"feature {int(gram.diagonal().argmin())} would have a negative sum of squares"
-    gram[np.diag_indices_from(gram)] += tolerance
+    count_slack = _COUNT * max(remaining.weight, 1.0)
+    if remaining.sum_targets.min() < -count_slack:
+        return f"{labels[int(remaining.sum_targets.argmin())]!r} would have fewer than 0 rows"
+    if zero_one and remaining.sum_targets.max() > remaining.weight + count_slack:
+        return f"{labels[int(remaining.sum_targets.argmax())]!r} would have more rows than there are"
+    centered_moments = remaining.centered()
+    largest_squares = np.maximum(np.diag(original.gram), np.diag(remaining.gram))
+    feature_scale = np.sqrt(np.maximum(largest_squares, _SMALL * remaining.peak))
+    feature_scale[feature_scale == 0] = 1.0
+    scaled_gram = centered_moments.gram / feature_scale / feature_scale[:, None]
+    gram_tolerance = 10.0 ** (_SPARE_DIGITS - remaining.digits)
+    if scaled_gram.diagonal().min() < -gram_tolerance:
+        return f"feature {int(scaled_gram.diagonal().argmin())} would have a negative sum of squares"
+    scaled_gram[np.diag_indices_from(scaled_gram)] += gram_tolerance
     try:
-        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        gram_factor = cholesky(scaled_gram, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return "some direction of the features would have a negative sum of squares"
-    if now.target_gram is None and not zero_one:
+    if centered_moments.target_gram is None and not zero_one:
         return None
-    own = left.sum_targets * (1 - now.f_mean) if now.target_gram is None else now.target_gram.diagonal()
-    reached = solve_triangular(factor, now.cross / scale[:, None], lower=True, check_finite=False)
-    excess = np.einsum("ij,ij->j", reached, reached) - own
-    allowed = _EXPLAINED * np.maximum.reduce([before.sum_targets, left.sum_targets, np.ones(len(own))])
-    worst = int((excess - allowed).argmax())
-    if excess[worst] > allowed[worst]:
-        return f"the rows that remain could not carry {labels[worst]!r} as the sums say"
+    label_squares = (
+        remaining.sum_targets * (1 - centered_moments.f_mean)
+        if centered_moments.target_gram is None
+        else centered_moments.target_gram.diagonal()
+    )
+    # ‖L⁻¹XcᵀFc‖² with LLᵀ = XcᵀXc: what the features explain of each label's sum of squares
+    whitened_cross = solve_triangular(
+        gram_factor, centered_moments.cross / feature_scale[:, None], lower=True, check_finite=False
+    )
+    excess_squares = np.einsum("ij,ij->j", whitened_cross, whitened_cross) - label_squares
+    allowed_excess = _EXPLAINED * np.maximum.reduce(
+        [original.sum_targets, remaining.sum_targets, np.ones(len(label_squares))]
+    )
+    worst_label = int((excess_squares - allowed_excess).argmax())
+    if excess_squares[worst_label] > allowed_excess[worst_label]:
+        return f"the rows that remain could not carry {labels[worst_label]!r} as the sums say"
     return None

@@ -1,7 +1,7 @@
 """Moments of every training fold from one pass over the rows.
 
 Rows that belong to the same training sets form one *atom*; atoms are disjoint, so the moments
-of any training set are a sum of atoms, or the total less the atoms left out, whichever is
+of any training set are a sum of atoms, or the total less the other atoms, whichever is
 shorter. k-fold, group-fold, leave-one-group-out and time blocks all have about as many atoms
 as folds. Splits whose training sets overlap at random (repeated or shuffled splits) have many:
 beyond `memory_limit` their moments are summed from the rows, fold by fold.
@@ -32,24 +32,25 @@ class FoldMoments:
     ) -> None:
         self._rows = (X, F, sample_weight, with_target_gram)
         self._trains = trains
-        member = np.zeros((X.shape[0], len(trains)), dtype=bool)
-        for fold, train in enumerate(trains):
-            member[train, fold] = True
-        atoms, atom_of_row = np.unique(member, axis=0, return_inverse=True)
+        in_training = np.zeros((X.shape[0], len(trains)), dtype=bool)
+        for fold, train_rows in enumerate(trains):
+            in_training[train_rows, fold] = True
+        atom_folds, atom_of_row = np.unique(in_training, axis=0, return_inverse=True)
         d, m = X.shape[1], F.shape[1]
-        one = 8 * (d * (d + m) + (m * m if with_target_gram else 0))
-        if len(atoms) * one > memory_limit or len(atoms) > 4 * len(trains) + 4:
-            self._atoms, self._member = None, atoms
-            self.total = self._sum(slice(None), shift=None)
+        atom_bytes = 8 * (d * (d + m) + (m * m if with_target_gram else 0))
+        if len(atom_folds) * atom_bytes > memory_limit or len(atom_folds) > 4 * len(trains) + 4:
+            self._atoms, self._atom_folds = None, atom_folds
+            self.total = self._sum_rows(slice(None), shift=None)
             return
-        first = self._sum(atom_of_row.ravel() == 0, shift=None)
-        self._atoms = [first] + [
-            self._sum(atom_of_row.ravel() == a, shift=first.shift) for a in range(1, len(atoms))
+        first_atom = self._sum_rows(atom_of_row.ravel() == 0, shift=None)
+        self._atoms = [first_atom] + [
+            self._sum_rows(atom_of_row.ravel() == a, shift=first_atom.shift)
+            for a in range(1, len(atom_folds))
         ]
-        self._member = atoms
-        self.total = first.copy()
-        for atom in self._atoms[1:]:
-            self.total.add(atom)
+        self._atom_folds = atom_folds
+        self.total = first_atom.copy()
+        for atom_moments in self._atoms[1:]:
+            self.total.add(atom_moments)
 
     def __iter__(self) -> Iterator[RowMoments]:
         for fold in range(len(self._trains)):
@@ -58,22 +59,22 @@ class FoldMoments:
     def training(self, fold: int) -> RowMoments:
         """Moments of the training rows of one fold."""
         if self._atoms is None:
-            return self._sum(self._trains[fold], shift=self.total.shift)
-        inside = self._member[:, fold]
-        if inside.sum() > len(inside) / 2:
-            moments = self.total.copy()
-            for a in np.flatnonzero(~inside):
-                moments.subtract(self._atoms[a])
+            return self._sum_rows(self._trains[fold], shift=self.total.shift)
+        in_fold = self._atom_folds[:, fold]
+        if in_fold.sum() > len(in_fold) / 2:
+            fold_moments = self.total.copy()
+            for a in np.flatnonzero(~in_fold):
+                fold_moments.subtract(self._atoms[a])
         else:
-            chosen = np.flatnonzero(inside)
-            moments = self._atoms[chosen[0]].copy()
-            for a in chosen[1:]:
-                moments.add(self._atoms[a])
-        return moments
+            chosen_atoms = np.flatnonzero(in_fold)
+            fold_moments = self._atoms[chosen_atoms[0]].copy()
+            for a in chosen_atoms[1:]:
+                fold_moments.add(self._atoms[a])
+        return fold_moments
 
-    def _sum(self, rows: Any, shift: np.ndarray | None) -> RowMoments:
-        X, F, weight, with_target_gram = self._rows
-        weight = None if weight is None else weight[rows]
+    def _sum_rows(self, rows: Any, shift: np.ndarray | None) -> RowMoments:
+        X, F, row_weights, with_target_gram = self._rows
+        row_weights = None if row_weights is None else row_weights[rows]
         return RowMoments.from_rows(
-            X[rows], F[rows], sample_weight=weight, shift=shift, with_target_gram=with_target_gram
+            X[rows], F[rows], sample_weight=row_weights, shift=shift, with_target_gram=with_target_gram
         )

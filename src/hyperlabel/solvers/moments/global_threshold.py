@@ -22,19 +22,22 @@ def solve_global_threshold(means: np.ndarray, stds: np.ndarray, shares: np.ndarr
     Labels whose share is 0 or 1 do not count; nor do those whose score stands still (a label space
     without them) beside others that move.
     """
-    varies = (shares > 0) & (shares < 1)
-    if not varies.any():
+    label_varies = (shares > 0) & (shares < 1)
+    if not label_varies.any():
         return None
-    moves = varies & (stds > STILL)
-    varies = moves if moves.any() else varies
-    means, stds, wanted = means[varies], stds[varies], float(shares[varies].sum())
-    reach = 9.0 * stds  # Φ is 0 or 1 to rounding beyond
-    low, high = float(np.min(means - reach)) - 1.0, float(np.max(means + reach)) + 1.0
+    score_varies = label_varies & (stds > STILL)
+    label_varies = score_varies if score_varies.any() else label_varies
+    means, stds, labels_per_row = means[label_varies], stds[label_varies], float(shares[label_varies].sum())
+    normal_range = 9.0 * stds  # Φ is 0 or 1 to rounding beyond
+    lower_end, upper_end = (
+        float(np.min(means - normal_range)) - 1.0,
+        float(np.max(means + normal_range)) + 1.0,
+    )
     safe_stds = np.maximum(stds, 1e-300)
     for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if ndtr((means - middle) / safe_stds).sum() > wanted:
-            low = middle
+        candidate_threshold = (lower_end + upper_end) / 2
+        if ndtr((means - candidate_threshold) / safe_stds).sum() > labels_per_row:
+            lower_end = candidate_threshold
         else:
-            high = middle
-    return (low + high) / 2
+            upper_end = candidate_threshold
+    return (lower_end + upper_end) / 2

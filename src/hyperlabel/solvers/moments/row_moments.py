@@ -5,16 +5,16 @@ the data serves cross-validation, streaming, merging and forgetting.
 
 Notation
 --------
-code       meaning                         shape
-X          samples                         n×d
-F          label factor (Y, H₀, …)         n×m
-shift      s, a fixed point near the data  d
-weight     Σw (n without weights)          scalar
-sum_x      Σ w (x − s)                     d
-sum_targets      Σ w f                           m
-xx         Σ w (x − s)(x − s)ᵀ             d×d
-xf         Σ w (x − s) fᵀ                  d×m
-ff         Σ w f fᵀ (only if asked)        m×m
+code         meaning                         shape
+X            samples                         n×d
+F            label factor (Y, H₀, …)         n×m
+shift        s, a fixed point near the data  d
+weight       Σw (n without weights)          scalar
+sum_x        Σ w (x − s)                     d
+sum_targets  Σ w f                           m
+gram         Σ w (x − s)(x − s)ᵀ             d×d
+cross        Σ w (x − s) fᵀ                  d×m
+target_gram  Σ w f fᵀ (only on request)      m×m
 
 Numerics
 --------
@@ -58,7 +58,7 @@ class RowMoments:
     gram: np.ndarray
     cross: np.ndarray
     target_gram: np.ndarray | None = None
-    peak: float = 0.0  # largest trace of xx these sums ever held, for `digits_kept`
+    peak: float = 0.0  # largest trace of the Gram these sums ever held, for `digits_kept`
     digits: float = DIGITS  # decimal digits of the sums before any subtraction
 
     rank_one_factor = None  # type: Any  # a factor of these very sums (`solvers.moments.rank_one_update`), neither copied nor saved
@@ -83,15 +83,15 @@ class RowMoments:
         if sparse.issparse(X):
             if shift.any():
                 raise ValueError("Sparse rows cannot be shifted without densifying them: use shift = 0.")
-            sum_x, sum_targets, gram, cross = _sparse_moments(X, F, sample_weight)
+            sum_x, sum_targets, gram, cross = _sum_sparse_rows(X, F, sample_weight)
         else:
-            sum_x, sum_targets, gram, cross = _dense_moments(X, F, sample_weight, shift, single)
+            sum_x, sum_targets, gram, cross = _sum_dense_rows(X, F, sample_weight, shift, single)
         target_gram = as_dense(F.T @ _scale_rows(F, sample_weight)) if with_target_gram else None
-        weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
-        digits = SINGLE_DIGITS if single else DIGITS
+        total_weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
+        decimal_digits = SINGLE_DIGITS if single else DIGITS
         return cls(
             X.shape[0],
-            weight,
+            total_weight,
             shift,
             sum_x,
             sum_targets,
@@ -99,7 +99,7 @@ class RowMoments:
             cross,
             target_gram,
             float(np.trace(gram)),
-            digits,
+            decimal_digits,
         )
 
     @property
@@ -129,14 +129,16 @@ class RowMoments:
         """Add one row in place: nothing of size d×d is made, and only its own columns are touched."""
         self.n, self.weight = self.n + 1, self.weight + weight
         z = x - self.shift
-        at = np.flatnonzero(z)
+        nonzero_columns = np.flatnonzero(z)
         self.sum_x += weight * z
         self.sum_targets += weight * f
-        if len(at) < len(z):
-            self.gram[np.ix_(at, at)] += np.outer(weight * z[at], z[at])
+        if len(nonzero_columns) < len(z):
+            self.gram[np.ix_(nonzero_columns, nonzero_columns)] += np.outer(
+                weight * z[nonzero_columns], z[nonzero_columns]
+            )
         else:
             self.gram += np.outer(weight * z, z)
-        self.cross[at] += np.outer(weight * z[at], f)
+        self.cross[nonzero_columns] += np.outer(weight * z[nonzero_columns], f)
         if self.target_gram is not None:
             self.target_gram += np.outer(weight * f, f)
         self.peak = max(self.peak, float(np.trace(self.gram)))
@@ -155,26 +157,27 @@ class RowMoments:
         self.rank_one_factor = None
         self.n += sign * other.n
         self.weight += sign * other.weight
-        for name in ("sum_x", "sum_targets", "gram", "cross", "target_gram"):
-            mine = getattr(self, name)
-            if mine is not None:
-                (np.add if sign > 0 else np.subtract)(mine, getattr(other, name), out=mine)
+        for field_name in ("sum_x", "sum_targets", "gram", "cross", "target_gram"):
+            own_sums = getattr(self, field_name)
+            if own_sums is not None:
+                (np.add if sign > 0 else np.subtract)(own_sums, getattr(other, field_name), out=own_sums)
         self.peak = max(self.peak, other.peak, float(np.trace(self.gram)))
         self.digits = min(self.digits, other.digits)
         return self
 
     def reshift(self, shift: np.ndarray) -> RowMoments:
         """Return the same rows, summed around another point (exact up to rounding)."""
-        step = shift - self.shift
-        moved = np.outer(self.sum_x, step)
-        gram = self.gram - moved - moved.T + self.weight * np.outer(step, step)
+        shift_step = shift - self.shift
+        sum_step = np.outer(self.sum_x, shift_step)
+        # (x − s − δ)(x − s − δ)ᵀ multiplied out and summed
+        shifted_gram = self.gram - sum_step - sum_step.T + self.weight * np.outer(shift_step, shift_step)
         return replace(
             self,
             shift=shift,
-            sum_x=self.sum_x - self.weight * step,
-            gram=gram,
-            cross=self.cross - np.outer(step, self.sum_targets),
-            peak=max(self.peak, float(np.trace(gram))),
+            sum_x=self.sum_x - self.weight * shift_step,
+            gram=shifted_gram,
+            cross=self.cross - np.outer(shift_step, self.sum_targets),
+            peak=max(self.peak, float(np.trace(shifted_gram))),
         )
 
     def copy(self) -> RowMoments:
@@ -189,26 +192,28 @@ class RowMoments:
         )
 
     def digits_kept(self) -> float:
-        """Decimal digits of the centred sums that additions and subtractions left intact."""
-        left = float(np.trace(self.gram) - self.sum_x @ self.sum_x / self.weight) if self.weight > 0 else 0.0
-        if left <= 0:
+        """Return the decimal digits of the centred sums that survived additions and subtractions."""
+        centered_trace = (
+            float(np.trace(self.gram) - self.sum_x @ self.sum_x / self.weight) if self.weight > 0 else 0.0
+        )
+        if centered_trace <= 0:
             return 0.0
-        return max(0.0, self.digits - float(np.log10(max(self.peak / left, 1.0))))
+        return max(0.0, self.digits - float(np.log10(max(self.peak / centered_trace, 1.0))))
 
     # -- plain arrays -----------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays, for a file."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+        field_values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: np.asarray(value) for name, value in field_values.items() if value is not None}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> RowMoments:
         """Return the sums that `to_arrays` took apart."""
-        values: dict[str, Any] = {
+        field_values: dict[str, Any] = {
             name: value if value.ndim else value.item() for name, value in arrays.items()
         }
-        return cls(**values)
+        return cls(**field_values)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -218,12 +223,14 @@ class RowMoments:
             raise ValueError("No rows are left in these moments.")
         x_mean = self.sum_x / self.weight
         f_mean = self.sum_targets / self.weight
-        gram = self.gram - np.outer(self.sum_x, x_mean)
-        cross = self.cross - np.outer(self.sum_x, f_mean)
+        centered_gram = self.gram - np.outer(self.sum_x, x_mean)
+        centered_cross = self.cross - np.outer(self.sum_x, f_mean)
         target_gram = (
             None if self.target_gram is None else self.target_gram - np.outer(self.sum_targets, f_mean)
         )
-        return CenteredMoments(self.weight, self.shift + x_mean, f_mean, gram, cross, target_gram)
+        return CenteredMoments(
+            self.weight, self.shift + x_mean, f_mean, centered_gram, centered_cross, target_gram
+        )
 
 
 @dataclass(frozen=True)
@@ -244,14 +251,16 @@ def _scale_rows(A: Any, weights: np.ndarray | None) -> Any:
     return sparse.diags_array(weights) @ A if sparse.issparse(A) else weights[:, None] * A
 
 
-def _label_products(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.ndarray], None]:
+def _make_label_adder(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.ndarray], None]:
     """Return what adds F[rows]ᵀ @ Z to a sum, for blocks of rows in turn."""
-    few = sparse.issparse(F) and 25 * F.nnz <= F.shape[0] * F.shape[1]  # so many flops cost one gather
-    if few and single:
+    is_very_sparse = (
+        sparse.issparse(F) and 25 * F.nnz <= F.shape[0] * F.shape[1]
+    )  # so many flops cost one gather
+    if is_very_sparse and single:
         return ColumnsInTurn(F).add_product
 
     def add(rows: slice, Z: np.ndarray, out: np.ndarray) -> None:
-        if few:
+        if is_very_sparse:
             out += F[rows].T @ Z
         elif single:
             out += np.matmul(as_dense(F[rows]).T, Z)
@@ -261,17 +270,17 @@ def _label_products(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.nda
     return add
 
 
-def _sparse_moments(X: Any, F: Any, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    scaled = _scale_rows(X, weights)
+def _sum_sparse_rows(X: Any, F: Any, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    x_scaled = _scale_rows(X, weights)
     f_scaled = _scale_rows(F, weights)
     if X.dtype != np.float64:  # a float32 sum of many rows would lose digits
-        X, scaled = X.astype(np.float64), scaled.astype(np.float64)
-    sum_x = np.asarray(scaled.sum(axis=0), dtype=np.float64).ravel()
+        X, x_scaled = X.astype(np.float64), x_scaled.astype(np.float64)
+    sum_x = np.asarray(x_scaled.sum(axis=0), dtype=np.float64).ravel()
     sum_targets = np.asarray(f_scaled.sum(axis=0), dtype=np.float64).ravel()
-    return sum_x, sum_targets, as_dense(X.T @ scaled), as_dense(scaled.T @ F)
+    return sum_x, sum_targets, as_dense(X.T @ x_scaled), as_dense(x_scaled.T @ F)
 
 
-def _dense_moments(
+def _sum_dense_rows(
     X: np.ndarray, F: Any, weights: np.ndarray | None, shift: np.ndarray, single: bool
 ) -> tuple[np.ndarray, ...]:
     d, m = X.shape[1], F.shape[1]
@@ -279,29 +288,33 @@ def _dense_moments(
         np.zeros(d),
         np.asarray(F.sum(axis=0) if weights is None else weights @ F, float).ravel(),
     )
-    lower, fx = np.zeros((d, d), order="C" if single else "F"), np.zeros((m, d))
-    kind = np.dtype(np.float32 if single else np.float64)
-    origin, root = shift.astype(kind), np.ones(len(X), dtype=kind)
-    F = F.astype(kind, copy=False)
+    lower_half, fx = np.zeros((d, d), order="C" if single else "F"), np.zeros((m, d))
+    float_type = np.dtype(np.float32 if single else np.float64)
+    shift_point, root_weights = shift.astype(float_type), np.ones(len(X), dtype=float_type)
+    F = F.astype(float_type, copy=False)
     if weights is not None:
-        root = np.sqrt(weights).astype(kind)
-        F = _scale_rows(F, root)
-    add_labels = _label_products(F, single)
-    product = np.empty((d, d), dtype=kind) if single else None
-    buffer: np.ndarray | None = None
-    row_bytes = max(kind.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else kind.itemsize * d
-    for rows in row_blocks(X.shape[0], row_bytes):
-        if buffer is None:  # one buffer for all blocks: fresh pages cost more than the subtraction
-            buffer = np.empty((rows.stop - rows.start, d), dtype=kind)
-        Z = np.subtract(X[rows], origin, out=buffer[: rows.stop - rows.start], casting="same_kind")
+        root_weights = np.sqrt(weights).astype(float_type)
+        F = _scale_rows(F, root_weights)
+    add_labels = _make_label_adder(F, single)
+    block_gram = np.empty((d, d), dtype=float_type) if single else None
+    row_buffer: np.ndarray | None = None
+    row_bytes = (
+        max(float_type.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else float_type.itemsize * d
+    )
+    for row_block in row_blocks(X.shape[0], row_bytes):
+        if row_buffer is None:  # one buffer for all blocks: fresh pages cost more than the subtraction
+            row_buffer = np.empty((row_block.stop - row_block.start, d), dtype=float_type)
+        Z = np.subtract(
+            X[row_block], shift_point, out=row_buffer[: row_block.stop - row_block.start], casting="same_kind"
+        )
         if weights is not None:
-            Z *= root[rows, None]
-        add_labels(rows, Z, fx)
+            Z *= root_weights[row_block, None]
+        add_labels(row_block, Z, fx)
         if single:  # NumPy's product with a transpose is one syrk, too
-            sum_x += np.matmul(root[rows], Z)
-            lower += np.matmul(Z.T, Z, out=product)
+            sum_x += np.matmul(root_weights[row_block], Z)
+            lower_half += np.matmul(Z.T, Z, out=block_gram)
         else:
-            add_weighted_sum(root[rows], Z, sum_x)
-            add_gram(Z, lower)
-    gram = lower if single else lower + np.tril(lower, -1).T
-    return sum_x, sum_targets, gram, np.ascontiguousarray(fx.T)
+            add_weighted_sum(root_weights[row_block], Z, sum_x)
+            add_gram(Z, lower_half)
+    full_gram = lower_half if single else lower_half + np.tril(lower_half, -1).T
+    return sum_x, sum_targets, full_gram, np.ascontiguousarray(fx.T)

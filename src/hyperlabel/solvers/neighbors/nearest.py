@@ -42,7 +42,7 @@ class Nearest:
 
     @classmethod
     def nothing_yet(cls, n_queries: int, k: int) -> Nearest:
-        """Return room for k neighbours each, all infinitely far."""
+        """Return k empty neighbours for each query, all infinitely far."""
         if k < 1:  # compiled code looks at the last of them
             raise ValueError(f"At least one neighbour must be looked for, got {k}.")
         return cls(np.full((n_queries, k), -1, dtype=np.int64), np.full((n_queries, k), np.inf))
@@ -56,89 +56,106 @@ def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> 
         raise ValueError(f"skip must name rows of T, 0 … {T.shape[0] - 1}, or −1.")
     if X.ndim != 2 or T.ndim != 2 or X.shape[1] != T.shape[1]:  # compiled code trusts it
         raise ValueError(f"X and T must have the same columns, got shapes {X.shape} and {T.shape}.")
-    found = Nearest.nothing_yet(X.shape[0], k)
+    neighbors = Nearest.nothing_yet(X.shape[0], k)
     if sparse.issparse(T):
         X, T = sparse.csr_array(X), sparse.csr_array(T)
         check_rows(X)
         check_rows(T)
-        parts = *csr_parts(X.sorted_indices()), *csr_parts(T.sorted_indices().tocsc())
-        _scan_index(*parts, T.shape[0], skip.astype(np.int64), found.index, found.distance)
+        csr_arrays = *csr_parts(X.sorted_indices()), *csr_parts(T.sorted_indices().tocsc())
+        _search_inverted_index(
+            *csr_arrays, T.shape[0], skip.astype(np.int64), neighbors.index, neighbors.distance
+        )
     else:
-        _search_dense(X, T, skip.astype(np.int64), found)
-    np.sqrt(np.maximum(found.distance, 0.0, out=found.distance), out=found.distance)
-    return found
+        _search_dense(X, T, skip.astype(np.int64), neighbors)
+    np.sqrt(np.maximum(neighbors.distance, 0.0, out=neighbors.distance), out=neighbors.distance)
+    return neighbors
 
 
-def update_nearest(distances: np.ndarray, found: Nearest, *, first: int, skip: np.ndarray) -> None:
+def update_nearest(distances: np.ndarray, neighbors: Nearest, *, first: int, skip: np.ndarray) -> None:
     """Take a block of distances (m×b, to rows first … first+b−1) into account, in place.
 
     Blocks must come in the order of their rows, so that ties go to the lowest index.
     """
     distances = np.asarray(distances, dtype=np.float64)
-    n_queries = len(found.index)
+    n_queries = len(neighbors.index)
     check_shape("skip", skip, (n_queries,))
     check_shape("distances", distances[:, :0], (n_queries, 0))
-    _take_block(distances, first, skip, found.index, found.distance)
+    _merge_block(distances, first, skip, neighbors.index, neighbors.distance)
 
 
-def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, found: Nearest) -> None:
-    same = X is T
+def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, neighbors: Nearest) -> None:
+    is_self_search = X is T
     T = np.ascontiguousarray(T, dtype=np.float64)
-    X = T if same else np.ascontiguousarray(X, dtype=np.float64)
-    center = T.mean(axis=0)
-    rough, norms = _center_rows(T, center, np.float32)  # centred: small norms, small rounding errors
-    lost = T.shape[1] * _UNDERFLOW
-    if not 1e-20 < norms.max(initial=0.0) < 1e20:  # float32 products would vanish or overflow
-        rough, norms = _center_rows(T, center, np.float64)
-        lost = 0.0
-    for rows in row_blocks(X.shape[0], rough.itemsize * T.shape[0]):
-        if same and len(X) == rows.stop - rows.start:
-            x_norms, product = norms, rough @ rough.T  # a symmetric product costs half
+    X = T if is_self_search else np.ascontiguousarray(X, dtype=np.float64)
+    mean_row = T.mean(axis=0)
+    centered_rows, row_norms = _center_rows(
+        T, mean_row, np.float32
+    )  # centred: small norms, small rounding errors
+    underflow_slack = T.shape[1] * _UNDERFLOW
+    if not 1e-20 < row_norms.max(initial=0.0) < 1e20:  # float32 products would vanish or overflow
+        centered_rows, row_norms = _center_rows(T, mean_row, np.float64)
+        underflow_slack = 0.0
+    for row_block in row_blocks(X.shape[0], centered_rows.itemsize * T.shape[0]):
+        if is_self_search and len(X) == row_block.stop - row_block.start:
+            x_norms, query_products = (
+                row_norms,
+                centered_rows @ centered_rows.T,
+            )  # a symmetric product costs half
         else:
-            moved, x_norms = _center_rows(X[rows], center, rough.dtype)
-            product = moved @ rough.T
-        some = Nearest(found.index[rows], found.distance[rows])
-        _refine_dense(X[rows], T, product, x_norms, norms, lost, skip[rows], some.index, some.distance)
+            centered_queries, x_norms = _center_rows(X[row_block], mean_row, centered_rows.dtype)
+            query_products = centered_queries @ centered_rows.T
+        block_neighbors = Nearest(neighbors.index[row_block], neighbors.distance[row_block])
+        _refine_dense(
+            X[row_block],
+            T,
+            query_products,
+            x_norms,
+            row_norms,
+            underflow_slack,
+            skip[row_block],
+            block_neighbors.index,
+            block_neighbors.distance,
+        )
 
 
-def _center_rows(X: np.ndarray, center: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    moved = np.empty(X.shape, dtype=dtype)
-    return moved, _center_into(X, center, moved)
+def _center_rows(X: np.ndarray, mean_row: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    centered_rows = np.empty(X.shape, dtype=dtype)
+    return centered_rows, _write_centered_rows(X, mean_row, centered_rows)
 
 
 @compiled
 def _insert_neighbor(distance, row, best_index, best_distance):
     """Put a row into the sorted list; an equal distance comes after the ones already there."""
-    place = len(best_index) - 1
-    while place > 0 and best_distance[place - 1] > distance:
-        best_distance[place] = best_distance[place - 1]
-        best_index[place] = best_index[place - 1]
-        place -= 1
-    best_distance[place] = distance
-    best_index[place] = row
+    insertion_index = len(best_index) - 1
+    while insertion_index > 0 and best_distance[insertion_index - 1] > distance:
+        best_distance[insertion_index] = best_distance[insertion_index - 1]
+        best_index[insertion_index] = best_index[insertion_index - 1]
+        insertion_index -= 1
+    best_distance[insertion_index] = distance
+    best_index[insertion_index] = row
 
 
 @compiled
-def _take_block(distances, first, skip, index, distance):
+def _merge_block(distances, first_row, skip, index, distance):
     k = index.shape[1]
     for i in range(distances.shape[0]):
         for j in range(distances.shape[1]):
-            if distances[i, j] < distance[i, k - 1] and first + j != skip[i]:
-                _insert_neighbor(distances[i, j], first + j, index[i], distance[i])
+            if distances[i, j] < distance[i, k - 1] and first_row + j != skip[i]:
+                _insert_neighbor(distances[i, j], first_row + j, index[i], distance[i])
 
 
 @compiled
-def _center_into(X, center, moved):
-    """Write X − center into `moved`; return the squared norms of its rows."""
-    norms = np.empty(len(X))
+def _write_centered_rows(X, mean_row, centered_rows):
+    """Write X − mean_row into `centered_rows`; return the squared norms of its rows."""
+    squared_norms = np.empty(len(X))
     for i in range(len(X)):
-        norm = 0.0
+        squared_norm = 0.0
         for c in range(X.shape[1]):
-            value = X[i, c] - center[c]
-            moved[i, c] = value
-            norm += value * value
-        norms[i] = norm
-    return norms
+            value = X[i, c] - mean_row[c]
+            centered_rows[i, c] = value
+            squared_norm += value * value
+        squared_norms[i] = squared_norm
+    return squared_norms
 
 
 @compiled
@@ -157,48 +174,55 @@ def _squared_distance(x, t):
 
 
 @compiled
-def _refine_dense(X, T, product, x_norms, norms, lost, skip, index, distance):
+def _refine_dense(X, T, query_products, x_norms, row_norms, underflow_slack, skip, index, distance):
     """Keep rows whose lower bound is within the k-th smallest upper bound; measure those exactly."""
     n, d = T.shape
     k = index.shape[1]
     # |error of 2xᵀt| ≤ (d + 3)·u·(‖x‖² + ‖t‖²), u the unit roundoff of float32 (both factors rounded)
-    unit = (d + 4) * 2.0**-24
-    raised, slack, bound = norms * (1.0 + unit), 2.0 * unit * norms, np.empty(n)
-    upper_index, upper = np.empty(k, np.int64), np.empty(k)
+    relative_error = (d + 4) * 2.0**-24
+    raised_norms, bound_slack, upper_bounds = (
+        row_norms * (1.0 + relative_error),
+        2.0 * relative_error * row_norms,
+        np.empty(n),
+    )
+    smallest_index, smallest_bounds = np.empty(k, np.int64), np.empty(k)
     for i in range(X.shape[0]):
         for j in range(n):
-            bound[j] = raised[j] - 2.0 * product[i, j]  # of the distance less ‖x‖², up to the error in x
+            upper_bounds[j] = (
+                raised_norms[j] - 2.0 * query_products[i, j]
+            )  # of the distance less ‖x‖², up to the error in x
         if skip[i] >= 0:
-            bound[skip[i]] = np.inf
-        upper[:] = np.inf
+            upper_bounds[skip[i]] = np.inf
+        smallest_bounds[:] = np.inf
         for j in range(n):
-            if bound[j] < upper[k - 1]:
-                _insert_neighbor(bound[j], j, upper_index, upper)
-        limit = upper[k - 1] + 2.0 * unit * x_norms[i] + lost
+            if upper_bounds[j] < smallest_bounds[k - 1]:
+                _insert_neighbor(upper_bounds[j], j, smallest_index, smallest_bounds)
+        distance_limit = smallest_bounds[k - 1] + 2.0 * relative_error * x_norms[i] + underflow_slack
         for j in range(n):
-            if bound[j] - slack[j] <= limit:
-                exact = _squared_distance(X[i], T[j])
-                if exact < distance[i, k - 1]:
-                    _insert_neighbor(exact, j, index[i], distance[i])
+            if upper_bounds[j] - bound_slack[j] <= distance_limit:
+                exact_distance = _squared_distance(X[i], T[j])
+                if exact_distance < distance[i, k - 1]:
+                    _insert_neighbor(exact_distance, j, index[i], distance[i])
 
 
 @compiled
-def _scan_index(x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, n, skip, index, distance):
+def _search_inverted_index(x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, n, skip, index, distance):
     k = index.shape[1]
-    norms = np.zeros(n)
+    row_norms = np.zeros(n)
     for c in range(len(f_ptr) - 1):
         for p in range(f_ptr[c], f_ptr[c + 1]):
-            norms[f_rows[p]] += f_data[p] * f_data[p]
-    dots = np.empty(n)
+            row_norms[f_rows[p]] += f_data[p] * f_data[p]
+    query_products = np.empty(n)
     for i in range(len(x_ptr) - 1):
-        dots[:] = 0.0
-        norm = 0.0
+        query_products[:] = 0.0
+        query_norm = 0.0
         for q in range(x_ptr[i], x_ptr[i + 1]):
             value, c = x_data[q], x_cols[q]
-            norm += value * value
+            query_norm += value * value
             for p in range(f_ptr[c], f_ptr[c + 1]):
-                dots[f_rows[p]] += value * f_data[p]
+                query_products[f_rows[p]] += value * f_data[p]
         for j in range(n):
-            square = (norm - dots[j]) + (norms[j] - dots[j])
-            if square < distance[i, k - 1] and j != skip[i]:
-                _insert_neighbor(square, j, index[i], distance[i])
+            # equal rows have equal norm and product: both differences vanish exactly
+            squared_distance = (query_norm - query_products[j]) + (row_norms[j] - query_products[j])
+            if squared_distance < distance[i, k - 1] and j != skip[i]:
+                _insert_neighbor(squared_distance, j, index[i], distance[i])

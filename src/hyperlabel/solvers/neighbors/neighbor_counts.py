@@ -25,7 +25,7 @@ def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray
     _check_neighbors(neighbors, Y)
     if len(neighbors) != Y.shape[0]:
         raise ValueError(f"Each of the {Y.shape[0]} rows of Y needs its neighbours, got {len(neighbors)}.")
-    return _count_all(np.ascontiguousarray(neighbors, dtype=np.int64), *csr_parts(Y)[:2], Y.shape[1])
+    return _count_all_rows(np.ascontiguousarray(neighbors, dtype=np.int64), *csr_parts(Y)[:2], Y.shape[1])
 
 
 def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float) -> np.ndarray:
@@ -42,21 +42,30 @@ def leave_one_out_loss(with_label: np.ndarray, without_label: np.ndarray, smooth
 
     A row with label l and j neighbours that have it is one of c[l][j] alike, so the tables say it all.
     """
-    loss = 0.0
-    for own, other in ((with_label, without_label), (without_label, with_label)):
-        met = own > 0  # counts that some row has
-        odds = _log_evidence(np.where(met, own, 1), smoothing, own.sum(axis=1) - 1, left_out=1)
-        loss -= float((own * log_expit(odds - _log_evidence(other, smoothing)))[met].sum())
-    return loss
+    log_loss = 0.0
+    for own_counts, opposite_counts in ((with_label, without_label), (without_label, with_label)):
+        is_occupied = own_counts > 0  # counts that some row has
+        own_evidence = _log_evidence(
+            np.where(is_occupied, own_counts, 1), smoothing, own_counts.sum(axis=1) - 1, left_out=1
+        )
+        log_loss -= float(
+            (own_counts * log_expit(own_evidence - _log_evidence(opposite_counts, smoothing)))[
+                is_occupied
+            ].sum()
+        )
+    return log_loss
 
 
 def _log_evidence(
-    counts: np.ndarray, smoothing: float, total: np.ndarray | None = None, left_out: int = 0
+    counts: np.ndarray, smoothing: float, row_totals: np.ndarray | None = None, left_out: int = 0
 ) -> np.ndarray:
     """Return log P(H)P(E_j|H) but for the factor 1/(2s + n), which H₁ and H₀ share."""
-    total = (counts.sum(axis=1) if total is None else np.maximum(total, 0))[:, None]
-    prior, every = np.log(smoothing + total), np.log(smoothing * counts.shape[1] + total)
-    return prior + np.log(smoothing + counts - left_out) - every
+    row_totals = (counts.sum(axis=1) if row_totals is None else np.maximum(row_totals, 0))[:, None]
+    log_prior, log_normalizer = (
+        np.log(smoothing + row_totals),
+        np.log(smoothing * counts.shape[1] + row_totals),
+    )
+    return log_prior + np.log(smoothing + counts - left_out) - log_normalizer
 
 
 def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
@@ -68,7 +77,7 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np
     scores = np.empty((len(neighbors), Y.shape[1]))
     scores[:] = table[:, 0]
     neighbors = np.ascontiguousarray(neighbors, dtype=np.int64)
-    _look_up(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(table), scores)
+    _fill_scores(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(table), scores)
     return scores
 
 
@@ -81,43 +90,43 @@ def _check_neighbors(neighbors: np.ndarray, Y: sparse.csr_array) -> None:
 
 
 @compiled
-def _count_labels(neighbors, indptr, indices, counts, met):
+def _count_labels(neighbors, indptr, indices, label_counts, met_labels):
     """Count the labels of the neighbours; return how many different ones were met."""
     n_met = 0
     for neighbor in neighbors:
         for p in range(indptr[neighbor], indptr[neighbor + 1]):
             label = indices[p]
-            if counts[label] == 0:
-                met[n_met] = label
+            if label_counts[label] == 0:
+                met_labels[n_met] = label
                 n_met += 1
-            counts[label] += 1
+            label_counts[label] += 1
     return n_met
 
 
 @compiled
-def _count_all(neighbors, indptr, indices, n_labels):
+def _count_all_rows(neighbors, indptr, indices, n_labels):
     n, k = neighbors.shape
     all_rows = np.zeros((n_labels, k + 1))
     with_label = np.zeros((n_labels, k + 1))
-    counts, met = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
+    label_counts, met_labels = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
     all_rows[:, 0] = n
     for i in range(n):
-        n_met = _count_labels(neighbors[i], indptr, indices, counts, met)
+        n_met = _count_labels(neighbors[i], indptr, indices, label_counts, met_labels)
         for p in range(indptr[i], indptr[i + 1]):
-            with_label[indices[p], counts[indices[p]]] += 1
+            with_label[indices[p], label_counts[indices[p]]] += 1
         for m in range(n_met):
-            all_rows[met[m], counts[met[m]]] += 1
-            all_rows[met[m], 0] -= 1
-            counts[met[m]] = 0
+            all_rows[met_labels[m], label_counts[met_labels[m]]] += 1
+            all_rows[met_labels[m], 0] -= 1
+            label_counts[met_labels[m]] = 0
     return with_label, all_rows - with_label
 
 
 @compiled
-def _look_up(neighbors, indptr, indices, table, scores):
+def _fill_scores(neighbors, indptr, indices, table, scores):
     n_labels = len(table)
-    counts, met = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
+    label_counts, met_labels = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
     for i in range(len(neighbors)):
-        n_met = _count_labels(neighbors[i], indptr, indices, counts, met)
+        n_met = _count_labels(neighbors[i], indptr, indices, label_counts, met_labels)
         for m in range(n_met):
-            scores[i, met[m]] = table[met[m], counts[met[m]]]
-            counts[met[m]] = 0
+            scores[i, met_labels[m]] = table[met_labels[m], label_counts[met_labels[m]]]
+            label_counts[met_labels[m]] = 0

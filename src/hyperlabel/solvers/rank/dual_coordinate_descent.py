@@ -60,27 +60,27 @@ def solve_rank_dcd(
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
     rng = seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
-    state = _State(problem, C, alpha, np.dtype(dual_dtype))
-    visits = _Visits(problem.trained_rows, rng if permute else None, shrinking)
+    dual_state = _State(problem, C, alpha, np.dtype(dual_dtype))
+    row_visits = _Visits(problem.trained_rows, rng if permute else None, shrinking)
     records: list[tuple[float, float, float]] = []
     epoch = 0
     if alpha is None and problem.n_pairs:
         gap = 1.0  # at α = 0 the dual is 0
     else:
-        W, b, primal, dual = problem.certify(state.alpha, C)
+        W, b, primal, dual = problem.certify(dual_state.alpha, C)
         gap = relative_duality_gap(primal, dual)
     while gap > tol and epoch < max_iter:
         epoch += 1
-        looks_done = visits.epoch(state) <= tol or len(visits.active) == 0
+        looks_done = row_visits.epoch(dual_state) <= tol or len(row_visits.active) == 0
         if trace or looks_done or epoch == max_iter:
-            W, b, primal, dual = problem.certify(state.alpha, C)
+            W, b, primal, dual = problem.certify(dual_state.alpha, C)
             gap = relative_duality_gap(primal, dual)
             records.append((epoch, primal, dual))
-            state.restart_from(W, b)
+            dual_state.restart_from(W, b)
             if looks_done and gap > tol:
-                visits.start_over()
-    kept = np.array(records).reshape(len(records), 3)
-    return RankResult(W, b, state.alpha, primal, dual, gap, epoch, gap <= tol, kept)
+                row_visits.start_over()
+    trace_records = np.array(records).reshape(len(records), 3)
+    return RankResult(W, b, dual_state.alpha, primal, dual, gap, epoch, gap <= tol, trace_records)
 
 
 class _Visits:
@@ -95,16 +95,23 @@ class _Visits:
         self.active, self.low, self.high = self.everything, -np.inf, np.inf
         self.guess = np.inf
 
-    def epoch(self, state: _State) -> float:
+    def epoch(self, dual_state: _State) -> float:
         """Visit the active rows once and return the gap to be expected after it."""
-        order = self.active if self.rng is None else self.rng.permutation(self.active)
-        guess, top, bottom, busy = state.epoch(order, self.low, self.high)
+        visit_order = self.active if self.rng is None else self.rng.permutation(self.active)
+        gap_estimate, max_gradient, min_gradient, is_busy = dual_state.epoch(visit_order, self.low, self.high)
         if self.shrinking:
-            self.active = order[busy]
-            self.high, self.low = (top if top > 0 else np.inf), (bottom if bottom < 0 else -np.inf)
+            self.active = visit_order[is_busy]
+            self.high, self.low = (
+                (max_gradient if max_gradient > 0 else np.inf),
+                (min_gradient if min_gradient < 0 else -np.inf),
+            )
         # The guess lags by an epoch: its own rate of fall says where the gap is by now.
-        previous, self.guess = self.guess, guess
-        return guess * min(1.0, guess / previous) if 0 < previous < np.inf else guess
+        previous_estimate, self.guess = self.guess, gap_estimate
+        return (
+            gap_estimate * min(1.0, gap_estimate / previous_estimate)
+            if 0 < previous_estimate < np.inf
+            else gap_estimate
+        )
 
 
 class _State:
@@ -147,153 +154,162 @@ class _State:
         else:
             self.W = W.copy()
 
-    def epoch(self, order: np.ndarray, low: float, high: float) -> tuple[float, float, float, np.ndarray]:
+    def epoch(
+        self, visit_order: np.ndarray, low: float, high: float
+    ) -> tuple[float, float, float, np.ndarray]:
         """Visit the rows once; return a guess of the relative gap, the extreme violations, who moved."""
         p = self.problem
-        busy = np.zeros(len(order), dtype=np.bool_)
-        pairs = (p.norms, order, p.indptr, p.indices, p.start, self.upper, p.cost, self.slack)
+        is_busy = np.zeros(len(visit_order), dtype=np.bool_)
+        pair_arrays = (p.norms, visit_order, p.indptr, p.indices, p.start, self.upper, p.cost, self.slack)
         if self.is_sparse:
-            gap, top, bottom, moved = _epoch_sparse(
-                p.X.data, p.X.indices, p.X.indptr, self.offsets, self.constant, *pairs,
-                low, high, self.alpha, self.W, self.b, self.g, busy,
+            gap_sum, max_gradient, min_gradient, dual_change = _visit_sparse_rows(
+                p.X.data, p.X.indices, p.X.indptr, self.offsets, self.constant, *pair_arrays,
+                low, high, self.alpha, self.W, self.b, self.g, is_busy,
             )  # fmt: skip
             W = self.W - np.outer(p.shift, self.b)
         else:
-            gap, top, bottom, moved = _epoch_dense(p.X, *pairs, low, high, self.alpha, self.W, self.b, busy)
+            gap_sum, max_gradient, min_gradient, dual_change = _visit_dense_rows(
+                p.X, *pair_arrays, low, high, self.alpha, self.W, self.b, is_busy
+            )
             W = self.W
-        self.total += moved
-        dual = self.total - 0.5 * (np.vdot(W, W) + self.b @ self.b)
-        return gap / max(dual + gap, 1e-300), top, bottom, busy
+        self.total += dual_change
+        dual_objective = self.total - 0.5 * (np.vdot(W, W) + self.b @ self.b)
+        return gap_sum / max(dual_objective + gap_sum, 1e-300), max_gradient, min_gradient, is_busy
 
 
 @compiled
 def _clip_to_box(alpha, start, indptr, indices, upper, cost, slack):
-    cell = np.empty(1, alpha.dtype)
+    rounded_bound = np.empty(1, alpha.dtype)
     for i in range(start.shape[0] - 1):
-        n_on = indptr[i + 1] - indptr[i]
+        n_relevant = indptr[i + 1] - indptr[i]
         if start[i + 1] == start[i]:
             continue
-        width = (start[i + 1] - start[i]) // n_on
-        for a in range(n_on):
-            cell[0] = upper[i] * cost[indices[indptr[i] + a]] * slack
-            for t in range(start[i] + a * width, start[i] + (a + 1) * width):
-                alpha[t] = min(max(alpha[t], 0.0), cell[0])
+        pairs_per_label = (start[i + 1] - start[i]) // n_relevant
+        for a in range(n_relevant):
+            rounded_bound[0] = upper[i] * cost[indices[indptr[i] + a]] * slack
+            for t in range(start[i] + a * pairs_per_label, start[i] + (a + 1) * pairs_per_label):
+                alpha[t] = min(max(alpha[t], 0.0), rounded_bound[0])
 
 
 @compiled(fastmath={"contract"})
-def _pair_steps(
-    f, on, n_on, off, n_off, alpha, t, norm, upper, cost, slack, low, high, step, rival, moved, cell
-):
+def _step_pairs(
+    f, relevant_labels, n_relevant, irrelevant_labels, n_irrelevant, alpha, t, norm, upper, cost, slack,
+    low, high, label_steps, irrelevant_scores, irrelevant_steps, rounded_bound,
+):  # fmt: skip
     """Algorithm 1's inner loop on the k scores of one row.
 
     Returns (gap of the row before its steps, largest and smallest projected gradient, Σ of the
     changes, whether the row must stay active, whether anything moved).
     """
-    half = 0.5 / norm
-    gap, top, bottom, change, stay, any_moved = 0.0, 0.0, 0.0, 0.0, False, False
-    for j in range(n_off):
-        rival[j] = f[off[j]]
-        moved[j] = 0.0
-    for a in range(n_on):
-        p = on[a]
-        cell[0] = upper * cost[p] * slack
-        box = np.float64(cell[0])
-        mine, mine_moved = f[p] - 1.0, 0.0
-        for j in range(n_off):
-            G = mine - rival[j]  # (20)
-            old = np.float64(alpha[t])
-            if G >= 0.0 and old <= 0.0:  # projected gradient 0 (22)
+    half_inverse_norm = 0.5 / norm  # f_p and f_q both move by ΔAᵢᵢ: the curvature is 2Aᵢᵢ (23)
+    row_gap, max_gradient, min_gradient, dual_change = 0.0, 0.0, 0.0, 0.0
+    stays_active, any_moved = False, False
+    for j in range(n_irrelevant):
+        irrelevant_scores[j] = f[irrelevant_labels[j]]
+        irrelevant_steps[j] = 0.0
+    for a in range(n_relevant):
+        p = relevant_labels[a]
+        rounded_bound[0] = upper * cost[p] * slack  # an array of α's type: rounded as the duals are
+        dual_bound = np.float64(rounded_bound[0])
+        relevant_score, relevant_step = f[p] - 1.0, 0.0
+        for j in range(n_irrelevant):
+            G = relevant_score - irrelevant_scores[j]  # (20)
+            old_dual = np.float64(alpha[t])
+            if G >= 0.0 and old_dual <= 0.0:  # projected gradient 0 (22)
                 if high >= G:
-                    stay = True
-            elif G <= 0.0 and old >= box:
+                    stays_active = True
+            elif G <= 0.0 and old_dual >= dual_bound:
                 if low <= G:
-                    stay = True
+                    stays_active = True
             else:
-                stay, any_moved = True, True
-                top, bottom = max(top, G), min(bottom, G)
-                gap += old * G if G > 0.0 else (old - box) * G
-                alpha[t] = min(max(old - G * half, 0.0), box)  # (23)
-                delta = np.float64(alpha[t]) - old
-                mine += delta * norm
-                rival[j] -= delta * norm
-                mine_moved += delta
-                moved[j] -= delta
+                stays_active, any_moved = True, True
+                max_gradient, min_gradient = max(max_gradient, G), min(min_gradient, G)
+                # P − D of this pair: the hinge u·max(0, −G) plus α·G
+                row_gap += old_dual * G if G > 0.0 else (old_dual - dual_bound) * G
+                alpha[t] = min(max(old_dual - G * half_inverse_norm, 0.0), dual_bound)  # (23)
+                delta = np.float64(alpha[t]) - old_dual
+                relevant_score += delta * norm
+                irrelevant_scores[j] -= delta * norm
+                relevant_step += delta
+                irrelevant_steps[j] -= delta
             t += 1
-        step[p] = mine_moved
-        change += mine_moved
-    for j in range(n_off):
-        step[off[j]] = moved[j]
-    return gap, top, bottom, change, stay, any_moved
+        label_steps[p] = relevant_step
+        dual_change += relevant_step
+    for j in range(n_irrelevant):
+        label_steps[irrelevant_labels[j]] = irrelevant_steps[j]
+    return row_gap, max_gradient, min_gradient, dual_change, stays_active, any_moved
 
 
 @compiled(fastmath={"contract"})
-def _epoch_dense(
-    X, norms, order, indptr, indices, start, upper, cost, slack, low, high, alpha, W, b, busy
+def _visit_dense_rows(
+    X, norms, visit_order, indptr, indices, start, upper, cost, slack, low, high, alpha, W, b, is_busy
 ):  # fmt: skip
     d, k = W.shape
-    on, off = np.empty(k, np.int64), np.empty(k, np.int64)
-    f, step, rival, moved, cell = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(1, alpha.dtype)
-    gap, top, bottom, change = 0.0, 0.0, 0.0, 0.0
-    four = d - d % 4
-    for s in range(order.shape[0]):
-        i = order[s]
-        n_on, n_off = split_labels(i, indptr, indices, on, off)
+    relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
+    f, label_steps, rounded_bound = np.empty(k), np.empty(k), np.empty(1, alpha.dtype)
+    irrelevant_scores, irrelevant_steps = np.empty(k), np.empty(k)
+    gap_sum, max_gradient, min_gradient, dual_change = 0.0, 0.0, 0.0, 0.0
+    unrolled_stop = d - d % 4
+    for s in range(visit_order.shape[0]):
+        i = visit_order[s]
+        n_relevant, n_irrelevant = split_labels(i, indptr, indices, relevant_labels, irrelevant_labels)
         for p in range(k):
             f[p] = b[p]
-        for j in range(0, four, 4):  # four features at a time: f is loaded and stored once for them
+        for j in range(0, unrolled_stop, 4):  # four features at a time: f is loaded and stored once for them
             x0, x1, x2, x3 = X[i, j], X[i, j + 1], X[i, j + 2], X[i, j + 3]
             for p in range(k):
                 f[p] += x0 * W[j, p] + x1 * W[j + 1, p] + x2 * W[j + 2, p] + x3 * W[j + 3, p]
-        for j in range(four, d):
+        for j in range(unrolled_stop, d):
             for p in range(k):
                 f[p] += X[i, j] * W[j, p]
-        row_gap, row_top, row_bottom, row_change, busy[s], any_moved = _pair_steps(
-            f, on, n_on, off, n_off, alpha, start[i], norms[i], upper[i], cost, slack, low, high, step, rival,
-            moved, cell,
+        row_gap, row_max, row_min, row_change, is_busy[s], any_moved = _step_pairs(
+            f, relevant_labels, n_relevant, irrelevant_labels, n_irrelevant, alpha, start[i], norms[i],
+            upper[i], cost, slack, low, high, label_steps, irrelevant_scores, irrelevant_steps, rounded_bound,
         )  # fmt: skip
-        gap, change = gap + row_gap, change + row_change
-        top, bottom = max(top, row_top), min(bottom, row_bottom)
+        gap_sum, dual_change = gap_sum + row_gap, dual_change + row_change
+        max_gradient, min_gradient = max(max_gradient, row_max), min(min_gradient, row_min)
         if any_moved:  # (24), (25)
             for p in range(k):
-                b[p] += step[p]
+                b[p] += label_steps[p]
             for j in range(d):
                 x = X[i, j]
                 for p in range(k):
-                    W[j, p] += x * step[p]
-    return gap, top, bottom, change
+                    W[j, p] += x * label_steps[p]
+    return gap_sum, max_gradient, min_gradient, dual_change
 
 
 @compiled(fastmath={"contract"})
-def _epoch_sparse(
-    data, columns, rows, offsets, constant, norms, order, indptr, indices, start, upper, cost, slack,
-    low, high, alpha, V, c, g, busy,
+def _visit_sparse_rows(
+    data, columns, rows, offsets, constant, norms, visit_order, indptr, indices, start, upper, cost, slack,
+    low, high, alpha, V, c, g, is_busy,
 ):  # fmt: skip
     k = V.shape[1]
-    on, off = np.empty(k, np.int64), np.empty(k, np.int64)
-    f, step, rival, moved, cell = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(1, alpha.dtype)
-    gap, top, bottom, change = 0.0, 0.0, 0.0, 0.0
-    for s in range(order.shape[0]):
-        i = order[s]
-        n_on, n_off = split_labels(i, indptr, indices, on, off)
-        inner = constant - offsets[i]
+    relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
+    f, label_steps, rounded_bound = np.empty(k), np.empty(k), np.empty(1, alpha.dtype)
+    irrelevant_scores, irrelevant_steps = np.empty(k), np.empty(k)
+    gap_sum, max_gradient, min_gradient, dual_change = 0.0, 0.0, 0.0, 0.0
+    for s in range(visit_order.shape[0]):
+        i = visit_order[s]
+        n_relevant, n_irrelevant = split_labels(i, indptr, indices, relevant_labels, irrelevant_labels)
+        shift_factor = constant - offsets[i]
         for p in range(k):
-            f[p] = c[p] * inner - g[p]
+            f[p] = c[p] * shift_factor - g[p]
         for e in range(rows[i], rows[i + 1]):
             x, j = data[e], columns[e]
             for p in range(k):
                 f[p] += x * V[j, p]
-        row_gap, row_top, row_bottom, row_change, busy[s], any_moved = _pair_steps(
-            f, on, n_on, off, n_off, alpha, start[i], norms[i], upper[i], cost, slack, low, high, step, rival,
-            moved, cell,
+        row_gap, row_max, row_min, row_change, is_busy[s], any_moved = _step_pairs(
+            f, relevant_labels, n_relevant, irrelevant_labels, n_irrelevant, alpha, start[i], norms[i],
+            upper[i], cost, slack, low, high, label_steps, irrelevant_scores, irrelevant_steps, rounded_bound,
         )  # fmt: skip
-        gap, change = gap + row_gap, change + row_change
-        top, bottom = max(top, row_top), min(bottom, row_bottom)
+        gap_sum, dual_change = gap_sum + row_gap, dual_change + row_change
+        max_gradient, min_gradient = max(max_gradient, row_max), min(min_gradient, row_min)
         if any_moved:
             for p in range(k):
-                c[p] += step[p]
-                g[p] += offsets[i] * step[p]
+                c[p] += label_steps[p]
+                g[p] += offsets[i] * label_steps[p]
             for e in range(rows[i], rows[i + 1]):
                 x, j = data[e], columns[e]
                 for p in range(k):
-                    V[j, p] += x * step[p]
-    return gap, top, bottom, change
+                    V[j, p] += x * label_steps[p]
+    return gap_sum, max_gradient, min_gradient, dual_change

@@ -38,36 +38,45 @@ def solve_pairwise_ridge(
     """Return coefficients (pairs×d) and intercepts of every pair's ridge; 0 where no row tells them apart."""
     d, k = X.shape[1], Y.shape[1]
     coef, intercept = np.zeros((k * (k - 1) // 2, d)), np.zeros(k * (k - 1) // 2)
-    grams = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES else None
-    for t, (rows, side, both, p, q) in enumerate(differing_rows(Y)):
-        if not len(rows):
+    label_moments = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES else None
+    for t, (pair_rows, pair_targets, shared_rows, p, q) in enumerate(differing_rows(Y)):
+        if not len(pair_rows):
             continue
-        if grams is not None and len(rows) > max(d, len(both)):
-            found = RidgePath(grams.pair(p, q, both), alphas=(alpha,)).solve(alpha)
+        if label_moments is not None and len(pair_rows) > max(d, len(shared_rows)):
+            pair_fit = RidgePath(label_moments.pair(p, q, shared_rows), alphas=(alpha,)).solve(alpha)
         else:
-            weights = None if sample_weight is None else sample_weight[rows]
-            if weights is not None and not weights.any():
+            row_weights = None if sample_weight is None else sample_weight[pair_rows]
+            if row_weights is not None and not row_weights.any():
                 continue
-            path = solve_ridge(X[rows], side[:, None], alphas=(alpha,), sample_weight=weights)
-            found = path.solve(alpha)
-        coef[t], intercept[t] = found.coef[:, 0], found.intercept[0]
+            ridge_path = solve_ridge(
+                X[pair_rows], pair_targets[:, None], alphas=(alpha,), sample_weight=row_weights
+            )
+            pair_fit = ridge_path.solve(alpha)
+        coef[t], intercept[t] = pair_fit.coef[:, 0], pair_fit.intercept[0]
     return coef, intercept
 
 
 def differing_rows(Y: sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int, int]]:
     """For every pair: rows carrying one of the two, their targets ±1, rows carrying both."""
-    columns = Y.tocsc()
-    members = [np.sort(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]) for j in range(Y.shape[1])]
-    on = np.zeros(Y.shape[0], dtype=bool)
+    label_columns = Y.tocsc()
+    label_rows = [
+        np.sort(label_columns.indices[label_columns.indptr[j] : label_columns.indptr[j + 1]])
+        for j in range(Y.shape[1])
+    ]
+    carries_p = np.zeros(Y.shape[0], dtype=bool)
     for p in range(Y.shape[1]):
-        on[members[p]] = True
+        carries_p[label_rows[p]] = True
         for q in range(p + 1, Y.shape[1]):
-            shared = on[members[q]]
-            both, only_q = members[q][shared], members[q][~shared]
-            only_p = np.setdiff1d(members[p], both, assume_unique=True) if len(both) else members[p]
-            side = np.concatenate([np.ones(len(only_p)), -np.ones(len(only_q))])
-            yield np.concatenate([only_p, only_q]), side, both, p, q
-        on[members[p]] = False
+            is_shared = carries_p[label_rows[q]]
+            shared_rows, only_q = label_rows[q][is_shared], label_rows[q][~is_shared]
+            only_p = (
+                np.setdiff1d(label_rows[p], shared_rows, assume_unique=True)
+                if len(shared_rows)
+                else label_rows[p]
+            )
+            pair_targets = np.concatenate([np.ones(len(only_p)), -np.ones(len(only_q))])
+            yield np.concatenate([only_p, only_q]), pair_targets, shared_rows, p, q
+        carries_p[label_rows[p]] = False
 
 
 class _LabelMoments:
@@ -76,23 +85,24 @@ class _LabelMoments:
     def __init__(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
         self.X, self.weights = X, weights
         self.shift = np.zeros(X.shape[1]) if sparse.issparse(X) else X.mean(axis=0, dtype=np.float64)
-        columns = Y.tocsc()
+        label_columns = Y.tocsc()
         self.labels = [
-            self._of(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]) for j in range(Y.shape[1])
+            self._sum_rows(label_columns.indices[label_columns.indptr[j] : label_columns.indptr[j + 1]])
+            for j in range(Y.shape[1])
         ]
 
-    def _of(self, rows: np.ndarray) -> RowMoments:
-        weights = None if self.weights is None else self.weights[rows]
-        ones = np.ones((len(rows), 1))
-        return RowMoments.from_rows(self.X[rows], ones, sample_weight=weights, shift=self.shift)
+    def _sum_rows(self, rows: np.ndarray) -> RowMoments:
+        row_weights = None if self.weights is None else self.weights[rows]
+        unit_targets = np.ones((len(rows), 1))
+        return RowMoments.from_rows(self.X[rows], unit_targets, sample_weight=row_weights, shift=self.shift)
 
-    def pair(self, p: int, q: int, both: np.ndarray) -> RowMoments:
+    def pair(self, p: int, q: int, shared_rows: np.ndarray) -> RowMoments:
         """Moments of the rows that carry exactly one of p and q, with targets ±1."""
         P, Q = self.labels[p], self.labels[q]
-        left = P + Q
-        if len(both):
-            B = self._of(both)
-            left = left.subtract(B).subtract(B)
-        left.sum_targets = np.array([P.weight - Q.weight])
-        left.cross = (P.sum_x - Q.sum_x)[:, None]
-        return left
+        pair_moments = P + Q
+        if len(shared_rows):
+            B = self._sum_rows(shared_rows)
+            pair_moments = pair_moments.subtract(B).subtract(B)
+        pair_moments.sum_targets = np.array([P.weight - Q.weight])
+        pair_moments.cross = (P.sum_x - Q.sum_x)[:, None]
+        return pair_moments

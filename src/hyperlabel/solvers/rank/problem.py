@@ -70,23 +70,23 @@ class RankProblem:
         if not Y.has_canonical_format:  # pairs are counted by stored entries, and visited by labels
             raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
         shift = np.zeros(X.shape[1]) if shift is None else shift
-        weights = np.ones(n) if sample_weight is None else sample_weight
+        row_weights = np.ones(n) if sample_weight is None else sample_weight
         cost = np.ones(k) if label_cost is None else np.asarray(label_cost, dtype=np.float64)
         check_shape("X", X, (n, X.shape[1]))
         check_shape("shift", shift, X.shape[1:])
-        check_shape("sample_weight", weights, (n,))
+        check_shape("sample_weight", row_weights, (n,))
         check_shape("label_cost", cost, (k,))
         if sparse.issparse(X):
             norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ shift) + shift @ shift
         else:
             X = np.ascontiguousarray(X, dtype=np.float64)
             norms = np.einsum("ij,ij->i", X, X)
-        on = np.diff(Y.indptr).astype(np.int64)
-        pairs = on * (k - on)
-        pairs[weights <= 0] = 0
-        unit = np.divide(weights, pairs, out=np.zeros(n), where=pairs > 0)
-        start = np.concatenate([[0], np.cumsum(pairs)])
-        return cls(X, shift, Y.indptr, Y.indices, start, unit, cost, np.maximum(norms, 0.0) + 1.0)
+        n_relevant = np.diff(Y.indptr).astype(np.int64)
+        row_pairs = n_relevant * (k - n_relevant)
+        row_pairs[row_weights <= 0] = 0
+        unit = np.divide(row_weights, row_pairs, out=np.zeros(n), where=row_pairs > 0)
+        pair_start = np.concatenate([[0], np.cumsum(row_pairs)])
+        return cls(X, shift, Y.indptr, Y.indices, pair_start, unit, cost, np.maximum(norms, 0.0) + 1.0)
 
     @property
     def n_pairs(self) -> int:
@@ -113,27 +113,27 @@ class RankProblem:
 
     def primal(self, W: np.ndarray, b: np.ndarray, C: float) -> float:
         """P(W, b), every pair counted."""
-        loss = 0.0
-        for rows in self.blocks():
-            F = self.scores(rows, W, b)
-            loss += pair_loss(F, rows.start, self.indptr, self.indices, self.unit, self.cost)
-        return float(0.5 * (np.vdot(W, W) + b @ b) + C * loss)
+        hinge_loss = 0.0
+        for row_block in self.blocks():
+            F = self.scores(row_block, W, b)
+            hinge_loss += pair_loss(F, row_block.start, self.indptr, self.indices, self.unit, self.cost)
+        return float(0.5 * (np.vdot(W, W) + b @ b) + C * hinge_loss)
 
     def weights_of(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """W(α) and b(α) of eq. (16), and Σα."""
-        k, total = self.n_labels, 0.0
+        k, dual_sum = self.n_labels, 0.0
         W, b = np.zeros((self.X.shape[1], k)), np.zeros(k)
-        for rows in self.blocks():
-            beta = np.zeros((rows.stop - rows.start, k))
-            total += block_sums(rows.start, self.indptr, self.indices, self.start, alpha, beta)
-            W += self.X[rows].T @ beta
+        for row_block in self.blocks():
+            beta = np.zeros((row_block.stop - row_block.start, k))
+            dual_sum += block_sums(row_block.start, self.indptr, self.indices, self.start, alpha, beta)
+            W += self.X[row_block].T @ beta
             b += beta.sum(axis=0)
-        return W - np.outer(self.shift, b), b, total
+        return W - np.outer(self.shift, b), b, dual_sum
 
     def certify(self, alpha: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray, float, float]:
         """W(α), b(α), P(W(α), b(α)) and D(α): an exact certificate for any feasible α."""
-        W, b, total = self.weights_of(alpha)
-        return W, b, self.primal(W, b, C), float(total - 0.5 * (np.vdot(W, W) + b @ b))
+        W, b, dual_sum = self.weights_of(alpha)
+        return W, b, self.primal(W, b, C), float(dual_sum - 0.5 * (np.vdot(W, W) + b @ b))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,71 +158,75 @@ def relative_duality_gap(primal: float, dual: float) -> float:
 
 def rank_memory(n: int, d: int, k: int, n_pairs: int, dual_dtype: Any = np.float64) -> int:
     """Bytes of the duals, the two copies of W and the score blocks of a solve."""
-    block = min(8 * n * k, BLOCK_BYTES)
-    return n_pairs * np.dtype(dual_dtype).itemsize + 4 * 8 * d * k + 2 * block + 5 * 8 * n
+    block_bytes = min(8 * n * k, BLOCK_BYTES)
+    return n_pairs * np.dtype(dual_dtype).itemsize + 4 * 8 * d * k + 2 * block_bytes + 5 * 8 * n
 
 
 @compiled
-def split_labels(i, indptr, indices, on, off):
+def split_labels(i, indptr, indices, relevant_labels, irrelevant_labels):
     """List the relevant and irrelevant labels of row i; return how many of each."""
-    k = off.shape[0]
-    n_on, n_off, t, end = 0, 0, indptr[i], indptr[i + 1]
+    k = irrelevant_labels.shape[0]
+    n_relevant, n_irrelevant, t, row_end = 0, 0, indptr[i], indptr[i + 1]
     for p in range(k):
-        if t < end and indices[t] == p:
-            on[n_on] = p
-            n_on += 1
+        if t < row_end and indices[t] == p:
+            relevant_labels[n_relevant] = p
+            n_relevant += 1
             t += 1
         else:
-            off[n_off] = p
-            n_off += 1
-    return n_on, n_off
+            irrelevant_labels[n_irrelevant] = p
+            n_irrelevant += 1
+    return n_relevant, n_irrelevant
 
 
 @compiled(fastmath={"reassoc", "contract"})
-def _hinge_sum(top, rivals, n_rivals):
-    total = 0.0
-    for j in range(n_rivals):
-        total += max(0.0, top + rivals[j])
-    return total
+def _sum_hinges(margin_offset, irrelevant_scores, n_irrelevant):
+    hinge_sum = 0.0
+    for j in range(n_irrelevant):
+        hinge_sum += max(0.0, margin_offset + irrelevant_scores[j])
+    return hinge_sum
 
 
 @compiled
-def pair_loss(F, first, indptr, indices, unit, cost):
-    """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at row `first`."""
+def pair_loss(F, first_row, indptr, indices, unit, cost):
+    """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at `first_row`."""
     k = F.shape[1]
-    on, off, rivals = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k)
-    total = 0.0
+    relevant_labels, irrelevant_labels, irrelevant_scores = (
+        np.empty(k, np.int64),
+        np.empty(k, np.int64),
+        np.empty(k),
+    )
+    block_loss = 0.0
     for r in range(F.shape[0]):
-        i = first + r
+        i = first_row + r
         if unit[i] == 0.0:
             continue
-        n_on, n_off = split_labels(i, indptr, indices, on, off)
-        for j in range(n_off):
-            rivals[j] = F[r, off[j]]
-        for a in range(n_on):
-            p = on[a]
-            total += unit[i] * cost[p] * _hinge_sum(1.0 - F[r, p], rivals, n_off)
-    return total
+        n_relevant, n_irrelevant = split_labels(i, indptr, indices, relevant_labels, irrelevant_labels)
+        for j in range(n_irrelevant):
+            irrelevant_scores[j] = F[r, irrelevant_labels[j]]
+        for a in range(n_relevant):
+            p = relevant_labels[a]
+            block_loss += unit[i] * cost[p] * _sum_hinges(1.0 - F[r, p], irrelevant_scores, n_irrelevant)
+    return block_loss
 
 
 @compiled
-def block_sums(first, indptr, indices, start, alpha, beta):
-    """Fill β (15) of the rows from `first` on; return the sum of their α."""
+def block_sums(first_row, indptr, indices, start, alpha, beta):
+    """Fill β (15) of the rows from `first_row` on; return the sum of their α."""
     k = beta.shape[1]
-    on, off = np.empty(k, np.int64), np.empty(k, np.int64)
-    total = 0.0
+    relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
+    dual_sum = 0.0
     for r in range(beta.shape[0]):
-        i = first + r
+        i = first_row + r
         t = start[i]
         if start[i + 1] == t:
             continue
-        n_on, n_off = split_labels(i, indptr, indices, on, off)
-        for a in range(n_on):
-            row = 0.0
-            for j in range(n_off):
-                row += alpha[t]
-                beta[r, off[j]] -= alpha[t]
+        n_relevant, n_irrelevant = split_labels(i, indptr, indices, relevant_labels, irrelevant_labels)
+        for a in range(n_relevant):
+            label_sum = 0.0
+            for j in range(n_irrelevant):
+                label_sum += alpha[t]
+                beta[r, irrelevant_labels[j]] -= alpha[t]
                 t += 1
-            beta[r, on[a]] += row
-            total += row
-    return total
+            beta[r, relevant_labels[a]] += label_sum
+            dual_sum += label_sum
+    return dual_sum

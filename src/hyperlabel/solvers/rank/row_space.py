@@ -37,14 +37,16 @@ def kernel_space(K: np.ndarray) -> RowSpace:
         raise ValueError(
             f"The kernel matrix has the eigenvalue {s[0]:.3g}: use a positive semi-definite kernel."
         )
-    kept = s > rank_tolerance(s)
-    root = np.sqrt(s[kept])
-    U = U[:, kept]
-    return RowSpace(np.ascontiguousarray(U * root), np.zeros(len(root)), U / root)
+    above_rounding = s > rank_tolerance(s)
+    singular_values = np.sqrt(s[above_rounding])
+    U = U[:, above_rounding]
+    return RowSpace(
+        np.ascontiguousarray(U * singular_values), np.zeros(len(singular_values)), U / singular_values
+    )
 
 
 def whitening_factor(form: np.ndarray, weight: float) -> np.ndarray:
-    """Lower-triangular G with GGᵀ = I + weight·form; form is left as it was."""
+    """Lower-triangular G with GGᵀ = I + weight·form; `form` is not changed."""
     M = weight * form
     M[np.diag_indices_from(M)] += 1.0
     return linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
@@ -56,5 +58,5 @@ def whiten_rows(rows: np.ndarray, G: np.ndarray) -> np.ndarray:
 
 
 def unwhiten_weights(V: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """Weights w = G⁻ᵀv on the rows before `whiten`."""
+    """Weights w = G⁻ᵀv on the rows before `whiten_rows`."""
     return linalg.solve_triangular(G, V, lower=True, trans="T", check_finite=False)

@@ -1,6 +1,6 @@
 """Feature scaling that margin methods need, folded back into the coefficients afterwards.
 
-A margin of 1 and a penalty ½‖w‖² only mean something on features of a known size, so rows are
+A margin of 1 and a penalty ½‖w‖² only mean something on features of one size, so rows are
 moved to mean 0 and to mean squared norm 1 before the solve::
 
     x̃ = (x − μ) ∘ s,   s_j = 1/(σ_j √d) ("standard")   or   s_j = 1/√(Σσ²) for all j ("norm")
@@ -38,18 +38,18 @@ class FeatureScaling:
         n, d = X.shape
         if mode == "none":
             return cls(np.zeros(d), np.ones(d))
-        weights = np.ones(n) if sample_weight is None else sample_weight
-        mean, variance, filled = _column_statistics(X, weights)
+        row_weights = np.ones(n) if sample_weight is None else sample_weight
+        mean, variance, nonzero_share = _measure_columns(X, row_weights)
         # Rounding of the mean must not pass for a variance.
-        varies = variance > (1e-14 * np.abs(mean)) ** 2 * 1e4
-        variance = np.where(varies, variance, 0.0)
+        is_varying = variance > (1e-14 * np.abs(mean)) ** 2 * 1e4
+        variance = np.where(is_varying, variance, 0.0)
         if mode == "auto":
-            mode = "norm" if filled < 0.5 else "standard"
+            mode = "norm" if nonzero_share < 0.5 else "standard"
         if mode == "norm":
-            total = variance.sum()
-            return cls(mean, np.full(d, 1.0 / np.sqrt(total) if total > 0 else 1.0))
+            total_variance = variance.sum()
+            return cls(mean, np.full(d, 1.0 / np.sqrt(total_variance) if total_variance > 0 else 1.0))
         scale = np.zeros(d)
-        scale[varies] = 1.0 / np.sqrt(variance[varies] * d)
+        scale[is_varying] = 1.0 / np.sqrt(variance[is_varying] * d)
         return cls(mean, scale)
 
     @property
@@ -60,13 +60,13 @@ class FeatureScaling:
     def rows(self, X: Any, *, center: bool = True) -> Any:
         """Scale rows; dense ones are centred too, sparse ones keep their zeros (see `shift`)."""
         if sparse.issparse(X):
-            data = X.data * self.scale[X.indices]
-            return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
-        rows = np.array(X, dtype=np.float64, order="C")
+            scaled_entries = X.data * self.scale[X.indices]
+            return sparse.csr_array((scaled_entries, X.indices, X.indptr), shape=X.shape)
+        scaled_rows = np.array(X, dtype=np.float64, order="C")
         if center:
-            rows -= self.mean
-        rows *= self.scale
-        return rows
+            scaled_rows -= self.mean
+        scaled_rows *= self.scale
+        return scaled_rows
 
     def unscale(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (m×d) and intercepts for unscaled rows from weights W (d×m), b of x̃."""
@@ -74,22 +74,25 @@ class FeatureScaling:
         return np.ascontiguousarray(coef), b - coef @ self.mean
 
 
-def _column_statistics(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _measure_columns(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Weighted mean and variance of each column (two passes), and the share of nonzero entries."""
-    total = weights.sum()
-    if total <= 0:
+    total_weight = weights.sum()
+    if total_weight <= 0:
         raise ValueError("Every sample_weight is 0: give at least one row a positive weight.")
     d = X.shape[1]
-    mean = np.asarray(X.T @ weights, dtype=np.float64).ravel() / total
+    mean = np.asarray(X.T @ weights, dtype=np.float64).ravel() / total_weight
     if sparse.issparse(X):
-        each = np.repeat(weights, np.diff(X.indptr))
-        away = each * (X.data.astype(np.float64) - mean[X.indices]) ** 2
-        stored = np.bincount(X.indices, weights=each, minlength=d)
-        variance = np.bincount(X.indices, weights=away, minlength=d) + (total - stored) * mean**2
-        filled = float(each @ (X.data != 0))
+        entry_weights = np.repeat(weights, np.diff(X.indptr))
+        squared_deviations = entry_weights * (X.data.astype(np.float64) - mean[X.indices]) ** 2
+        stored_weight = np.bincount(X.indices, weights=entry_weights, minlength=d)
+        variance = (
+            np.bincount(X.indices, weights=squared_deviations, minlength=d)
+            + (total_weight - stored_weight) * mean**2
+        )
+        nonzero_weight = float(entry_weights @ (X.data != 0))
     else:
-        variance, filled = np.zeros(d), 0.0
-        for rows in row_blocks(X.shape[0], 8 * d):
-            variance += weights[rows] @ (X[rows] - mean) ** 2
-            filled += float(weights[rows] @ np.count_nonzero(X[rows], axis=1))
-    return mean, np.maximum(variance, 0.0) / total, filled / (total * d)
+        variance, nonzero_weight = np.zeros(d), 0.0
+        for row_block in row_blocks(X.shape[0], 8 * d):
+            variance += weights[row_block] @ (X[row_block] - mean) ** 2
+            nonzero_weight += float(weights[row_block] @ np.count_nonzero(X[row_block], axis=1))
+    return mean, np.maximum(variance, 0.0) / total_weight, nonzero_weight / (total_weight * d)

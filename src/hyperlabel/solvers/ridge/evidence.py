@@ -1,7 +1,7 @@
 """λ of a ridge without held-out rows: the smallest whose evidence of the targets is the largest, or nearly.
 
 Targets are a linear function of the rows plus noise, one prior and one noise for all labels, the intercept
-free. With the noise profiled out, −2 log evidence is, up to constants,
+without a prior. With the noise profiled out, −2 log evidence is, up to constants,
 
     E(λ) = ν log q(λ) + log det(I + XcᵀXc/λ),   q(λ) = ‖Fc‖² − tr Bᵀ(XcᵀXc + λI)⁻¹B,   B = XcᵀFc,
 
@@ -38,15 +38,16 @@ DECADES = (-8, 2)  # of the trace of XcᵀXc
 RESOLVED = 1e-9
 SLACK = 0.005  # of E per row
 PROBES = 10  # random ±1 columns whose quadrature estimates the log determinant
-SKETCH = 64  # random combinations that stand for more labels than this
+SKETCH = 64  # random combinations that replace more labels than this
 FIRST_LOOK = 6  # block products before E is looked at; then at every third more
 SETTLED = 1e-3  # relative residual at the λ chosen
 
 
 def alpha_grid(trace: float) -> np.ndarray:
     """Return the λ to choose from, ascending."""
-    middle = round(STEPS * np.log10(trace))
-    return 10.0 ** (np.arange(middle + STEPS * DECADES[0], middle + STEPS * DECADES[1] + 1) / STEPS)
+    # whole steps: traces that differ by rounding give the very same grid
+    center_step = round(STEPS * np.log10(trace))
+    return 10.0 ** (np.arange(center_step + STEPS * DECADES[0], center_step + STEPS * DECADES[1] + 1) / STEPS)
 
 
 def fallback_alpha(trace: float, n_features: int) -> float:
@@ -60,14 +61,14 @@ def label_sum_of_squares(counts: np.ndarray, weight: float) -> float:
 
 
 def centered_sum_of_squares(F: Any, sample_weight: np.ndarray | None) -> float:
-    """Return ‖Fc‖² of any targets (or rows), n×m; 0 where it cannot be told from rounding."""
-    squares = (
+    """Return ‖Fc‖² of any targets (or rows), n×m; 0 where it is no more than rounding."""
+    row_squares = (
         as_dense(F.multiply(F).sum(axis=1)).ravel() if sparse.issparse(F) else np.einsum("ij,ij->i", F, F)
     )
-    weights = np.ones(len(squares)) if sample_weight is None else sample_weight
-    mean, total = weighted_row_mean(F, sample_weight), float(weights @ squares)
-    centred = total - float(weights.sum()) * float(mean @ mean)
-    return centred if centred > 1e-14 * total else 0.0
+    row_weights = np.ones(len(row_squares)) if sample_weight is None else sample_weight
+    mean_row, weighted_squares = weighted_row_mean(F, sample_weight), float(row_weights @ row_squares)
+    centered_squares = weighted_squares - float(row_weights.sum()) * float(mean_row @ mean_row)
+    return centered_squares if centered_squares > 1e-14 * weighted_squares else 0.0
 
 
 def degrees_of_freedom(weight: float, n_rows: int) -> float:
@@ -76,10 +77,10 @@ def degrees_of_freedom(weight: float, n_rows: int) -> float:
 
 
 def best_alpha(
-    alphas: np.ndarray, left: np.ndarray, log_det: np.ndarray, total: float, nu: float
+    alphas: np.ndarray, residual_squares: np.ndarray, log_det: np.ndarray, total: float, nu: float
 ) -> tuple[float, float]:
     """Choose from ascending `alphas` by q(λ), log det, ‖Fc‖² and ν; return λ, and that of the smallest E."""
-    E = nu * np.log(np.maximum(left, RESOLVED * total)) + log_det
+    E = nu * np.log(np.maximum(residual_squares, RESOLVED * total)) + log_det
     return float(alphas[np.flatnonzero(E.min() + SLACK * nu >= E)[0]]), float(alphas[E.argmin()])
 
 
@@ -90,27 +91,35 @@ def krylov_alpha(X: Any, Y: Any, sample_weight: np.ndarray | None = None) -> flo
     random ±1 columns (always the same ones) for the log determinant, exact once the space is complete.
     More than `SKETCH` labels are mixed into so many, by random signs.
     """
-    rows, rng = CenteredRows(X, sample_weight), np.random.default_rng(0)
+    centered_rows, rng = CenteredRows(X, sample_weight), np.random.default_rng(0)
     (n, d), k = X.shape, Y.shape[1]
-    trace = centered_sum_of_squares(rows.X, sample_weight)
+    gram_trace = centered_sum_of_squares(centered_rows.X, sample_weight)
     if k > SKETCH:
         Y = Y @ (rng.choice([-1.0, 1.0], size=(k, SKETCH)) / np.sqrt(SKETCH))
-    Fc = rows.targets(Y)
-    total = float(np.sum(Fc * Fc))
-    if trace <= 0 or total <= RESOLVED * n:
-        return fallback_alpha(trace, d)
+    Fc = centered_rows.targets(Y)
+    target_squares = float(np.sum(Fc * Fc))
+    if gram_trace <= 0 or target_squares <= RESOLVED * n:
+        return fallback_alpha(gram_trace, d)
     on_rows = n <= d
-    probes = _random_probes(rows, rng) if on_rows else rng.choice([-1.0, 1.0], size=(d, PROBES))
-    look = _Look(
-        alpha_grid(trace), total, degrees_of_freedom(rows.weight, n), Fc.shape[1], on_rows, min(n - 1, d)
+    random_probes = _draw_probes(centered_rows, rng) if on_rows else rng.choice([-1.0, 1.0], size=(d, PROBES))
+    evidence_look = _Look(
+        alpha_grid(gram_trace),
+        target_squares,
+        degrees_of_freedom(centered_rows.weight, n),
+        Fc.shape[1],
+        on_rows,
+        min(n - 1, d),
     )
     operator: Callable[[np.ndarray], np.ndarray]
     if on_rows:
-        operator, start = lambda Q: rows.matmat(rows.rmatmat(Q)), Fc
+        operator, start_block = lambda Q: centered_rows.matmat(centered_rows.rmatmat(Q)), Fc
     else:
-        operator, start = lambda Q: rows.rmatmat(rows.matmat(Q)), rows.rmatmat(Fc)
-    block_lanczos(operator, np.hstack([start, probes]), alpha=0.0, enough=look)
-    return look.alpha
+        operator, start_block = (
+            lambda Q: centered_rows.rmatmat(centered_rows.matmat(Q)),
+            centered_rows.rmatmat(Fc),
+        )
+    block_lanczos(operator, np.hstack([start_block, random_probes]), alpha=0.0, enough=evidence_look)
+    return evidence_look.alpha
 
 
 class _Look:
@@ -124,50 +133,58 @@ class _Look:
         self.alpha = np.nan
 
     def __call__(self, space: KrylovSpace, final: bool) -> bool:
-        size = sum(map(len, space.diagonal))
-        if size >= self.rank:
-            self.alpha = self._choose(space, size == self.rank)
+        space_size = sum(map(len, space.diagonal))
+        if space_size >= self.rank:
+            self.alpha = self._choose(space, space_size == self.rank)
             return True
         if not final and (space.n_iter < FIRST_LOOK or (space.n_iter - FIRST_LOOK) % 3):
             return False
-        before, self.alpha = self.alpha, self._choose(space, final)
-        if final or self.alpha != before:
+        previous_alpha, self.alpha = self.alpha, self._choose(space, final)
+        if final or self.alpha != previous_alpha:
             return False
-        residual = space.small_solution(self.alpha)[1]
-        return bool(residual[: self.m].max(initial=0.0) <= SETTLED)
+        column_residuals = space.small_solution(self.alpha)[1]
+        return bool(column_residuals[: self.m].max(initial=0.0) <= SETTLED)
 
     def _choose(self, space: KrylovSpace, complete: bool) -> float:
-        values, vectors = np.linalg.eigh(_block_tridiagonal(space))
-        values = np.maximum(values, 0.0)
-        along = vectors[: len(space.start)].T @ space.start  # every column of the start in the Ritz vectors
-        on_targets = np.sum(along[:, : self.m] ** 2, axis=1)
-        on_probes = np.ones(len(values)) if complete else np.mean(along[:, self.m :] ** 2, axis=1)
-        shrunk = (1.0 / (values + self.alphas[:, None])) @ on_targets
-        left = self.alphas * shrunk if self.on_rows else self.total - shrunk
-        log_det = np.log1p(values / self.alphas[:, None]) @ on_probes
-        return best_alpha(self.alphas, left, log_det, self.total, self.nu)[0]
+        ritz_values, ritz_vectors = np.linalg.eigh(_assemble_tridiagonal(space))
+        ritz_values = np.maximum(ritz_values, 0.0)
+        start_in_ritz = (
+            ritz_vectors[: len(space.start)].T @ space.start
+        )  # every column of the start in the Ritz vectors
+        on_targets = np.sum(start_in_ritz[:, : self.m] ** 2, axis=1)
+        on_probes = (
+            np.ones(len(ritz_values)) if complete else np.mean(start_in_ritz[:, self.m :] ** 2, axis=1)
+        )
+        shrunk_squares = (1.0 / (ritz_values + self.alphas[:, None])) @ on_targets
+        # over samples q(λ) = λ·tr Fcᵀ(XcXcᵀ + λI)⁻¹Fc: no difference that cancels
+        residual_squares = self.alphas * shrunk_squares if self.on_rows else self.total - shrunk_squares
+        log_det = np.log1p(ritz_values / self.alphas[:, None]) @ on_probes
+        return best_alpha(self.alphas, residual_squares, log_det, self.total, self.nu)[0]
 
 
-def _random_probes(rows: CenteredRows, rng: np.random.Generator) -> np.ndarray:
+def _draw_probes(rows: CenteredRows, rng: np.random.Generator) -> np.ndarray:
     """Return random ±1 columns over the rows, cleared of the one direction that centring removes.
 
     Left in, it would make the rank look larger or smaller than n − 1, and λ run to an end of the grid.
     """
     n = rows.shape[0]
-    null = np.ones(n) if rows.root is None else rows.root.astype(np.float64)
-    null /= np.linalg.norm(null)
-    probes = rng.choice([-1.0, 1.0], size=(n, PROBES))
-    probes -= np.outer(null, null @ probes)
-    return probes * (np.sqrt(n - 1) / np.maximum(np.linalg.norm(probes, axis=0), 1e-300))
+    null_direction = np.ones(n) if rows.root is None else rows.root.astype(np.float64)
+    null_direction /= np.linalg.norm(null_direction)
+    random_signs = rng.choice([-1.0, 1.0], size=(n, PROBES))
+    random_signs -= np.outer(null_direction, null_direction @ random_signs)
+    return random_signs * (np.sqrt(n - 1) / np.maximum(np.linalg.norm(random_signs, axis=0), 1e-300))
 
 
-def _block_tridiagonal(space: KrylovSpace) -> np.ndarray:
+def _assemble_tridiagonal(space: KrylovSpace) -> np.ndarray:
     """Return the block-tridiagonal T (its lower half)."""
-    sizes = [len(block) for block in space.diagonal]
-    ends = np.cumsum(sizes)
-    T = np.zeros((ends[-1], ends[-1]))
-    for i, (block, end) in enumerate(zip(space.diagonal, ends, strict=True)):
-        T[end - sizes[i] : end, end - sizes[i] : end] = block
+    block_sizes = [len(diagonal_block) for diagonal_block in space.diagonal]
+    block_ends = np.cumsum(block_sizes)
+    T = np.zeros((block_ends[-1], block_ends[-1]))
+    for i, (diagonal_block, block_end) in enumerate(zip(space.diagonal, block_ends, strict=True)):
+        T[block_end - block_sizes[i] : block_end, block_end - block_sizes[i] : block_end] = diagonal_block
         if i:
-            T[end - sizes[i] : end, ends[i - 1] - sizes[i - 1] : ends[i - 1]] = space.lower[i - 1]
+            T[
+                block_end - block_sizes[i] : block_end,
+                block_ends[i - 1] - block_sizes[i - 1] : block_ends[i - 1],
+            ] = space.lower[i - 1]
     return T

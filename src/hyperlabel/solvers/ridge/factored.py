@@ -28,7 +28,7 @@ CONDITION_LIMIT = 1e6
 
 @dataclass(frozen=True)
 class RidgeResult:
-    """A solution, and the relative size of what is left of the equation solved.
+    """A solution, and the relative residual of the equation solved.
 
     Gram route: ‖(XcᵀXc + λI)W − B‖/‖B‖, B the part of XcᵀFc inside the range of XcᵀXc when λ = 0; sample
     route: the same with XcXcᵀ and Fc; Krylov: the largest such ratio over the columns.
@@ -74,16 +74,16 @@ class Path:
         coef = self.coef(alpha)
         return RidgeResult(coef, self.f_mean - self.x_mean @ coef, self.residual(alpha))
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p)."""
-        return self.coef(alpha) @ right
+    def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """Return W·mixing (d×p)."""
+        return self.coef(alpha) @ mixing
 
     def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column."""
-        fitted = self.fitted(alpha)
-        for right in rights:
-            fitted = as_dense(fitted @ right)
-        return np.einsum("ij,ij->j", fitted, fitted, dtype=np.float64)
+        """Return ‖XcW·mixings‖² per column."""
+        fitted_rows = self.fitted(alpha)
+        for mixing in rights:
+            fitted_rows = as_dense(fitted_rows @ mixing)
+        return np.einsum("ij,ij->j", fitted_rows, fitted_rows, dtype=np.float64)
 
 
 def refuse_ill_conditioned(eigenvalues: np.ndarray) -> None:
@@ -118,11 +118,11 @@ class FactoredPath(Path):
         """Eigenvalues of A up to this count as zero."""
         return rank_tolerance(self._eigen[0])
 
-    def _range(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _drop_null_space(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_eigen` without the null space, largest eigenvalue first."""
-        s, Q, target = self._eigen
-        kept = s > self.rank_tolerance
-        return s[kept][::-1], Q[:, kept][:, ::-1], target[kept][::-1]
+        s, Q, eigen_target = self._eigen
+        above_rounding = s > self.rank_tolerance
+        return s[above_rounding][::-1], Q[:, above_rounding][:, ::-1], eigen_target[above_rounding][::-1]
 
     @property
     def resolves_zero(self) -> bool:
@@ -134,7 +134,7 @@ class FactoredPath(Path):
         s = self._eigen[0]
         return bool(len(s) == 0 or s[self.null :].min(initial=np.inf) > s[-1] / CONDITION_LIMIT**2)
 
-    def _inverse(self, alpha: float) -> np.ndarray:
+    def _invert_eigenvalues(self, alpha: float) -> np.ndarray:
         """Return 1/(s + λ), or the pseudo-inverse 1/s over the kept eigenvalues at λ = 0."""
         s = self._eigen[0]
         if alpha > 0:
@@ -149,44 +149,46 @@ class FactoredPath(Path):
             return {}
         rhs = self._rhs()
         if len(self.alphas) == 1:
-            found = self._cholesky(self.alphas[0])
-            return {} if found is None else {self.alphas[0]: found}
+            cholesky_solution = self._solve_cholesky(self.alphas[0])
+            return {} if cholesky_solution is None else {self.alphas[0]: cholesky_solution}
         if len(self.alphas) * rhs.shape[1] > len(self.A):
             return {}
         solutions = solve_shifted(self.A, rhs, self.alphas)
         return {} if solutions is None else dict(zip(self.alphas, solutions, strict=True))
 
-    def choose(self, total: float, nu: float, right: np.ndarray | None = None) -> float:
+    def choose(self, total: float, nu: float, mixing: np.ndarray | None = None) -> float:
         """Return the λ that the evidence chooses (see `solvers.ridge.evidence`); its solution is then at
         hand.
 
-        `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `right` the targets are F·right, a diagonal
+        `total` is ‖Fc‖², `nu` the degrees of freedom ν; with `mixing` the targets are F·mixing, a diagonal
         or a matrix, and `total` is theirs.
         """
-        trace = float(np.trace(self.A))
-        if trace <= 0 or total <= 0:
-            alpha = fallback_alpha(trace, len(self.x_mean))
+        gram_trace = float(np.trace(self.A))
+        if gram_trace <= 0 or total <= 0:
+            alpha = fallback_alpha(gram_trace, len(self.x_mean))
             self.alphas = (alpha,)
             return alpha
-        targets = self._rhs()
-        if right is not None:
-            targets = targets @ right if right.ndim == 2 else targets * right
-        form, grid = Tridiagonal(self.A, targets), alpha_grid(trace)
-        spectrum = np.maximum(form.eigenvalues(), 0.0)
-        alpha, near = 0.0, grid[::STEPS]
+        mixed_targets = self._rhs()
+        if mixing is not None:
+            mixed_targets = mixed_targets @ mixing if mixing.ndim == 2 else mixed_targets * mixing
+        tridiagonal_form, alpha_steps = Tridiagonal(self.A, mixed_targets), alpha_grid(gram_trace)
+        spectrum = np.maximum(tridiagonal_form.eigenvalues(), 0.0)
+        alpha, near_alphas = 0.0, alpha_steps[::STEPS]
         for _ in range(2):  # whole decades, then every step from the decade below the first good one on
-            left = self._left(np.array([form.quadratic(alpha) for alpha in near]), near, total)
-            log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in near])
-            alpha, best = best_alpha(near, left, log_det, total, nu)
-            near = grid[(grid > 0.11 * alpha) & (grid < 9.0 * best)]
-        if right is not None:  # of the targets themselves nothing is solved yet
+            residual_squares = self._get_residual_squares(
+                np.array([tridiagonal_form.quadratic(alpha) for alpha in near_alphas]), near_alphas, total
+            )
+            log_det = np.array([np.log1p(spectrum / alpha).sum() for alpha in near_alphas])
+            alpha, evidence_alpha = best_alpha(near_alphas, residual_squares, log_det, total, nu)
+            near_alphas = alpha_steps[(alpha_steps > 0.11 * alpha) & (alpha_steps < 9.0 * evidence_alpha)]
+        if mixing is not None:  # of the targets themselves nothing is solved yet
             self.alphas = self.alphas or (alpha,)
             return alpha
-        solution = form.solve(alpha)
+        solution = tridiagonal_form.solve(alpha)
         self.alphas, self.__dict__["_announced"] = (alpha,), {} if solution is None else {alpha: solution}
         return alpha
 
-    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+    def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         """Return q(λ), what the fit leaves of the targets plus the penalty, from tr Tᵀ(A + λI)⁻¹T."""
         raise AttributeError("A path knows what its right-hand side is.")
 
@@ -195,15 +197,15 @@ class FactoredPath(Path):
         if alpha in self._announced:
             return self._announced[alpha]
         if self.__dict__.get("_last", (None,))[0] != alpha:
-            _, Q, target = self._eigen
-            self._last = (alpha, Q @ (self._inverse(alpha)[:, None] * target))
+            _, Q, eigen_target = self._eigen
+            self._last = (alpha, Q @ (self._invert_eigenvalues(alpha)[:, None] * eigen_target))
         return self._last[1]
 
-    def _cholesky(self, alpha: float) -> np.ndarray | None:
-        shifted = self.A.copy()
-        shifted[np.diag_indices_from(shifted)] += alpha
+    def _solve_cholesky(self, alpha: float) -> np.ndarray | None:
+        shifted_matrix = self.A.copy()
+        shifted_matrix[np.diag_indices_from(shifted_matrix)] += alpha
         try:
-            factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+            factor = linalg.cho_factor(shifted_matrix, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             return None
         return linalg.cho_solve(factor, self._rhs(), check_finite=False)
@@ -212,11 +214,11 @@ class FactoredPath(Path):
         """Return ‖(A + λI)Z − T‖ / ‖T‖, T inside the range of A when λ = 0."""
         rhs, Z = self._rhs(), self._solution(alpha)
         if alpha <= 0:
-            _, Q, target = self._eigen
-            rhs = Q @ (target * (self._inverse(0.0) > 0)[:, None])
-        scale = float(np.linalg.norm(rhs))
-        gap = float(np.linalg.norm(self.A @ Z + alpha * Z - rhs))
-        return gap / scale if scale else gap
+            _, Q, eigen_target = self._eigen
+            rhs = Q @ (eigen_target * (self._invert_eigenvalues(0.0) > 0)[:, None])
+        target_norm = float(np.linalg.norm(rhs))
+        residual_norm = float(np.linalg.norm(self.A @ Z + alpha * Z - rhs))
+        return residual_norm / target_norm if target_norm else residual_norm
 
 
 class RidgePath(FactoredPath):
@@ -232,46 +234,46 @@ class RidgePath(FactoredPath):
     def _rhs(self) -> np.ndarray:
         return self.centered.cross
 
-    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+    def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         return total - quadratic
 
     def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
-        """Return ‖XcW·rights‖² per column; XcᵀXcW is B − λW."""
+        """Return ‖XcW·mixings‖² per column; XcᵀXcW is B − λW."""
         W = self._solution(alpha)
-        reached = self._rhs() - alpha * W
-        for right in rights:
-            W, reached = as_dense(W @ right), as_dense(reached @ right)
-        return np.maximum(np.einsum("ij,ij->j", W, reached), 0.0)
+        gram_product = self._rhs() - alpha * W
+        for mixing in rights:
+            W, gram_product = as_dense(W @ mixing), as_dense(gram_product @ mixing)
+        return np.maximum(np.einsum("ij,ij->j", W, gram_product), 0.0)
 
     def coef(self, alpha: float) -> np.ndarray:
         return self._solution(alpha)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
-        s, P, target = self._range()
-        return s, target / np.sqrt(s)[:, None], lambda M: P @ M
+        s, P, eigen_target = self._drop_null_space()
+        return s, eigen_target / np.sqrt(s)[:, None], lambda M: P @ M
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW = Bᵀ(XcᵀXc + λI)⁻¹B (m×m)."""
         if alpha in self._announced:
             K = self._rhs().T @ self._solution(alpha)
         else:
-            target = self._eigen[2]
-            K = target.T @ (self._inverse(alpha)[:, None] * target)
+            eigen_target = self._eigen[2]
+            K = eigen_target.T @ (self._invert_eigenvalues(alpha)[:, None] * eigen_target)
         return (K + K.T) / 2
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p) without forming W."""
+    def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """Return W·mixing (d×p) without forming W."""
         if alpha in self._announced:
-            return self._solution(alpha) @ right
-        _, Q, target = self._eigen
-        return Q @ (self._inverse(alpha)[:, None] * (target @ right))
+            return self._solution(alpha) @ mixing
+        _, Q, eigen_target = self._eigen
+        return Q @ (self._invert_eigenvalues(alpha)[:, None] * (eigen_target @ mixing))
 
     def leverages(self, alpha: float, X: Any) -> np.ndarray:
         """Return x̃ᵢᵀ(XcᵀXc + λI)⁻¹x̃ᵢ for rows X (add 1/n for the intercept; times the row's weight)."""
         _, Q, _ = self._eigen
         Z = np.asarray(X @ Q) - self.x_mean @ Q
-        return (Z * Z) @ self._inverse(alpha)
+        return (Z * Z) @ self._invert_eigenvalues(alpha)
 
 
 def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, alpha: float) -> RidgePath:
@@ -312,27 +314,26 @@ class SamplePath(FactoredPath):
         cls, X: Any, F: Any, *, sample_weight: np.ndarray | None = None, alphas: Sequence[float] = ()
     ) -> SamplePath:
         """Form the n×n Gram of the centred rows."""
-        rows = CenteredRows(X, sample_weight)
-        mean = weighted_row_mean(F, sample_weight)
-        return cls(rows.gram(), rows.targets(F), f_mean=mean, rows=rows, alphas=alphas)
+        rows, target_mean = CenteredRows(X, sample_weight), weighted_row_mean(F, sample_weight)
+        return cls(rows.gram(), rows.targets(F), f_mean=target_mean, rows=rows, alphas=alphas)
 
     @classmethod
     def from_kernel(cls, K: np.ndarray, F: Any, *, alphas: Sequence[float] = ()) -> SamplePath:
         """Take the kernel matrix of the rows; their "mean" is that of its columns."""
         if K.shape[0] != K.shape[1]:
             raise ValueError(f"A precomputed kernel must be square over the training rows, got {K.shape}.")
-        along = K.mean(axis=0, dtype=np.float64)
-        centered = K - along - along[:, None] + along.mean()
-        targets = as_dense(F)
-        mean = targets.mean(axis=0)
-        path = cls(centered, targets - mean, f_mean=mean, alphas=alphas)
-        path.x_mean = along
-        return path
+        column_means = K.mean(axis=0, dtype=np.float64)
+        centered_kernel = K - column_means - column_means[:, None] + column_means.mean()
+        dense_targets = as_dense(F)
+        target_mean = dense_targets.mean(axis=0)
+        sample_path = cls(centered_kernel, dense_targets - target_mean, f_mean=target_mean, alphas=alphas)
+        sample_path.x_mean = column_means
+        return sample_path
 
     def _rhs(self) -> np.ndarray:
         return self.Fc
 
-    def _left(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
+    def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         return alphas * quadratic
 
     def fitted(self, alpha: float) -> np.ndarray:
@@ -341,14 +342,14 @@ class SamplePath(FactoredPath):
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
-        s, U, target = self._range()
-        rows: Any = self.rows
-        return s, target, lambda M: rows.rmatmat(U @ (M / np.sqrt(s)[:, None]))
+        s, U, eigen_target = self._drop_null_space()
+        centered_rows: Any = self.rows
+        return s, eigen_target, lambda M: centered_rows.rmatmat(U @ (M / np.sqrt(s)[:, None]))
 
-    def dual(self, alpha: float, right: np.ndarray | None = None) -> np.ndarray:
-        """Return α (n×m), or α·right: the coefficients over the samples."""
+    def dual(self, alpha: float, mixing: np.ndarray | None = None) -> np.ndarray:
+        """Return α (n×m), or α·mixing: the coefficients over the samples."""
         solution = self._solution(alpha)
-        return solution if right is None else solution @ right
+        return solution if mixing is None else solution @ mixing
 
     def coef(self, alpha: float) -> np.ndarray:
         if self.rows is None:
@@ -360,14 +361,14 @@ class SamplePath(FactoredPath):
         if alpha in self._announced:
             K = self.Fc.T @ (self.A @ self._solution(alpha))
         else:
-            s, _, target = self._eigen
-            K = target.T @ ((s * self._inverse(alpha))[:, None] * target)
+            s, _, eigen_target = self._eigen
+            K = eigen_target.T @ ((s * self._invert_eigenvalues(alpha))[:, None] * eigen_target)
         return (K + K.T) / 2
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right; without rows (a kernel), its coefficients α·right over the samples."""
-        dual = self.dual(alpha, right)
-        return dual if self.rows is None else self.rows.rmatmat(dual)
+    def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """Return W·mixing; without rows (a kernel), its coefficients α·mixing over the samples."""
+        mixed_dual = self.dual(alpha, mixing)
+        return mixed_dual if self.rows is None else self.rows.rmatmat(mixed_dual)
 
 
 class CrossPath(Path):
@@ -394,5 +395,5 @@ class CrossPath(Path):
         return self.B.T @ self.B
 
     def residual(self, alpha: float) -> float:
-        """Nothing is solved, nothing is left."""
+        """Return 0: nothing is solved."""
         return 0.0

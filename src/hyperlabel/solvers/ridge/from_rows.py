@@ -28,22 +28,23 @@ class RowsPath(Path):
         self.rows = CenteredRows(X, sample_weight)
         self.x_mean, self.f_mean = self.rows.mean, weighted_row_mean(F, sample_weight)
         self._Fc = self.rows.targets(F)
-        R, target = self._triangle()
+        R, target = self._factor_rows()
         U, s, Vt = linalg.svd(R, full_matrices=False, check_finite=False)
-        kept = s > max(X.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
-        self.s, self.V, self.target = s[kept], Vt[kept].T, U[:, kept].T @ target
+        above_rounding = s > max(X.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
+        self.s, self.V, self.target = s[above_rounding], Vt[above_rounding].T, U[:, above_rounding].T @ target
 
-    def _triangle(self) -> tuple[np.ndarray, np.ndarray]:
+    def _factor_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return R and QᵀFc of Xc = QR, one block of rows at a time."""
         n, d = self.rows.shape
         R, target = np.zeros((0, d)), np.zeros((0, self._Fc.shape[1]))
-        step = max(d, BLOCK_BYTES // (8 * d))
-        for start in range(0, n, step):
-            block = as_dense(self.rows.X[start : start + step]) - self.x_mean
+        # at least d rows: the QR of a smaller block would mostly repeat that of R
+        rows_per_block = max(d, BLOCK_BYTES // (8 * d))
+        for first_row in range(0, n, rows_per_block):
+            centered_block = as_dense(self.rows.X[first_row : first_row + rows_per_block]) - self.x_mean
             if self.rows.root is not None:
-                block *= self.rows.root[start : start + step, None]
-            Q, R = np.linalg.qr(np.vstack([R, block]))
-            target = Q.T @ np.vstack([target, self._Fc[start : start + step]])
+                centered_block *= self.rows.root[first_row : first_row + rows_per_block, None]
+            Q, R = np.linalg.qr(np.vstack([R, centered_block]))
+            target = Q.T @ np.vstack([target, self._Fc[first_row : first_row + rows_per_block]])
         return R, target
 
     def coef(self, alpha: float) -> np.ndarray:
@@ -63,6 +64,6 @@ class RowsPath(Path):
     def residual(self, alpha: float) -> float:
         """Return ‖Xcᵀ(Fc − XcW) − λW‖ / ‖XcᵀFc‖, taken on the rows themselves."""
         coef = self.coef(alpha)
-        gap = self.rows.rmatmat(self._Fc - self.rows.matmat(coef)) - alpha * coef
-        scale = float(np.linalg.norm(self.s[:, None] * self.target))
-        return float(np.linalg.norm(gap)) / scale if scale else 0.0
+        residual_matrix = self.rows.rmatmat(self._Fc - self.rows.matmat(coef)) - alpha * coef
+        target_norm = float(np.linalg.norm(self.s[:, None] * self.target))
+        return float(np.linalg.norm(residual_matrix)) / target_norm if target_norm else 0.0

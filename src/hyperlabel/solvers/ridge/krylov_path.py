@@ -19,8 +19,8 @@ def krylov_memory(n: int, d: int, nnz: int, m: int, blocks: int, *, itemsize: in
     X by rows and by columns, the targets, the Krylov basis (one block of m columns per product), and
     while a product is under way both its sides and a few blocks for the orthogonalisation.
     """
-    rows = 2 * nnz * (itemsize + 4)
-    return rows + itemsize * m * (min(n, d) * (blocks + 5) + 2 * max(n, d))
+    row_bytes = 2 * nnz * (itemsize + 4)
+    return row_bytes + itemsize * m * (min(n, d) * (blocks + 5) + 2 * max(n, d))
 
 
 class KrylovPath(Path):
@@ -50,17 +50,18 @@ class KrylovPath(Path):
         n, d = X.shape
         # At λ = 0 the sample-space equation has no solution when Fc leaves the range of XcXcᵀ.
         self.side = "samples" if n <= d and alpha > 0 else "features"
-        expected = 40 * np.dtype(dtype).itemsize * (n if self.side == "samples" else d)
-        width = max(1, int(memory_limit // expected))
-        self.blocks = [slice(i, min(i + width, F.shape[1])) for i in range(0, F.shape[1], width)]
+        # planned for a basis of 40 blocks
+        column_bytes = 40 * np.dtype(dtype).itemsize * (n if self.side == "samples" else d)
+        block_width = max(1, int(memory_limit // column_bytes))
+        self.blocks = [slice(i, min(i + block_width, F.shape[1])) for i in range(0, F.shape[1], block_width)]
         F = sparse.csc_array(F) if sparse.issparse(F) else F
-        self.spaces = [self._space(F[:, block]) for block in self.blocks]
+        self.spaces = [self._build_space(F[:, block]) for block in self.blocks]
         self._last: tuple[float, Any] = (-1.0, None)
         self._solved: tuple[float, Any] = (-1.0, None)
         if not self.converged:
-            steps = max(space.n_iter for space in self.spaces)
+            n_products = max(space.n_iter for space in self.spaces)
             warnings.warn(
-                f"The Krylov solver stopped after {steps} block products with relative "
+                f"The Krylov solver stopped after {n_products} block products with relative "
                 f"residual {self.residual(alpha):.1e}, above tol = {tol:g}: raise max_iter, tol or alpha.",
                 RuntimeWarning,
                 stacklevel=4,
@@ -76,7 +77,7 @@ class KrylovPath(Path):
         """Block products with X and Xᵀ."""
         return sum(space.n_iter for space in self.spaces)
 
-    def _space(self, F: Any) -> KrylovSpace:
+    def _build_space(self, F: Any) -> KrylovSpace:
         rows, Fc = self.rows, self.rows.targets(F)
         options: Any = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
         if self.side == "samples":
@@ -92,8 +93,11 @@ class KrylovPath(Path):
     def coef(self, alpha: float) -> np.ndarray:
         """Return W (d×m); a λ below the smallest announced one meets a larger residual."""
         if self._solved[0] != alpha:
-            spaces = zip(self.spaces, self._small(alpha), strict=True)
-            self._solved = (alpha, np.hstack([self._primal(s.expand(y)) for s, (y, _) in spaces]))
+            space_solutions = zip(self.spaces, self._small(alpha), strict=True)
+            self._solved = (
+                alpha,
+                np.hstack([self._map_to_features(s.expand(y)) for s, (y, _) in space_solutions]),
+            )
         return self._solved[1]
 
     def fitted(self, alpha: float) -> np.ndarray:
@@ -101,32 +105,32 @@ class KrylovPath(Path):
 
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW (m×m) from the small factors alone."""
-        space = self._single()
+        space = self._require_one_space()
         y, _ = self._small(alpha)[0]
         if not y:
             return np.zeros((len(space.norms), len(space.norms)))
-        first = y[0]
+        first_block = y[0]
         if self.side == "samples":  # FcᵀXcXcᵀα = Sᵀ(E₁ᵀT y), without the cancellation of Fc − λα
-            first = space.diagonal[0] @ y[0]
+            first_block = space.diagonal[0] @ y[0]
             if len(y) > 1:
-                first = first + space.lower[0].T @ y[1]
-        K = space.start.T @ first
+                first_block = first_block + space.lower[0].T @ y[1]
+        K = space.start.T @ first_block
         return (K + K.T) / 2
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        """Return W·right (d×p), from one space without forming W."""
+    def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """Return W·mixing (d×p), from one space without forming W."""
         if len(self.spaces) > 1:
-            return self.coef(alpha) @ right
-        return self._primal(self.spaces[0].expand(self._small(alpha)[0][0], right))
+            return self.coef(alpha) @ mixing
+        return self._map_to_features(self.spaces[0].expand(self._small(alpha)[0][0], mixing))
 
     def residual(self, alpha: float) -> float:
         """Return the largest relative residual over the columns."""
         return max(float(residual.max(initial=0.0)) for _, residual in self._small(alpha))
 
-    def _primal(self, Z: np.ndarray) -> np.ndarray:
+    def _map_to_features(self, Z: np.ndarray) -> np.ndarray:
         return self.rows.rmatmat(Z) if self.side == "samples" else Z
 
-    def _single(self) -> KrylovSpace:
+    def _require_one_space(self) -> KrylovSpace:
         if len(self.spaces) > 1:
             raise ValueError(
                 "The targets were solved in several blocks: raise memory_limit for spectral methods."

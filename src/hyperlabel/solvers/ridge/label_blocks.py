@@ -52,50 +52,62 @@ def solve_label_blocks(
     """
     options: Any = {"solver": route, "sample_weight": sample_weight}
     if route != "krylov":
-        path: Any
+        ridge_path: Any
         if alpha == "auto":
-            path, alpha = solve_auto(X, Y, **options)
+            ridge_path, alpha = solve_auto(X, Y, **options)
         else:
-            path = solve_ridge(X, Y, alphas=(alpha,), **options)
+            ridge_path = solve_ridge(X, Y, alphas=(alpha,), **options)
         yield SolvedBlock(
-            path.solve(alpha), path.x_mean, alpha, path.fitted_squares(alpha) if squares else None
+            ridge_path.solve(alpha),
+            ridge_path.x_mean,
+            alpha,
+            ridge_path.fitted_squares(alpha) if squares else None,
         )
         return
     if alpha == "auto":
         alpha = krylov_alpha(X, Y, sample_weight)
     options |= {"tol": tol, "dtype": np.dtype(np.float32 if tol >= SINGLE else np.float64)}
-    yield from _krylov_blocks(
+    yield from _solve_krylov_blocks(
         X, Y, alpha, options, KRYLOV_BYTES if memory_limit is None else memory_limit, squares
     )
 
 
-def _krylov_blocks(
+def _solve_krylov_blocks(
     X: Any, Y: Any, alpha: float, options: dict[str, Any], budget: float, squares: bool
 ) -> Iterator[SolvedBlock]:
-    conjugate, k = sparse.issparse(X) and alpha > 0, Y.shape[1]
-    width = block_width(X.shape, k, budget, options["dtype"].itemsize, conjugate=conjugate)
-    rows = {"sample_weight": options["sample_weight"], "dtype": options["dtype"]}
-    ridge = ConjugateRidge(X, alpha, **rows) if conjugate else None
-    columns = sparse.csc_array(Y)
-    for first in range(0, k, width):
-        block = sparse.csr_array(columns[:, first : first + width]) if width < k else Y
-        fitted: np.ndarray | None
-        if ridge is not None:
-            (result, fitted), centre = ridge.solve(block, tol=options["tol"]), ridge.x_mean
+    by_conjugate_gradients, k = sparse.issparse(X) and alpha > 0, Y.shape[1]
+    labels_per_block = block_width(
+        X.shape, k, budget, options["dtype"].itemsize, conjugate=by_conjugate_gradients
+    )
+    row_options = {"sample_weight": options["sample_weight"], "dtype": options["dtype"]}
+    conjugate_ridge = ConjugateRidge(X, alpha, **row_options) if by_conjugate_gradients else None
+    label_columns = sparse.csc_array(Y)
+    for first_label in range(0, k, labels_per_block):
+        label_block = (
+            sparse.csr_array(label_columns[:, first_label : first_label + labels_per_block])
+            if labels_per_block < k
+            else Y
+        )
+        fitted_squares: np.ndarray | None
+        if conjugate_ridge is not None:
+            (block_solution, fitted_squares), mean_row = (
+                conjugate_ridge.solve(label_block, tol=options["tol"]),
+                conjugate_ridge.x_mean,
+            )
         else:
-            path: Any = solve_ridge(X, block, alphas=(alpha,), **options)
-            result, centre = path.solve(alpha), path.x_mean
-            fitted = path.fitted_squares(alpha) if squares else None
-        result = replace(result, coef=result.coef.astype(X.dtype, copy=False))
-        yield SolvedBlock(result, centre, alpha, fitted)
+            ridge_path: Any = solve_ridge(X, label_block, alphas=(alpha,), **options)
+            block_solution, mean_row = ridge_path.solve(alpha), ridge_path.x_mean
+            fitted_squares = ridge_path.fitted_squares(alpha) if squares else None
+        block_solution = replace(block_solution, coef=block_solution.coef.astype(X.dtype, copy=False))
+        yield SolvedBlock(block_solution, mean_row, alpha, fitted_squares)
 
 
 def block_width(shape: tuple[int, int], k: int, budget: float, itemsize: int, *, conjugate: bool) -> int:
     """Return how many of k labels are solved at a time: blocks of nearly equal width, in `budget` bytes."""
     n, d = shape
-    one = 6 * itemsize * d if conjugate else krylov_memory(n, d, 0, 1, PRODUCTS, itemsize=itemsize)
-    most = int(max(1, min(budget // one, WIDTH if conjugate else k)))
-    return -(-k // -(-k // most))
+    label_bytes = 6 * itemsize * d if conjugate else krylov_memory(n, d, 0, 1, PRODUCTS, itemsize=itemsize)
+    max_width = int(max(1, min(budget // label_bytes, WIDTH if conjugate else k)))
+    return -(-k // -(-k // max_width))  # ceilings: the fewest blocks, then equal widths
 
 
 def keep_largest(coef: np.ndarray, count: int) -> sparse.csr_array:
@@ -104,9 +116,9 @@ def keep_largest(coef: np.ndarray, count: int) -> sparse.csr_array:
         raise ValueError(f"At least one weight per label must be kept, got {count}.")
     k, d = coef.shape
     count = min(count, d)
-    columns = np.sort(np.argpartition(-np.abs(coef), count - 1, axis=1)[:, :count], axis=1)
-    values = np.take_along_axis(coef, columns, axis=1)
-    parts = values.ravel(), columns.ravel().astype(np.int32), np.arange(0, k * count + 1, count)
-    kept = sparse.csr_array(parts, shape=coef.shape)
-    kept.eliminate_zeros()
-    return kept
+    top_columns = np.sort(np.argpartition(-np.abs(coef), count - 1, axis=1)[:, :count], axis=1)
+    top_weights = np.take_along_axis(coef, top_columns, axis=1)
+    csr_arrays = top_weights.ravel(), top_columns.ravel().astype(np.int32), np.arange(0, k * count + 1, count)
+    sparse_coef = sparse.csr_array(csr_arrays, shape=coef.shape)
+    sparse_coef.eliminate_zeros()
+    return sparse_coef

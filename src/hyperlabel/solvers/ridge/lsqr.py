@@ -2,7 +2,8 @@
 
 Minimise ‖Xw + b − f‖² + λ‖w‖² as the least squares of [1 X; 0 √λI] on [f; 0]: the column of ones keeps
 sparse rows sparse, where centring would not, and is not penalised. It is the paper's own route, for
-comparison; block Lanczos (`ridge_krylov`) shares every product between all right-hand sides and all λ.
+comparison; block Lanczos (`solvers.ridge.krylov_space`) shares every product between all right-hand sides
+and all λ.
 """
 
 import warnings
@@ -31,51 +32,63 @@ class LsqrPath(Path):
         self.x_mean, self.f_mean = self.rows.mean, weighted_row_mean(F, sample_weight)
         self._last: tuple[float, Any] = (-1.0, None)
 
-    def _operator(self, alpha: float) -> LinearOperator:
+    def _stack_operator(self, alpha: float) -> LinearOperator:
         n, d = self.X.shape
-        damp = np.sqrt(alpha)
+        root_alpha = np.sqrt(alpha)
 
         def forward(v: np.ndarray) -> np.ndarray:
             v = v.ravel()
-            return np.concatenate([self.root * (v[0] + self.X @ v[1:]), damp * v[1:]])
+            return np.concatenate([self.root * (v[0] + self.X @ v[1:]), root_alpha * v[1:]])
 
         def backward(u: np.ndarray) -> np.ndarray:
             u = u.ravel()
-            top = self.root * u[:n]
-            return np.concatenate([[top.sum()], self.X.T @ top + damp * u[n:]])
+            weighted_rows = self.root * u[:n]
+            return np.concatenate([[weighted_rows.sum()], self.X.T @ weighted_rows + root_alpha * u[n:]])
 
         return LinearOperator((n + d, d + 1), matvec=forward, rmatvec=backward, dtype=np.float64)
 
     def solve(self, alpha: float) -> RidgeResult:
         if self._last[0] != alpha:
-            operator, d = self._operator(alpha), self.X.shape[1]
-            found, self.n_iter, cut = np.zeros((d + 1, self.F.shape[1])), 0, False
+            stacked_operator, d = self._stack_operator(alpha), self.X.shape[1]
+            bias_and_coef, self.n_iter, hit_limit = np.zeros((d + 1, self.F.shape[1])), 0, False
             for j, f in enumerate(self.F.T):
-                target = np.concatenate([self.root * f, np.zeros(d)])
-                found[:, j], stop, steps = lsqr(
-                    operator, target, atol=0.1 * self.tol, btol=0.1 * self.tol, iter_lim=self.max_iter
+                stacked_target = np.concatenate([self.root * f, np.zeros(d)])
+                bias_and_coef[:, j], stop_reason, n_steps = lsqr(
+                    stacked_operator,
+                    stacked_target,
+                    atol=0.1 * self.tol,
+                    btol=0.1 * self.tol,
+                    iter_lim=self.max_iter,
                 )[:3]
-                self.n_iter, cut = self.n_iter + steps, cut or stop == 7  # 7: at its limit
-            residual = self._certificate(found[1:], alpha)
-            if cut and residual > self.tol:
+                self.n_iter, hit_limit = (
+                    self.n_iter + n_steps,
+                    hit_limit or stop_reason == 7,
+                )  # 7: at its limit
+            relative_residual = self._relative_residual(bias_and_coef[1:], alpha)
+            if hit_limit and relative_residual > self.tol:
                 warnings.warn(
-                    f"LSQR stopped with relative residual {residual:.1e}, above tol = {self.tol:g}: raise "
-                    "max_iter, tol or alpha, or leave the choice to solver='auto'.",
+                    f"LSQR stopped with relative residual {relative_residual:.1e}, above tol = {self.tol:g}: "
+                    "raise max_iter, tol or alpha, or leave the choice to solver='auto'.",
                     RuntimeWarning,
                     stacklevel=4,
                 )
-            self._last = (alpha, RidgeResult(found[1:], found[0], residual))
+            self._last = (alpha, RidgeResult(bias_and_coef[1:], bias_and_coef[0], relative_residual))
         return self._last[1]
 
-    def _certificate(self, coef: np.ndarray, alpha: float) -> float:
-        target = self.rows.rmatmat(self.rows.targets(self.F))
-        left = self.rows.rmatmat(self.rows.matmat(coef)) + alpha * coef - target
-        size = np.linalg.norm(target, axis=0)
-        return float(np.max(np.linalg.norm(left, axis=0) / np.where(size > 0, size, 1.0), initial=0.0))
+    def _relative_residual(self, coef: np.ndarray, alpha: float) -> float:
+        cross_product = self.rows.rmatmat(self.rows.targets(self.F))
+        residual_matrix = self.rows.rmatmat(self.rows.matmat(coef)) + alpha * coef - cross_product
+        target_norms = np.linalg.norm(cross_product, axis=0)
+        return float(
+            np.max(
+                np.linalg.norm(residual_matrix, axis=0) / np.where(target_norms > 0, target_norms, 1.0),
+                initial=0.0,
+            )
+        )
 
     def reduced(self, alpha: float) -> np.ndarray:
-        small = self.rows.targets(self.F).T @ self.rows.matmat(self.solve(alpha).coef)
-        return (small + small.T) / 2
+        reduced_matrix = self.rows.targets(self.F).T @ self.rows.matmat(self.solve(alpha).coef)
+        return (reduced_matrix + reduced_matrix.T) / 2
 
     def coef(self, alpha: float) -> np.ndarray:
         return self.solve(alpha).coef

@@ -64,25 +64,29 @@ def solve_ridge(
     """
     route = choose_route(X, len(alphas)) if solver == "auto" else solver
     if route in ("gram", "samples"):
-        path: RidgePath | SamplePath
+        ridge_path: RidgePath | SamplePath
         if route == "gram":
-            path = RidgePath(RowMoments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
+            ridge_path = RidgePath(RowMoments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
         else:
-            path = SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
-        if solver == "auto" and min(alphas, default=1.0) <= 0 and gram_too_ill_conditioned(path, X.shape):
+            ridge_path = SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
+        if (
+            solver == "auto"
+            and min(alphas, default=1.0) <= 0
+            and gram_too_ill_conditioned(ridge_path, X.shape)
+        ):
             return RowsPath(X, F, sample_weight=sample_weight)
-        return path
+        return ridge_path
     if route == "rows":
         return RowsPath(X, F, sample_weight=sample_weight)
     if route == "krylov":
-        smallest = min(alphas, default=0.0)
+        smallest_alpha = min(alphas, default=0.0)
         return KrylovPath(
-            X, F, alpha=smallest, sample_weight=sample_weight, tol=tol, max_iter=max_iter, dtype=dtype
+            X, F, alpha=smallest_alpha, sample_weight=sample_weight, tol=tol, max_iter=max_iter, dtype=dtype
         )
     if route == "lsqr":
         return LsqrPath(X, F, sample_weight=sample_weight, tol=tol, max_iter=max_iter)
-    known = "'auto', 'gram', 'samples', 'rows', 'krylov' or 'lsqr'"
-    raise ValueError(f"Unknown solver {solver!r}: choose {known}.")
+    solver_names = "'auto', 'gram', 'samples', 'rows', 'krylov' or 'lsqr'"
+    raise ValueError(f"Unknown solver {solver!r}: choose {solver_names}.")
 
 
 def solve_auto(
@@ -93,10 +97,10 @@ def solve_auto(
     if route not in ("gram", "samples"):
         alpha = krylov_alpha(X, F, sample_weight)
         return solve_ridge(X, F, alphas=(alpha,), solver=route, sample_weight=sample_weight, **options), alpha
-    path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
-    weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
-    return path, path.choose(
-        centered_sum_of_squares(F, sample_weight), degrees_of_freedom(weight, X.shape[0])
+    ridge_path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
+    total_weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
+    return ridge_path, ridge_path.choose(
+        centered_sum_of_squares(F, sample_weight), degrees_of_freedom(total_weight, X.shape[0])
     )
 
 
@@ -119,8 +123,8 @@ def alpha_of_labels(sums: RowMoments, path: RidgePath | None = None) -> float:
 
 def gram_too_ill_conditioned(path: RidgePath | SamplePath, shape: tuple[int, int]) -> bool:
     """Say whether λ = 0 must be read off the rows themselves, and they can be factored in memory."""
-    fits = 8 * min(shape) * shape[1] <= ROWS_BYTES
-    return fits and not path.resolves_zero
+    fits_memory = 8 * min(shape) * shape[1] <= ROWS_BYTES
+    return fits_memory and not path.resolves_zero
 
 
 def choose_route(X: Any, n_alphas: int = 1) -> str:
@@ -134,9 +138,9 @@ def route_of_shape(n: int, d: int, is_sparse: bool, n_alphas: int = 1) -> str:
     A path by factorisation needs all eigenvectors, ten times the price of one Cholesky solve; a Krylov
     space serves a path at the price of its smallest λ. So paths over sparse rows iterate earlier.
     """
-    limit = DENSE_LIMIT
+    size_limit = DENSE_LIMIT
     if is_sparse:
-        limit = SPARSE_LIMIT if n_alphas <= 1 else SPARSE_LIMIT // 4
-    if min(n, d) > limit:
+        size_limit = SPARSE_LIMIT if n_alphas <= 1 else SPARSE_LIMIT // 4
+    if min(n, d) > size_limit:
         return "krylov"
     return "gram" if d <= n else "samples"

@@ -11,13 +11,13 @@ from scipy.linalg import eigvalsh_tridiagonal, lapack
 
 def solve_shifted(A: np.ndarray, T: np.ndarray, alphas: Sequence[float]) -> list[np.ndarray] | None:
     """Solve for every λ; None where some A + λI is not positive definite to working precision."""
-    form = Tridiagonal(A, T)
-    solved = [form.inner(alpha) for alpha in alphas]
-    if any(part is None for part in solved):
+    tridiagonal_form = Tridiagonal(A, T)
+    rotated_solutions = [tridiagonal_form.inner(alpha) for alpha in alphas]
+    if any(rotated_solution is None for rotated_solution in rotated_solutions):
         return None
     m = T.shape[1]
-    turned = form.turn_back(np.hstack(solved))  # type: ignore[arg-type]
-    return [turned[:, m * i : m * (i + 1)] for i in range(len(alphas))]
+    stacked_solutions = tridiagonal_form.turn_back(np.hstack(rotated_solutions))  # type: ignore[arg-type]
+    return [stacked_solutions[:, m * i : m * (i + 1)] for i in range(len(alphas))]
 
 
 class Tridiagonal:
@@ -28,10 +28,12 @@ class Tridiagonal:
         self.diagonal, self.off = np.array(np.diag(A), dtype=np.float64), np.zeros(0)
         if len(A) < 2:
             return
-        size = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
-        reduced, self.diagonal, self.off, self._tau, _ = lapack.dsytrd(A.T, lower=1, lwork=size)
+        workspace_size = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
+        reduced_matrix, self.diagonal, self.off, self._tau, _ = lapack.dsytrd(
+            A.T, lower=1, lwork=workspace_size
+        )
         # the reflectors leave the first coordinate alone and are stored as those of a QR factorisation
-        self._reflectors = np.asfortranarray(reduced[1:, :-1])
+        self._reflectors = np.asfortranarray(reduced_matrix[1:, :-1])
         self.target[1:] = _apply_reflectors("T", self._reflectors, self._tau, self.target[1:])
 
     def eigenvalues(self) -> np.ndarray:
@@ -42,30 +44,34 @@ class Tridiagonal:
 
     def quadratic(self, alpha: float) -> float:
         """Return tr Tᵀ(A + λI)⁻¹T; infinity where A + λI is not positive definite."""
-        solved = self.inner(alpha)
-        return np.inf if solved is None else float(np.einsum("ij,ij->", self.target, solved))
+        rotated_solution = self.inner(alpha)
+        return (
+            np.inf if rotated_solution is None else float(np.einsum("ij,ij->", self.target, rotated_solution))
+        )
 
     def solve(self, alpha: float) -> np.ndarray | None:
         """Return (A + λI)⁻¹T; None where A + λI is not positive definite."""
-        solved = self.inner(alpha)
-        return None if solved is None else self.turn_back(solved)
+        rotated_solution = self.inner(alpha)
+        return None if rotated_solution is None else self.turn_back(rotated_solution)
 
     def inner(self, alpha: float) -> np.ndarray | None:
         """Return Qᵀ(A + λI)⁻¹T; None where A + λI is not positive definite."""
         if not len(self.off):
-            positive = (self.diagonal + alpha > 0).all()
-            return self.target / (self.diagonal + alpha)[:, None] if positive else None
-        _, _, solved, info = lapack.dptsv(self.diagonal + alpha, self.off, self.target)
-        return None if info else solved
+            is_positive = (self.diagonal + alpha > 0).all()
+            return self.target / (self.diagonal + alpha)[:, None] if is_positive else None
+        _, _, rotated_solution, lapack_info = lapack.dptsv(self.diagonal + alpha, self.off, self.target)
+        return None if lapack_info else rotated_solution
 
     def turn_back(self, V: np.ndarray) -> np.ndarray:
-        """Return QV, in the place of V where it can be."""
+        """Return QV, in the memory of V where possible."""
         if len(self.off):
             V = np.asfortranarray(V)
             V[1:] = _apply_reflectors("N", self._reflectors, self._tau, V[1:])
         return V
 
 
-def _apply_reflectors(how: str, reflectors: np.ndarray, tau: np.ndarray, V: np.ndarray) -> np.ndarray:
-    size = lapack.dormqr("L", how, reflectors, tau, V, -1)[1]
-    return lapack.dormqr("L", how, reflectors, tau, V, int(size[0]))[0]
+def _apply_reflectors(
+    transpose_flag: str, reflectors: np.ndarray, tau: np.ndarray, V: np.ndarray
+) -> np.ndarray:
+    workspace_size = lapack.dormqr("L", transpose_flag, reflectors, tau, V, -1)[1]
+    return lapack.dormqr("L", transpose_flag, reflectors, tau, V, int(workspace_size[0]))[0]

@@ -51,15 +51,15 @@ def fix_signs(W: np.ndarray) -> np.ndarray:
     """
     if not W.size:
         return W
-    rows = np.array(W.T, order="C")  # a copy: the caller's W stays as it is
-    size = np.abs(rows)
-    first = (size >= (1 - 1e-6) * size.max(axis=1, keepdims=True)).argmax(axis=1)
-    rows[rows[np.arange(len(rows)), first] < 0] *= -1.0
-    return rows.T
+    component_rows = np.array(W.T, order="C")  # a copy: the caller's W stays as it is
+    magnitudes = np.abs(component_rows)
+    first_largest = (magnitudes >= (1 - 1e-6) * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)
+    component_rows[component_rows[np.arange(len(component_rows)), first_largest] < 0] *= -1.0
+    return component_rows.T
 
 
 def _eigenpairs_above_noise(A: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs of a small positive semi-definite A above rounding (and noise), largest first."""
     s, V = np.linalg.eigh((A + A.T) / 2)
-    kept = s > max(rank_tolerance(s), noise * max(float(s.max(initial=0.0)), 0.0))
-    return s[kept][::-1], V[:, kept][:, ::-1]
+    above_noise = s > max(rank_tolerance(s), noise * max(float(s.max(initial=0.0)), 0.0))
+    return s[above_noise][::-1], V[:, above_noise][:, ::-1]

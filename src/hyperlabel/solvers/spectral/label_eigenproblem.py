@@ -42,8 +42,8 @@ class EigenProblem:
     @cached_property
     def alpha(self) -> float:
         """The λ that the evidence of the factor chooses (see `solvers.ridge.evidence`)."""
-        path: Any = self.path
-        return path.choose(float(np.trace(mix_both(self.gram, self.right))), self.nu, self.right)
+        ridge_path: Any = self.path
+        return ridge_path.choose(float(np.trace(mix_both(self.gram, self.right))), self.nu, self.right)
 
     @cached_property
     def factor_gram(self) -> Gram:
@@ -52,17 +52,19 @@ class EigenProblem:
 
     def read(self, form: str, alpha: float, n_components: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return eigenvalues and W: the exact form (13)(14), or the least-squares form (24)–(30)."""
-        right = self.right
+        factor_mix = self.right
         if form == "exact":
             # A Galerkin solution errs by the square of its residual.
-            power = {"krylov": 2, "lsqr": 1}.get(self.path.solver)
-            noise = 10 * self.path.residual(alpha) ** power if power else 0.0
-            found = self.factor_gram.exact_form(mix_both(self.path.reduced(alpha), right), noise=noise)
+            residual_power = {"krylov": 2, "lsqr": 1}.get(self.path.solver)
+            residual_noise = 10 * self.path.residual(alpha) ** residual_power if residual_power else 0.0
+            reduced_eigen = self.factor_gram.exact_form(
+                mix_both(self.path.reduced(alpha), factor_mix), noise=residual_noise
+            )
         else:
-            found = self.factor_gram.least_squares_form()
-        chosen = found.right[:, :n_components]
-        whole = right @ chosen if right.ndim == 2 else right[:, None] * chosen
-        return found.values[:n_components], fix_signs(self.path.combine(alpha, whole))
+            reduced_eigen = self.factor_gram.least_squares_form()
+        leading_mix = reduced_eigen.right[:, :n_components]
+        base_mix = factor_mix @ leading_mix if factor_mix.ndim == 2 else factor_mix[:, None] * leading_mix
+        return reduced_eigen.values[:n_components], fix_signs(self.path.combine(alpha, base_mix))
 
 
 def build_problem(
@@ -87,54 +89,54 @@ def build_problem(
     nu = degrees_of_freedom(X.shape[0], X.shape[0])
     if solver == "kernel":
         return EigenProblem(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram, nu=nu)
-    route, free = _solve_route(X, solver)
+    route, route_is_automatic = _choose_route_and_freedom(X, solver)
     if alphas == () and route in ("krylov", "lsqr"):
-        return _problem_at_evidence(X, base, right, gram, solver, options)
-    moments = _moments_to_keep(X, keep) if route == "gram" else None
-    zero = free and min(alphas or (1.0,)) <= 0
+        return _build_problem_at_evidence(X, base, right, gram, solver, options)
+    kept_moments = _moments_to_keep(X, keep) if route == "gram" else None
+    includes_zero = route_is_automatic and min(alphas or (1.0,)) <= 0
     if alphas is None:
-        path: Any = CrossPath.from_rows(X, base)
-    elif moments is not None:
-        path = _path_from_moments(moments, base.shape[1], alphas)
-        if zero and not path.resolves_zero:
-            path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
-    elif known is None or zero:
-        chosen: Any = "auto" if free else route
-        path = solve_ridge(X, base, alphas=alphas, solver=chosen, **options)
+        ridge_path: Any = CrossPath.from_rows(X, base)
+    elif kept_moments is not None:
+        ridge_path = _make_path_from_moments(kept_moments, base.shape[1], alphas)
+        if includes_zero and not ridge_path.resolves_zero:
+            ridge_path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
+    elif known is None or includes_zero:
+        ridge_solver: Any = "auto" if route_is_automatic else route
+        ridge_path = solve_ridge(X, base, alphas=alphas, solver=ridge_solver, **options)
     else:
-        path = RidgePath(_moments_of_base(base, X, known), alphas=alphas)
-    return EigenProblem(path, right, gram, moments, nu)
+        ridge_path = RidgePath(_replace_factor(base, X, known), alphas=alphas)
+    return EigenProblem(ridge_path, right, gram, kept_moments, nu)
 
 
 def _moments_to_keep(X: Any, keep: Any) -> RowMoments | None:
     """Return sums to be kept, where they are not too large."""
-    small = keep is not None and X.shape[1] <= min(MAX_MOMENT_FEATURES, X.shape[0])
-    return RowMoments.from_rows(X, keep, with_target_gram=True) if small else None
+    fits_memory = keep is not None and X.shape[1] <= min(MAX_MOMENT_FEATURES, X.shape[0])
+    return RowMoments.from_rows(X, keep, with_target_gram=True) if fits_memory else None
 
 
-def _problem_at_evidence(
+def _build_problem_at_evidence(
     X: Any, base: Any, right: np.ndarray, gram: np.ndarray, solver: str, options: dict[str, Any]
 ) -> EigenProblem:
-    """Pose the problem at the λ that the evidence chooses, found without a factorisation."""
+    """Pose the problem at the λ that the evidence chooses, without a factorisation."""
     alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
-    problem = build_problem(X, base, right, gram, (alpha,), solver=solver, **options)
-    problem.alpha = alpha
-    return problem
+    eigen_problem = build_problem(X, base, right, gram, (alpha,), solver=solver, **options)
+    eigen_problem.alpha = alpha
+    return eigen_problem
 
 
-def _moments_of_base(base: Any, X: Any, known: RowMoments) -> RowMoments:
-    """Return sums over the base of the rows behind `known`."""
-    total = np.asarray(base.sum(axis=0)).ravel()
-    cross = as_dense(base.T @ X).T - np.outer(known.shift, total)
-    return replace(known, cross=cross, sum_targets=total, target_gram=None)
+def _replace_factor(base: Any, X: Any, row_moments: RowMoments) -> RowMoments:
+    """Return `row_moments` with the base as their factor: XᵀX is not formed again."""
+    base_sums = np.asarray(base.sum(axis=0)).ravel()
+    base_cross = as_dense(base.T @ X).T - np.outer(row_moments.shift, base_sums)
+    return replace(row_moments, cross=base_cross, sum_targets=base_sums, target_gram=None)
 
 
-def _solve_route(X: Any, solver: str) -> tuple[str, bool]:
-    """Return the route, and whether it was left to us: λ = 0 may then turn to the rows themselves."""
+def _choose_route_and_freedom(X: Any, solver: str) -> tuple[str, bool]:
+    """Return the route, and whether it was chosen here: λ = 0 may then turn to the rows themselves."""
     route = choose_route(X)
     if solver == "factored":
-        small = "gram" if X.shape[1] <= X.shape[0] else "samples"
-        return small, small == route
+        factored_route = "gram" if X.shape[1] <= X.shape[0] else "samples"
+        return factored_route, factored_route == route
     return (route, True) if solver == "auto" else (solver, False)
 
 
@@ -143,15 +145,22 @@ def build_problem_from_moments(
 ) -> EigenProblem:
     """Pose the problem on sums over the base (and other columns behind it)."""
     nu = degrees_of_freedom(moments.weight, moments.n)
-    return EigenProblem(_path_from_moments(moments, len(gram), alphas), right, gram, nu=nu)
+    return EigenProblem(_make_path_from_moments(moments, len(gram), alphas), right, gram, nu=nu)
 
 
-def _path_from_moments(moments: RowMoments, q: int, alphas: Sequence[float] | None) -> Any:
-    sums = moments.centered()
-    first = CenteredMoments(sums.weight, sums.x_mean, sums.f_mean[:q], sums.gram, sums.cross[:, :q], None)
+def _make_path_from_moments(moments: RowMoments, q: int, alphas: Sequence[float] | None) -> Any:
+    centered_moments = moments.centered()
+    base_moments = CenteredMoments(
+        centered_moments.weight,
+        centered_moments.x_mean,
+        centered_moments.f_mean[:q],
+        centered_moments.gram,
+        centered_moments.cross[:, :q],
+        None,
+    )
     if alphas is None:
-        return CrossPath(first.cross, x_mean=first.x_mean, f_mean=first.f_mean)
-    return RidgePath(first, alphas=alphas)
+        return CrossPath(base_moments.cross, x_mean=base_moments.x_mean, f_mean=base_moments.f_mean)
+    return RidgePath(base_moments, alphas=alphas)
 
 
 def procrustes_rotation(Z: np.ndarray, target: np.ndarray) -> np.ndarray:
