@@ -54,12 +54,7 @@ def _params_for_labels(owner: Any, weights: np.ndarray | None, fit_params: dict[
 
 
 def _fit_label(
-    model: Any,
-    X: Any,
-    Y: sparse.csc_array,
-    j: int,
-    params: dict[str, Any],
-    missing: sparse.csc_array | None,
+    model: Any, X: Any, Y: sparse.csc_array, j: int, params: dict[str, Any], missing: sparse.csc_array | None
 ) -> Any:
     target = np.zeros(Y.shape[0], dtype=np.int8)
     target[_rows_of(Y, j)] = 1

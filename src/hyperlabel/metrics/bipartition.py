@@ -153,10 +153,7 @@ def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | N
     if present.any():
         for name, values in zip(MEASURES, per_label[:3], strict=True):
             table[f"{name}_macro_present"] = float(values[present].mean())
-    return table | {
-        "n_labels_absent": int(absent.sum()),
-        "n_labels_without_positives": int((~present).sum()),
-    }
+    return table | {"n_labels_absent": int(absent.sum()), "n_labels_without_positives": int((~present).sum())}
 
 
 def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> Table:
