@@ -205,8 +205,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                     "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
                 )
             missing_weight, _ = label_counts(missing.astype(np.float64), weights)
-            positive_counts, total_weight = label_counts(Y, weights)
-            self._constant = constant_labels(positive_counts, total_weight - missing_weight)
+            counts, weight = label_counts(Y, weights)
+            self._constant = constant_labels(counts, weight - missing_weight)
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
@@ -307,8 +307,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 self.moments_ = RowMoments.from_rows(X, Y, sample_weight=weights)
             self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
-            positive_counts, total_weight = label_counts(Y, weights)
-            self._constant = constant_labels(positive_counts, total_weight)
+            counts, weight = label_counts(Y, weights)
+            self._constant = constant_labels(counts, weight)
             solve_options: Any = {
                 "sample_weight": weights,
                 "memory_limit": self.memory_limit,
@@ -318,7 +318,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             label_blocks = solve_label_blocks(
                 X, Y, self.alpha_, route=route, squares=needs_squares, **solve_options
             )
-            self._set_coef(label_blocks, route, positive_counts, total_weight)
+            self._set_coef(label_blocks, route, counts, weight)
 
     def _choose_scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
@@ -358,39 +358,37 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
             self.alpha_ = self._check_alphas()[0]
         self._constant = constant_labels(moments.sum_targets, moments.weight)
-        ridge_path: Any = RidgePath(moments, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
-        alpha = decide_alpha(moments, self.alpha_, ridge_path)
-        if rows is not None and alpha == 0 and gram_too_ill_conditioned(ridge_path, rows[0].shape):
-            ridge_path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
-        fitted_squares = (
-            ridge_path.fitted_squares(alpha)
-            if is_auto(default_threshold(self.threshold, self.alpha))
-            else None
+        path: Any = RidgePath(moments, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
+        alpha = decide_alpha(moments, self.alpha_, path)
+        if rows is not None and alpha == 0 and gram_too_ill_conditioned(path, rows[0].shape):
+            path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
+        squares = (
+            path.fitted_squares(alpha) if is_auto(default_threshold(self.threshold, self.alpha)) else None
         )
-        solved_block = SolvedBlock(ridge_path.solve(alpha), ridge_path.x_mean, alpha, fitted_squares)
-        self._set_coef([solved_block], ridge_path.solver, moments.sum_targets, moments.weight)
+        solved_block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
+        self._set_coef([solved_block], path.solver, moments.sum_targets, moments.weight)
 
     def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
         """Set `coef_`, `intercept_` and `threshold_` from the solved blocks of labels, in order."""
-        block_coefs, block_intercepts, self.residual_ = [], [], 0.0
-        block_squares: list[Any] = []
+        coefs, intercepts, self.residual_ = [], [], 0.0
+        squares: list[Any] = []
         for block in blocks:
             linear_map = self._make_linear_map(block.result, block.centre)
-            block_coefs.append(linear_map.product)
-            block_intercepts.append(linear_map.intercept)
-            block_squares.append(block.squares)
+            coefs.append(linear_map.product)
+            intercepts.append(linear_map.intercept)
+            squares.append(block.squares)
             self.residual_, self.alpha_ = max(self.residual_, block.result.residual), block.alpha
         if self.max_nonzero_coefs is not None:
-            self.coef_ = sparse.vstack(block_coefs, format="csr")
+            self.coef_ = sparse.vstack(coefs, format="csr")
         else:
-            self.coef_ = block_coefs[0] if len(block_coefs) == 1 else np.vstack(block_coefs)
+            self.coef_ = coefs[0] if len(coefs) == 1 else np.vstack(coefs)
         threshold = default_threshold(self.threshold, self.alpha if self._is_ridge() else 0.0)
         label_means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
-        all_squares = partial(np.concatenate, block_squares)
+        all_squares = partial(np.concatenate, squares)
         self.threshold_ = decide_threshold(
             threshold, self._layout.kind, label_means, all_squares, counts, weight
         )
-        self.intercept_ = np.concatenate(block_intercepts) - self.threshold_
+        self.intercept_ = np.concatenate(intercepts) - self.threshold_
         self.solver_ = solver
 
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
@@ -438,19 +436,19 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         self, moments: RowMoments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
-        ridge_path, counts, weight = RidgePath(moments), moments.sum_targets, moments.weight
+        path, counts, weight = RidgePath(moments), moments.sum_targets, moments.weight
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
             alpha_setting = setting.get("alpha", self.alpha)
             alpha, threshold = (
-                decide_alpha(moments, alpha_setting, ridge_path),
+                decide_alpha(moments, alpha_setting, path),
                 default_threshold(self.threshold, alpha_setting),
             )
-            fitted_squares = partial(ridge_path.fitted_squares, alpha)
+            fitted_squares = partial(path.fitted_squares, alpha)
             fold_threshold = decide_threshold(
                 threshold, self._layout.kind, counts / weight, fitted_squares, counts, weight
             )
-            return self._make_linear_map(ridge_path.solve(alpha), ridge_path.x_mean).lowered(fold_threshold)
+            return self._make_linear_map(path.solve(alpha), path.x_mean).lowered(fold_threshold)
 
         return fold_map
 
@@ -472,13 +470,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             cv_scores = cross_validate_margins(X, Y, self._layout, folds, weights, alphas, *cv_options)
             self._set_cv_attributes(cv_scores, Y, weights)
             alpha = alphas[cv_scores.best]
-        positive_counts, total_weight = label_counts(Y, weights)
-        self._set_coef(
-            margin_path(X, Y, weights, missing, [alpha], *loss_options),
-            "lbfgs",
-            positive_counts,
-            total_weight,
-        )
+        counts, weight = label_counts(Y, weights)
+        self._set_coef(margin_path(X, Y, weights, missing, [alpha], *loss_options), "lbfgs", counts, weight)
         if self.residual_ > self.tol:
             warnings.warn(
                 f"The {self.loss} loss was not minimised to tol={self.tol:g} (reached {self.residual_:.1e}): "

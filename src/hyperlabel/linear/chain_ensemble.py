@@ -58,13 +58,11 @@ class ChainEnsemble(MultiLabelClassifier):
         self._varying = np.flatnonzero(self._constant == 0)
         base_estimator = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
         rng = np.random.default_rng(self.random_state)
-        varying_targets = Y[:, self._varying].toarray().astype(np.int8)
+        targets = Y[:, self._varying].toarray().astype(np.int8)
         self.chains_ = []
         for _ in range(self.n_chains if len(self._varying) else 0):
-            label_order = [int(j) for j in rng.permutation(varying_targets.shape[1])]
-            self.chains_.append(
-                ClassifierChain(clone(base_estimator), order=label_order).fit(X, varying_targets)
-            )
+            label_order = [int(j) for j in rng.permutation(targets.shape[1])]
+            self.chains_.append(ClassifierChain(clone(base_estimator), order=label_order).fit(X, targets))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -36,11 +36,8 @@ def fit_labels(
     """Fit a clone of the owner's estimator for each of the labels, on the rows where it is known."""
     if not is_classifier(owner.estimator):
         raise ValueError(f"estimator must be a classifier, got {type(owner.estimator).__name__}.")
-    fit_arguments, label_columns = _params_for_labels(owner, weights, fit_params), Y.tocsc()
-    jobs = (
-        delayed(_fit_label)(clone(owner.estimator), X, label_columns, j, fit_arguments, missing)
-        for j in labels
-    )
+    params, columns = _params_for_labels(owner, weights, fit_params), Y.tocsc()
+    jobs = (delayed(_fit_label)(clone(owner.estimator), X, columns, j, params, missing) for j in labels)
     return list(Parallel(n_jobs=owner.n_jobs)(jobs))
 
 
@@ -129,7 +126,7 @@ def solve_known(
         filled_labels = sparse.csr_array(Y + missing.astype(np.float64) @ sparse.diags_array(positive_share))
         alpha = choose_alpha(X, filled_labels, solver=solver, sample_weight=weights)
     coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
-    fitted_squares, worst_residual, solver_used = np.zeros(Y.shape[1]), 0.0, "gram"
+    squares, residual, solver_used = np.zeros(Y.shape[1]), 0.0, "gram"
     labels_of_pattern: dict[bytes, list[int]] = {}
     for j in range(Y.shape[1]):
         labels_of_pattern.setdefault(_stored_rows(missing, j).tobytes(), []).append(j)
@@ -138,16 +135,16 @@ def solve_known(
         if not len(known_rows):
             continue
         row_weights = None if weights is None else weights[known_rows]
-        ridge_path = solve_ridge(
+        path = solve_ridge(
             X[known_rows], Y[known_rows][:, labels], alphas=(alpha,), solver=solver, sample_weight=row_weights
         )
-        result = ridge_path.solve(alpha)
+        result = path.solve(alpha)
         coef[:, labels], intercept[labels] = result.coef, result.intercept
-        fitted_squares[labels] = ridge_path.fitted_squares(alpha)
-        worst_residual, solver_used = max(worst_residual, result.residual), ridge_path.solver
-    result = RidgeResult(coef, intercept, worst_residual)
+        squares[labels] = path.fitted_squares(alpha)
+        residual, solver_used = max(residual, result.residual), path.solver
+    result = RidgeResult(coef, intercept, residual)
     return (
-        [SolvedBlock(result, weighted_row_mean(X, weights), alpha, fitted_squares)],
+        [SolvedBlock(result, weighted_row_mean(X, weights), alpha, squares)],
         solver_used,
         counts,
         known_weight,

@@ -129,20 +129,16 @@ def _sum_list_costs(
 ) -> np.ndarray:
     """Total cost of each label when only listed labels have a probability above 0."""
     n_labels = truth.shape[1]
-    negative_cost_of_zero, positive_cost_of_zero = (float(cost[0]) for cost in costs(np.zeros(1)))
+    negative_at_0, positive_at_0 = (float(cost[0]) for cost in costs(np.zeros(1)))
     positive_weight = truth.Y.T @ w
-    total_cost = (
-        negative_cost_of_zero * (known_weight - positive_weight) + positive_cost_of_zero * positive_weight
-    )
+    total_cost = negative_at_0 * (known_weight - positive_weight) + positive_at_0 * positive_weight
     is_counted, is_hit = proba.indices >= 0, contains_columns(truth.Y, proba.indices)
     if truth.missing is not None:
         is_counted &= ~contains_columns(truth.missing, proba.indices)
     row_index, list_index = np.nonzero(is_counted)
     negative_cost, positive_cost = costs(proba.scores[row_index, list_index])
     cost_change = np.where(
-        is_hit[row_index, list_index],
-        positive_cost - positive_cost_of_zero,
-        negative_cost - negative_cost_of_zero,
+        is_hit[row_index, list_index], positive_cost - positive_at_0, negative_cost - negative_at_0
     )
     return total_cost + np.bincount(
         proba.indices[row_index, list_index], w[row_index] * cost_change, n_labels

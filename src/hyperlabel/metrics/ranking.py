@@ -254,9 +254,9 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
     """Area under the ROC curve of each label; NaN where all its known rows are of one class."""
     n, n_labels = truth.shape
     w = np.ones(n) if weights is None else weights
-    positive_weight = truth.Y.T @ w
+    positive = truth.Y.T @ w
     known_weight = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
-    negative_weight = known_weight - positive_weight
+    negative = known_weight - positive
     ordered_pairs = np.zeros(n_labels)
     if isinstance(scores, TopK):
         hits, counted = contains_columns(truth.Y, scores.indices), scores.indices >= 0
@@ -267,11 +267,11 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
         order = np.lexsort((value, label))
         label, value, hit, row_weight = label[order], value[order], hit[order], w[row_index[order]]
         # rows whose list lacks the label are tied below all others
-        bottom_negative = negative_weight - np.bincount(label, row_weight * ~hit, n_labels)
-        bottom_positive = positive_weight - np.bincount(label, row_weight * hit, n_labels)
+        bottom_negative = negative - np.bincount(label, row_weight * ~hit, n_labels)
+        bottom_positive = positive - np.bincount(label, row_weight * hit, n_labels)
         ordered_pairs = _weigh_ordered_pairs(label, value, row_weight * hit, row_weight * ~hit, n_labels)
         ordered_pairs += (
-            bottom_negative * (positive_weight - bottom_positive) + bottom_negative * bottom_positive / 2
+            bottom_negative * (positive - bottom_positive) + bottom_negative * bottom_positive / 2
         )
     else:
         Y = truth.Y.tocsc()
@@ -287,7 +287,7 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
             value = np.take_along_axis(block, order, axis=1)
             masses = ((row_weight * hit).ravel(), (row_weight * ~hit).ravel())
             ordered_pairs[columns] = _weigh_ordered_pairs(label, value.ravel(), *masses, len(block))
-    n_pairs = positive_weight * negative_weight
+    n_pairs = positive * negative
     return np.divide(ordered_pairs, n_pairs, out=np.full(n_labels, np.nan), where=n_pairs > 0)
 
 

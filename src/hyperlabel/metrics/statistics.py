@@ -103,14 +103,12 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float) -> PairedT:
     >>> round(t.mean, 3), t.low < 0 < t.high
     (0.083, True)
     """
-    d, mean, standard_error, half_interval = _paired_difference(a, b, test_share)
+    d, mean, standard_error, half = _paired_difference(a, b, test_share)
     if standard_error == 0.0:  # the same difference on every split: nothing to divide by
         t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
         return PairedT(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, t, len(d))
     t = mean / standard_error
-    return PairedT(
-        mean, mean - half_interval, mean + half_interval, float(2 * stats.t.sf(abs(t), len(d) - 1)), t, len(d)
-    )
+    return PairedT(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(t), len(d) - 1)), t, len(d))
 
 
 def bayesian_correlated_t(a: Any, b: Any, *, test_share: float, rope: float = 0.01) -> BayesianT:
