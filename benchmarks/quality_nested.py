@@ -36,19 +36,21 @@ RULES: dict[str, tuple[str, ...]] = {"best": (), "landmarks and trees": TRUSTED,
 class Kept(AutoMultiLabel):
     """Keeps what was tried, and landmarks with trees in equal parts, to choose again under another rule."""
 
-    def _finish(self, task: Any, candidate_runs: Any, candidate_scores: Any, selector: Any) -> None:
+    def _fit_winner(self, task: Any, candidate_runs: Any, candidate_scores: Any, selector: Any) -> None:
         alone = [j for j in candidate_scores if len(j.members) == 1]
         pair = [i for i in selector.leaders(candidate_runs, alone) if candidate_runs[i].name in TRUSTED]
-        both = selector._judge([("blend of", tuple(pair), False)], [candidate_runs[i] for i in pair], 0.0)
+        both = selector._judge_blends(
+            [("blend of", tuple(pair), False)], [candidate_runs[i] for i in pair], 0.0
+        )
         self.found = task, candidate_runs, candidate_scores + both, selector
-        super()._finish(task, candidate_runs, candidate_scores, selector)
+        super()._fit_winner(task, candidate_runs, candidate_scores, selector)
 
     def under(self, trusted: tuple[str, ...], among: tuple[str, ...] = ()) -> Kept:
         """Choose again, trusting these methods in equal parts, among all or some by name."""
         task, candidate_runs, candidate_scores, selector = self.found
         selector.trusted = trusted
         some = [j for j in candidate_scores if not among or j.name in among]
-        super()._finish(task, candidate_runs, selector.ordered(candidate_runs, some), selector)
+        super()._fit_winner(task, candidate_runs, selector.ordered(candidate_runs, some), selector)
         return self
 
 
@@ -69,7 +71,7 @@ def measured(X: Any, Y: Any, C: Any, T: Any, options: Any) -> dict[str, list[flo
     asked = {"time_budget": options.budget, "methods": options.methods}
     model, found = Kept("ndcg_at_5", **asked).fit(X, Y), {}
     scores = model.under((), ("ridge",)).decision_function(C)
-    as_they_are = model.estimators_[0].decision_function(model._prepared(C))
+    as_they_are = model.estimators_[0].decision_function(model._prepare_rows(C))
     found |= {"ridge as it is": ranked(T, as_they_are), "ridge as read": ranked(T, scores)}
     for rule in ("best", "landmarks and trees"):
         scores = model.under(RULES[rule]).decision_function(C)

@@ -519,5 +519,5 @@ def test_few_rows_of_words_are_split_by_columns_and_many_by_means(n, splits):
     assert forest.splits == splits
     assert forest._by_means == (splits == "auto")
     if forest._by_means:  # its folds' trees saw two thirds of the rows: grown anew
-        fresh = clone(forest).fit(model._prepared(X), Y)
+        fresh = clone(forest).fit(model._prepare_rows(X), Y)
         assert_array_equal(forest._weights.indices, fresh._weights.indices)

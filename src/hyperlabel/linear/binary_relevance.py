@@ -108,8 +108,8 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         losses. Thresholds for each label are `ThresholdTuner`'s.
     cv : None, int, "loo", splitter or iterable of (train, test), default=None
         How to form out-of-fold scores: None for none, a number for stratified folds (grouped if
-        `groups` are given), "loo" for leave-one-out in closed form, or any splitter. Free for the
-        shared ridge; with `estimator` or another `loss` each fold is fitted anew.
+        `groups` are given), "loo" for leave-one-out in closed form, or any splitter. In closed form for
+        the shared ridge; with `estimator` or another `loss` each fold is fitted anew.
     scoring : str or callable, default=None
         What `cv` maximises: a name of `hyperlabel.metrics.get_scorer_names`, or
         ``scorer(estimator, X, y)``. None means label ranking average precision where there is a
@@ -204,9 +204,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 raise ValueError(
                     "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
                 )
-            gaps, _ = label_counts(missing.astype(np.float64), weights)
+            missing_weight, _ = label_counts(missing.astype(np.float64), weights)
             counts, weight = label_counts(Y, weights)
-            self._constant = constant_labels(counts, weight - gaps)
+            self._constant = constant_labels(counts, weight - missing_weight)
         if self.estimator is None:
             if fit_params:
                 raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
@@ -215,16 +215,16 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             elif missing is None:
                 self._fit_shared(X, Y, weights, groups)
             else:
-                (alpha,) = self._alphas()
+                (alpha,) = self._check_alphas()
                 self._set_coef(*solve_known(X, Y, missing, weights, alpha, self.solver))
         else:
-            labels = np.flatnonzero(self._constant == 0)
-            fitted = iter(fit_labels(self, X, Y, labels, weights, fit_params, missing))
-            self.estimators_ = [next(fitted) if c == 0 else None for c in self._constant]
+            varying_labels = np.flatnonzero(self._constant == 0)
+            label_models = iter(fit_labels(self, X, Y, varying_labels, weights, fit_params, missing))
+            self.estimators_ = [next(label_models) if c == 0 else None for c in self._constant]
             if self.cv is not None:
                 folds = Folds(X, Y, self.cv, groups=groups, summed=False)
-                found = refit_folds(self, X, Y, folds, weights, fit_params, self._scorer(1))
-                self._keep_cv(found, Y, weights)
+                refit_scores = refit_folds(self, X, Y, folds, weights, fit_params, self._choose_scorer(1))
+                self._set_cv_attributes(refit_scores, Y, weights)
         return self
 
     @available_if(_has_probabilities)
@@ -232,7 +232,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         """Probability of each label, n×k (both classes as columns for a 1-D binary y).
 
         Of the estimators of the labels if one is given; of the shared ridge where `cv` gave it out-of-fold
-        scores of several labels, calibrated on those (`predict` cuts the scores instead). They are kept
+        scores of several labels, calibrated on those (`predict` thresholds the scores instead). They are kept
         when rows and labels come and go. The logistic loss has its own, σ(score).
         """
         if self.estimator is None and self.loss != "logistic":
@@ -241,9 +241,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         p = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
         if self.estimator is None:
             p = np.where(self._constant, p, expit(self._scores(X) + self.threshold_))
-        for j, model in enumerate(() if self.estimator is None else self.estimators_):
-            if model is not None:
-                p[:, j] = model.predict_proba(X)[:, 1]
+        for j, label_model in enumerate(() if self.estimator is None else self.estimators_):
+            if label_model is not None:
+                p[:, j] = label_model.predict_proba(X)[:, 1]
         return shape_probabilities(self._layout, p)
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -262,14 +262,14 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.estimator is not None:
-            inner = self.estimator.__sklearn_tags__()
-            tags.input_tags.sparse = inner.input_tags.sparse
-            if inner.classifier_tags is not None:
-                tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+            inner_tags = self.estimator.__sklearn_tags__()
+            tags.input_tags.sparse = inner_tags.input_tags.sparse
+            if inner_tags.classifier_tags is not None:
+                tags.classifier_tags.poor_score = inner_tags.classifier_tags.poor_score
         return tags
 
     def _is_ridge(self) -> bool:
-        """Say whether the fit is the shared ridge, which sums over rows tell."""
+        """Return whether the fit is the shared ridge, which depends on the rows through moments only."""
         return self.estimator is None and self.loss == "squared"
 
     def _refuses_rows(self) -> str | None:
@@ -280,28 +280,28 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             return "Out-of-fold scores need all rows at once: leave cv=None."
         if self._is_ridge():
             return None
-        given = f"loss={self.loss!r}" if self.estimator is None else f"{type(self.estimator).__name__}()"
+        arguments = f"loss={self.loss!r}" if self.estimator is None else f"{type(self.estimator).__name__}()"
         return (
-            f"BinaryRelevance({given}) needs all rows at once: fit it in memory, or leave estimator=None and "
-            "loss='squared' for the shared ridge."
+            f"BinaryRelevance({arguments}) needs all rows at once: fit it in memory, or leave estimator=None "
+            "and loss='squared' for the shared ridge."
         )
 
     # -- the shared ridge ---------------------------------------------------------------------------
 
     def _fit_shared(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> None:
-        alphas = self._alphas()
+        alphas = self._check_alphas()
         route: Any = choose_route(X) if self.solver == "auto" else self.solver
         self.alpha_ = alphas[0]
         if self.cv is not None:
-            scorer = self._scorer(len(alphas))
+            scorer = self._choose_scorer(len(alphas))
             threshold = default_threshold(self.threshold, self.alpha)
-            found, total = cross_validate_ridge(
+            cv_scores, total_moments = cross_validate_ridge(
                 X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, threshold
             )
-            self._keep_cv(found, Y, weights)
-            self.alpha_ = alphas[found.best]
-            if total is not None:  # cross-validation has summed all rows already
-                self.moments_ = total
+            self._set_cv_attributes(cv_scores, Y, weights)
+            self.alpha_ = alphas[cv_scores.best]
+            if total_moments is not None:  # cross-validation has summed all rows already
+                self.moments_ = total_moments
         if route == "gram":
             if not hasattr(self, "moments_"):
                 self.moments_ = RowMoments.from_rows(X, Y, sample_weight=weights)
@@ -309,25 +309,33 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         else:
             counts, weight = label_counts(Y, weights)
             self._constant = constant_labels(counts, weight)
-            options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
-            placed = is_auto(default_threshold(self.threshold, self.alpha))
-            blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=placed, **options)
-            self._set_coef(blocks, route, counts, weight)
+            solve_options: Any = {
+                "sample_weight": weights,
+                "memory_limit": self.memory_limit,
+                "tol": self.tol,
+            }
+            needs_squares = is_auto(default_threshold(self.threshold, self.alpha))
+            label_blocks = solve_label_blocks(
+                X, Y, self.alpha_, route=route, squares=needs_squares, **solve_options
+            )
+            self._set_coef(label_blocks, route, counts, weight)
 
-    def _scorer(self, n_choices: int) -> Any:
+    def _choose_scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
             return None
         return get_scorer(self.scoring or "label_ranking_average_precision")
 
-    def _keep_cv(self, found: ClosedFormCV, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
-        oof = found.oof_scores
+    def _set_cv_attributes(
+        self, cv_scores: ClosedFormCV, Y: sparse.csr_array, weights: np.ndarray | None
+    ) -> None:
+        oof_scores = cv_scores.oof_scores
         if self._is_ridge():
             self._keep_truth(Y, weights)
-        if found.results is not None:
-            self.cv_results_ = found.results
-        self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
+        if cv_scores.results is not None:
+            self.cv_results_ = cv_scores.results
+        self.oof_scores_ = oof_scores[:, 0] if self._layout.kind == "binary" else oof_scores
 
-    def _alphas(self) -> list[Any]:
+    def _check_alphas(self) -> list[Any]:
         if not THRESHOLD.accepts(self.threshold):
             raise ValueError(f"threshold must be {THRESHOLD.wording}, got {self.threshold!r}.")
         if is_auto(self.threshold) and not self._is_ridge():
@@ -346,73 +354,77 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         return alphas
 
     def _solve(self, rows: Any = None) -> None:
-        sums = self.moments_
+        moments = self.moments_
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
-            self.alpha_ = self._alphas()[0]
-        self._constant = constant_labels(sums.sum_targets, sums.weight)
-        path: Any = RidgePath(sums, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
-        alpha = decide_alpha(sums, self.alpha_, path)
+            self.alpha_ = self._check_alphas()[0]
+        self._constant = constant_labels(moments.sum_targets, moments.weight)
+        path: Any = RidgePath(moments, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
+        alpha = decide_alpha(moments, self.alpha_, path)
         if rows is not None and alpha == 0 and gram_too_ill_conditioned(path, rows[0].shape):
             path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
         squares = (
             path.fitted_squares(alpha) if is_auto(default_threshold(self.threshold, self.alpha)) else None
         )
-        block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
-        self._set_coef([block], path.solver, sums.sum_targets, sums.weight)
+        solved_block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
+        self._set_coef([solved_block], path.solver, moments.sum_targets, moments.weight)
 
     def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
-        """Take over the solutions of blocks of labels, in order; few weights per label if asked."""
-        coef, intercept, self.residual_ = [], [], 0.0
+        """Set `coef_`, `intercept_` and `threshold_` from the solved blocks of labels, in order."""
+        coefs, intercepts, self.residual_ = [], [], 0.0
         squares: list[Any] = []
         for block in blocks:
-            found = self._map_of(block.result, block.centre)
-            coef.append(found.product)
-            intercept.append(found.intercept)
+            linear_map = self._make_linear_map(block.result, block.centre)
+            coefs.append(linear_map.product)
+            intercepts.append(linear_map.intercept)
             squares.append(block.squares)
             self.residual_, self.alpha_ = max(self.residual_, block.result.residual), block.alpha
         if self.max_nonzero_coefs is not None:
-            self.coef_ = sparse.vstack(coef, format="csr")
+            self.coef_ = sparse.vstack(coefs, format="csr")
         else:
-            self.coef_ = coef[0] if len(coef) == 1 else np.vstack(coef)
+            self.coef_ = coefs[0] if len(coefs) == 1 else np.vstack(coefs)
         threshold = default_threshold(self.threshold, self.alpha if self._is_ridge() else 0.0)
-        means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
-        together = partial(np.concatenate, squares)
-        self.threshold_ = decide_threshold(threshold, self._layout.kind, means, together, counts, weight)
-        self.intercept_ = np.concatenate(intercept) - self.threshold_
+        label_means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+        all_squares = partial(np.concatenate, squares)
+        self.threshold_ = decide_threshold(
+            threshold, self._layout.kind, label_means, all_squares, counts, weight
+        )
+        self.intercept_ = np.concatenate(intercepts) - self.threshold_
         self.solver_ = solver
 
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
-        """Learn a few rows at the λ chosen, in a fraction of a solve (`solvers.moments.rank_one_update`)."""
-        # λ and the threshold are those of the last solve, and no row can change them
-        fixed = default_threshold(self.threshold, self.alpha) == self.threshold_ and (
+        """Update the fit by a few rows at the same λ, without a solve (`solvers.moments.rank_one_update`)."""
+        # The update is exact only where neither λ nor the threshold depends on the rows.
+        is_fixed = default_threshold(self.threshold, self.alpha) == self.threshold_ and (
             np.ndim(self.alpha) or self.alpha == self.alpha_
         )
         if (
-            not fixed
+            not is_fixed
             or self.max_nonzero_coefs is not None
             or not can_update_factor(self.moments_, X, self.alpha_)
         ):
             return False
-        self.coef_ = self.coef_.copy()  # whoever holds the old weights keeps them
+        self.coef_ = self.coef_.copy()  # callers may hold the old array: the update below is in place
         residual = update_with_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
         if not residual <= TOLERANCE:
             self._solve()
             return True
-        sums = self.moments_
-        self.residual_, self._constant = residual, constant_labels(sums.sum_targets, sums.weight)
-        centre = sums.shift + sums.sum_x / sums.weight
+        moments = self.moments_
+        self.residual_, self._constant = residual, constant_labels(moments.sum_targets, moments.weight)
+        centre = moments.shift + moments.sum_x / moments.weight
         self.intercept_ = (
-            signed_targets(sums.sum_targets / sums.weight) - self.coef_ @ centre - self.threshold_
+            signed_targets(moments.sum_targets / moments.weight) - self.coef_ @ centre - self.threshold_
         )
         return True
 
-    def _map_of(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
-        """Return the map of a solution; few weights per label if asked, exact at the centre of the rows."""
-        full = LinearMap.of_targets(result.coef, result.intercept)
+    def _make_linear_map(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
+        """Return the linear map of a solution, truncated to `max_nonzero_coefs` but exact at the row mean."""
+        full_map = LinearMap.of_targets(result.coef, result.intercept)
         if self.max_nonzero_coefs is None:
-            return full
-        kept = keep_largest(np.ascontiguousarray(full.product), self.max_nonzero_coefs)
-        return LinearMap(kept, full.intercept + np.asarray((full.product - kept) @ centre))
+            return full_map
+        sparse_coef = keep_largest(np.ascontiguousarray(full_map.product), self.max_nonzero_coefs)
+        return LinearMap(
+            sparse_coef, full_map.intercept + np.asarray((full_map.product - sparse_coef) @ centre)
+        )
 
     def _linear_map(self) -> LinearMap:
         """Return f(x) = coef·x + intercept; predictions, explanations and closed-form search all read it."""
@@ -427,11 +439,16 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         path, counts, weight = RidgePath(moments), moments.sum_targets, moments.weight
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
-            asked = setting.get("alpha", self.alpha)
-            alpha, threshold = decide_alpha(moments, asked, path), default_threshold(self.threshold, asked)
-            squares = partial(path.fitted_squares, alpha)
-            placed = decide_threshold(threshold, self._layout.kind, counts / weight, squares, counts, weight)
-            return self._map_of(path.solve(alpha), path.x_mean).lowered(placed)
+            alpha_setting = setting.get("alpha", self.alpha)
+            alpha, threshold = (
+                decide_alpha(moments, alpha_setting, path),
+                default_threshold(self.threshold, alpha_setting),
+            )
+            fitted_squares = partial(path.fitted_squares, alpha)
+            fold_threshold = decide_threshold(
+                threshold, self._layout.kind, counts / weight, fitted_squares, counts, weight
+            )
+            return self._make_linear_map(path.solve(alpha), path.x_mean).lowered(fold_threshold)
 
         return fold_map
 
@@ -445,16 +462,16 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         groups: Any,
         missing: sparse.csc_array | None,
     ) -> None:
-        alphas, rest = self._alphas(), (self.loss, self.tol)
+        alphas, loss_options = self._check_alphas(), (self.loss, self.tol)
         alpha = alphas[0]
         if self.cv is not None:
             folds = Folds(X, Y, self.cv, groups=groups, summed=False)
-            judged = *rest, self._scorer(len(alphas))
-            found = cross_validate_margins(X, Y, self._layout, folds, weights, alphas, *judged)
-            self._keep_cv(found, Y, weights)
-            alpha = alphas[found.best]
+            cv_options = *loss_options, self._choose_scorer(len(alphas))
+            cv_scores = cross_validate_margins(X, Y, self._layout, folds, weights, alphas, *cv_options)
+            self._set_cv_attributes(cv_scores, Y, weights)
+            alpha = alphas[cv_scores.best]
         counts, weight = label_counts(Y, weights)
-        self._set_coef(margin_path(X, Y, weights, missing, [alpha], *rest), "lbfgs", counts, weight)
+        self._set_coef(margin_path(X, Y, weights, missing, [alpha], *loss_options), "lbfgs", counts, weight)
         if self.residual_ > self.tol:
             warnings.warn(
                 f"The {self.loss} loss was not minimised to tol={self.tol:g} (reached {self.residual_:.1e}): "

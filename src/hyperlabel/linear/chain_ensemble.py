@@ -1,4 +1,4 @@
-"""Baselines from scikit-learn that need a little glue to stand in a multi-label comparison."""
+"""Classifier chains of scikit-learn, averaged over label orders, as a multi-label baseline."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ class ChainEnsemble(MultiLabelClassifier):
     def fit(self, X: Any, y: Any) -> ChainEnsemble:
         X, Y = self._check_fit(X, y)
         self._varying = np.flatnonzero(self._constant == 0)
-        base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        base_estimator = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
         rng = np.random.default_rng(self.random_state)
-        target = Y[:, self._varying].toarray().astype(np.int8)
+        targets = Y[:, self._varying].toarray().astype(np.int8)
         self.chains_ = []
         for _ in range(self.n_chains if len(self._varying) else 0):
-            order = [int(j) for j in rng.permutation(target.shape[1])]
-            self.chains_.append(ClassifierChain(clone(base), order=order).fit(X, target))
+            label_order = [int(j) for j in rng.permutation(targets.shape[1])]
+            self.chains_.append(ClassifierChain(clone(base_estimator), order=label_order).fit(X, targets))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each label, n×k, averaged over chains."""
         X = self._check_predict(X)
-        return shape_probabilities(self._layout, self._positive(X))
+        return shape_probabilities(self._layout, self._average_probabilities(X))
 
-    def _positive(self, X: Any) -> np.ndarray:
-        positive = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
+    def _average_probabilities(self, X: Any) -> np.ndarray:
+        probabilities = np.repeat((self._constant > 0).astype(float)[None, :], X.shape[0], axis=0)
         if self.chains_:
-            positive[:, self._varying] = np.mean([c.predict_proba(X) for c in self.chains_], axis=0)
-        return positive
+            probabilities[:, self._varying] = np.mean([c.predict_proba(X) for c in self.chains_], axis=0)
+        return probabilities
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self._positive(X) - 0.5
+        return self._average_probabilities(X) - 0.5

@@ -40,17 +40,30 @@ def margin_path(
     T[Y.nonzero()] = 1
     if missing is not None:
         T[missing.nonzero()] = 0
-    varies = np.asarray((T > 0).any(axis=0) & (T < 0).any(axis=0))
-    centre, found, start = weighted_row_mean(X, weights), {}, None
-    size = {alpha: margin_alpha(alpha, X, Y, weights, loss) for alpha in alphas}
-    for alpha in sorted(alphas, key=size.__getitem__, reverse=True):
-        start = solve_margins(X, T[:, varies], loss, size[alpha], sample_weight=weights, tol=tol, start=start)
-        # as a ridge of 0/1 labels would have it
-        coef, intercept = np.zeros((X.shape[1], len(varies)), start.coef.dtype), np.full(len(varies), 0.5)
-        coef[:, varies], intercept[varies] = start.coef, (start.intercept + 1) / 2
+    varying_labels = np.asarray((T > 0).any(axis=0) & (T < 0).any(axis=0))
+    row_mean, solved_blocks, warm_start = weighted_row_mean(X, weights), {}, None
+    alpha_sizes = {alpha: margin_alpha(alpha, X, Y, weights, loss) for alpha in alphas}
+    for alpha in sorted(alphas, key=alpha_sizes.__getitem__, reverse=True):
+        warm_start = solve_margins(
+            X,
+            T[:, varying_labels],
+            loss,
+            alpha_sizes[alpha],
+            sample_weight=weights,
+            tol=tol,
+            start=warm_start,
+        )
+        # LinearMap.of_targets maps 0/1 solutions to ±1 scores: store w/2 and (b + 1)/2.
+        coef, intercept = (
+            np.zeros((X.shape[1], len(varying_labels)), warm_start.coef.dtype),
+            np.full(len(varying_labels), 0.5),
+        )
+        coef[:, varying_labels], intercept[varying_labels] = warm_start.coef, (warm_start.intercept + 1) / 2
         coef /= 2
-        found[alpha] = SolvedBlock(RidgeResult(coef, intercept, start.residual), centre, size[alpha], None)
-    return [found[alpha] for alpha in alphas]
+        solved_blocks[alpha] = SolvedBlock(
+            RidgeResult(coef, intercept, warm_start.residual), row_mean, alpha_sizes[alpha], None
+        )
+    return [solved_blocks[alpha] for alpha in alphas]
 
 
 def margin_alpha(alpha: Any, X: Any, Y: Any, weights: np.ndarray | None, loss: str) -> float:
@@ -72,15 +85,15 @@ def cross_validate_margins(
     """Score every λ on every fold, each fold fitted anew."""
 
     def fold_model(fold: Fold) -> FoldModel:
-        part = None if weights is None else weights[fold.train]
-        constant = constant_labels(*label_counts(Y[fold.train], part))
-        path = margin_path(X[fold.train], Y[fold.train], part, None, alphas, loss, tol)
-        results = {alpha: block.result for alpha, block in zip(alphas, path, strict=True)}
+        train_weights = None if weights is None else weights[fold.train]
+        constant_columns = constant_labels(*label_counts(Y[fold.train], train_weights))
+        solved_blocks = margin_path(X[fold.train], Y[fold.train], train_weights, None, alphas, loss, tol)
+        alpha_results = {alpha: block.result for alpha, block in zip(alphas, solved_blocks, strict=True)}
 
         def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
-            found = results[setting["alpha"]]
+            ridge_result = alpha_results[setting["alpha"]]
             return place_constant_labels(
-                LinearMap.of_targets(found.coef, found.intercept).scores(rows), constant
+                LinearMap.of_targets(ridge_result.coef, ridge_result.intercept).scores(rows), constant_columns
             )
 
         return scores

@@ -43,8 +43,8 @@ def fit_labels(
 
 def _params_for_labels(owner: Any, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
     if _routing_enabled():
-        given = {} if weights is None else {"sample_weight": weights}
-        routed = process_routing(owner, "fit", **given, **fit_params)
+        weight_params = {} if weights is None else {"sample_weight": weights}
+        routed = process_routing(owner, "fit", **weight_params, **fit_params)
         return dict(routed.estimator.fit)
     if weights is None:
         return fit_params
@@ -54,20 +54,15 @@ def _params_for_labels(owner: Any, weights: np.ndarray | None, fit_params: dict[
 
 
 def _fit_label(
-    model: Any,
-    X: Any,
-    Y: sparse.csc_array,
-    j: int,
-    params: dict[str, Any],
-    missing: sparse.csc_array | None,
+    model: Any, X: Any, Y: sparse.csc_array, j: int, params: dict[str, Any], missing: sparse.csc_array | None
 ) -> Any:
     target = np.zeros(Y.shape[0], dtype=np.int8)
-    target[_rows_of(Y, j)] = 1
-    gaps = None if missing is None else _rows_of(missing, j)
-    if gaps is not None and len(gaps):
-        kept = np.setdiff1d(np.arange(len(target)), gaps)
-        X, target = X[kept], target[kept]
-        params = {name: np.asarray(value)[kept] for name, value in params.items()}
+    target[_stored_rows(Y, j)] = 1
+    missing_rows = None if missing is None else _stored_rows(missing, j)
+    if missing_rows is not None and len(missing_rows):
+        known_rows = np.setdiff1d(np.arange(len(target)), missing_rows)
+        X, target = X[known_rows], target[known_rows]
+        params = {name: np.asarray(value)[known_rows] for name, value in params.items()}
     return model.fit(X, target, **params)
 
 
@@ -80,12 +75,12 @@ def refit_folds(
     fit_params: dict[str, Any],
     scorer: Any,
 ) -> ClosedFormCV:
-    """Return out-of-fold scores of per-label estimators: nothing to share, each fold is fitted anew."""
+    """Return out-of-fold scores of per-label estimators, each fold being fitted anew."""
 
     def fold_model(fold: Fold) -> FoldModel:
-        part = _check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
-        model = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **part)
-        return lambda rows, _: model.decision_function(rows)
+        fold_params = _check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
+        fold_classifier = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **fold_params)
+        return lambda rows, _: fold_classifier.decision_function(rows)
 
     return closed_form_cross_validation(X, Y, owner._layout, folds, [{}], fold_model, scorer)
 
@@ -119,40 +114,52 @@ def solve_known(
     labels about which nothing is known keep zeros. λ = "auto" is chosen on all rows at once, as if every
     unknown entry were the frequency of its label.
     """
-    (counts, total), gaps = label_counts(Y, weights), label_counts(missing.astype(np.float64), weights)[0]
-    weight = total - gaps
+    (counts, total_weight), missing_weight = (
+        label_counts(Y, weights),
+        label_counts(missing.astype(np.float64), weights)[0],
+    )
+    known_weight = total_weight - missing_weight
     if is_auto(alpha):
-        share = np.divide(counts, weight, out=np.zeros(len(weight)), where=weight > 0)
-        filled = sparse.csr_array(Y + missing.astype(np.float64) @ sparse.diags_array(share))
-        alpha = choose_alpha(X, filled, solver=solver, sample_weight=weights)
+        positive_share = np.divide(
+            counts, known_weight, out=np.zeros(len(known_weight)), where=known_weight > 0
+        )
+        filled_labels = sparse.csr_array(Y + missing.astype(np.float64) @ sparse.diags_array(positive_share))
+        alpha = choose_alpha(X, filled_labels, solver=solver, sample_weight=weights)
     coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
-    squares, residual, taken = np.zeros(Y.shape[1]), 0.0, "gram"
-    patterns: dict[bytes, list[int]] = {}
+    squares, residual, solver_used = np.zeros(Y.shape[1]), 0.0, "gram"
+    labels_of_pattern: dict[bytes, list[int]] = {}
     for j in range(Y.shape[1]):
-        patterns.setdefault(_rows_of(missing, j).tobytes(), []).append(j)
-    for labels in patterns.values():
-        kept = np.setdiff1d(np.arange(X.shape[0]), _rows_of(missing, labels[0]))
-        if not len(kept):
+        labels_of_pattern.setdefault(_stored_rows(missing, j).tobytes(), []).append(j)
+    for labels in labels_of_pattern.values():
+        known_rows = np.setdiff1d(np.arange(X.shape[0]), _stored_rows(missing, labels[0]))
+        if not len(known_rows):
             continue
-        part = None if weights is None else weights[kept]
-        path = solve_ridge(X[kept], Y[kept][:, labels], alphas=(alpha,), solver=solver, sample_weight=part)
+        row_weights = None if weights is None else weights[known_rows]
+        path = solve_ridge(
+            X[known_rows], Y[known_rows][:, labels], alphas=(alpha,), solver=solver, sample_weight=row_weights
+        )
         result = path.solve(alpha)
         coef[:, labels], intercept[labels] = result.coef, result.intercept
         squares[labels] = path.fitted_squares(alpha)
-        residual, taken = max(residual, result.residual), path.solver
+        residual, solver_used = max(residual, result.residual), path.solver
     result = RidgeResult(coef, intercept, residual)
-    return [SolvedBlock(result, weighted_row_mean(X, weights), alpha, squares)], taken, counts, weight
+    return (
+        [SolvedBlock(result, weighted_row_mean(X, weights), alpha, squares)],
+        solver_used,
+        counts,
+        known_weight,
+    )
 
 
-def _rows_of(Y: sparse.csc_array, j: int) -> np.ndarray:
+def _stored_rows(Y: sparse.csc_array, j: int) -> np.ndarray:
     return np.sort(Y.indices[Y.indptr[j] : Y.indptr[j + 1]])
 
 
 def map_of_labels(estimators: list[Any], name: str) -> LinearMap:
     """Return the linear models of all labels as one map; None stands for a constant label."""
-    width = next((e.coef_.shape[-1] for e in estimators if hasattr(e, "coef_")), 0)
-    if not width or not all(e is None or hasattr(e, "coef_") for e in estimators):
+    n_features = next((e.coef_.shape[-1] for e in estimators if hasattr(e, "coef_")), 0)
+    if not n_features or not all(e is None or hasattr(e, "coef_") for e in estimators):
         raise not_linear(name)
-    coef = np.array([np.zeros(width) if e is None else np.ravel(e.coef_) for e in estimators])
+    coef = np.array([np.zeros(n_features) if e is None else np.ravel(e.coef_) for e in estimators])
     intercept = [0.0 if e is None else float(np.ravel(e.intercept_)[0]) for e in estimators]
     return LinearMap(coef, np.array(intercept))

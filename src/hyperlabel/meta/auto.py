@@ -5,8 +5,8 @@
 3. A candidate's worth is its measure with thresholds tuned on the *other* folds, fold by fold: the thresholds
    never see the rows they are judged on.
 4. The best few are also blended (`meta.candidate_selection`); calibration and weights are refitted likewise.
-5. Landmarks and trees in equal parts win unless something else is better by more than a spread over folds;
-   for macro-F1 of sparse rows the ridge does, unless something gains more than its noise.
+5. The equal blend of landmarks and trees wins unless another is better by more than one standard deviation
+   over the folds; for macro-F1 of sparse rows the ridge does, unless another gains more than its noise.
 6. The winner is fitted on all rows, with thresholds from all out-of-fold scores.
 """
 
@@ -55,7 +55,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         an installation do, is not counted.
     cv : None, int, splitter or iterable of (train, test), default=None
         Folds on which candidates are compared; None means 5 stratified folds (3 above 4000 rows), of which
-        large tables test a part of the rows: 20 million scores.
+        large tables test only some rows: 20 million scores.
         Give groups to `fit` for grouped folds, a `TimeOrderedSplit` for time-ordered ones.
     methods : sequence of str, default=None
         Names to try, of ``ridge``, ``kernel-ridge``, ``forest``, ``plst``, ``spectral``, ``hopls-mlknn``,
@@ -83,7 +83,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         failed, with the reason as ``skipped``.
     preprocessor_ : transformer or None
         What was done to the rows first: unit variance of dense columns; unit length, tf-idf or nothing for
-        rows that are mostly zeros, as served the shared ridge best out of fold.
+        rows that are mostly zeros, whichever gave the shared ridge the best out-of-fold score.
     summary_ : str
         What was chosen, why, and how sure.
     estimators_ : list of classifiers
@@ -132,23 +132,25 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
             X,
             Y,
             as_indicator(self._layout),
-            self._splits(X, Y, groups),
-            self._criterion(scorer),
+            self._make_splits(X, Y, groups),
+            self._choose_criterion(scorer),
             self.n_jobs,
             self.random_state,
             self._clock,
         )
         self.preprocessor_, X = choose_preprocessor(task, deadline)
         task = replace(task, X=X)
-        selector = Selector(task, scorer, self._threshold_scoring(), ranks=self._starts(_RANK_MEASURES))
-        candidate_runs, candidate_scores, skipped = self._try_all(task, selector, deadline)
+        selector = Selector(
+            task, scorer, self._threshold_scoring(), ranks=self._scoring_starts_with(_RANK_MEASURES)
+        )
+        candidate_runs, candidate_scores, skipped = self._try_candidates(task, selector, deadline)
         if self.blend:
-            for found in selector.blends(candidate_runs, candidate_scores, deadline):
-                candidate_scores.append(found)
-                self._tell(self._row(found, candidate_runs))
+            for blend_score in selector.blends(candidate_runs, candidate_scores, deadline):
+                candidate_scores.append(blend_score)
+                self._announce_row(self._make_board_row(blend_score, candidate_runs))
         candidate_scores = selector.ordered(candidate_runs, candidate_scores)
-        self._finish(task, candidate_runs, candidate_scores, selector)
-        self._report(task, candidate_runs, candidate_scores, skipped)
+        self._fit_winner(task, candidate_runs, candidate_scores, selector)
+        self._write_report(task, candidate_runs, candidate_scores, skipped)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -164,146 +166,170 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
 
     # -- trying -------------------------------------------------------------------------------------
 
-    def _try_all(
+    def _try_candidates(
         self, task: Task, selector: Selector, deadline: float
     ) -> tuple[list[CandidateRun], list[CandidateScore], dict[str, str]]:
         candidate_runs: list[CandidateRun] = []
         candidate_scores: list[CandidateScore] = []
         skipped: dict[str, str] = {}
-        failure: Exception | None = None
-        for candidate in self._candidates():
-            # judging it, and the blend and the refits of what is best so far, must still fit in
-            leaders = selector.leaders(candidate_runs, candidate_scores)[: BLENDED if self.blend else 1]
-            reserve = selector.seconds + selector.needs(candidate_runs, leaders)
+        first_failure: Exception | None = None
+        for candidate in self._select_candidates():
+            # Scoring it, then blending and refitting the best so far, must still fit in the budget.
+            leading_runs = selector.leaders(candidate_runs, candidate_scores)[: BLENDED if self.blend else 1]
+            reserved_seconds = selector.seconds + selector.needs(candidate_runs, leading_runs)
             needed = 1.5 * candidate_runs[0].seconds if candidate_runs and candidate.like_ridge else 0.0
-            if candidate_runs and self._clock() + reserve + needed > deadline:
+            if candidate_runs and self._clock() + reserved_seconds + needed > deadline:
                 skipped[candidate.name] = str(OutOfTime(needed)) if needed else "no time left"
-                self._tell({"method": candidate.name, "skipped": skipped[candidate.name]})
+                self._announce_row({"method": candidate.name, "skipped": skipped[candidate.name]})
                 continue
             try:
-                for found in candidate.run(task, deadline - reserve if candidate_runs else np.inf):
-                    candidate_scores.append(selector.one(len(candidate_runs), found))
-                    candidate_runs.append(found)
-                    self._tell(self._row(candidate_scores[-1], candidate_runs))
-            except Exception as refusal:  # of this method on these rows: the others may do
+                for candidate_run in candidate.run(
+                    task, deadline - reserved_seconds if candidate_runs else np.inf
+                ):
+                    candidate_scores.append(selector.one(len(candidate_runs), candidate_run))
+                    candidate_runs.append(candidate_run)
+                    self._announce_row(self._make_board_row(candidate_scores[-1], candidate_runs))
+            except Exception as refusal:  # one method may fail on these samples where others work
                 skipped[candidate.name] = str(refusal) or type(refusal).__name__
-                failure = failure or refusal
-                self._tell({"method": candidate.name, "skipped": skipped[candidate.name]})
+                first_failure = first_failure or refusal
+                self._announce_row({"method": candidate.name, "skipped": skipped[candidate.name]})
         if not candidate_runs:
             name, reason = next(iter(skipped.items()))
-            raise ValueError(f"No method of AutoMultiLabel could be fitted; {name}: {reason}") from failure
+            raise ValueError(
+                f"No method of AutoMultiLabel could be fitted; {name}: {reason}"
+            ) from first_failure
         return candidate_runs, candidate_scores, skipped
 
-    def _candidates(self) -> list[Candidate]:
-        chosen = [c for c in PORTFOLIO if self.methods is None or c.name in self.methods]
-        unknown = set(self.methods or ()) - {c.name for c in PORTFOLIO}
-        if unknown or not chosen:
-            names = ", ".join(c.name for c in PORTFOLIO)
-            raise ValueError(f"methods must name some of: {names}; got {self.methods}.")
-        # Where no label varies any model says the same.
-        return chosen[:1] if self._constant.all() else chosen
+    def _select_candidates(self) -> list[Candidate]:
+        chosen_candidates = [c for c in PORTFOLIO if self.methods is None or c.name in self.methods]
+        unknown_names = set(self.methods or ()) - {c.name for c in PORTFOLIO}
+        if unknown_names or not chosen_candidates:
+            portfolio_names = ", ".join(c.name for c in PORTFOLIO)
+            raise ValueError(f"methods must name some of: {portfolio_names}; got {self.methods}.")
+        # Where no label varies, every model predicts the same.
+        return chosen_candidates[:1] if self._constant.all() else chosen_candidates
 
-    def _splits(self, X: Any, Y: sparse.csr_array, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _make_splits(self, X: Any, Y: sparse.csr_array, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         cv = self.cv
         if cv is None:
             cv = min(3 if X.shape[0] > 4000 else 5, X.shape[0])
-        splits = [(np.asarray(a), np.asarray(b)) for a, b in resolve_cv(cv, Y, groups).split(X, Y, groups)]
-        most = int(max(TESTED / Y.shape[1], LEAST_TESTED) / len(splits)) if self.cv is None else X.shape[0]
+        splits = [
+            (np.asarray(train_rows), np.asarray(test_rows))
+            for train_rows, test_rows in resolve_cv(cv, Y, groups).split(X, Y, groups)
+        ]
+        max_test_rows = (
+            int(max(TESTED / Y.shape[1], LEAST_TESTED) / len(splits)) if self.cv is None else X.shape[0]
+        )
         rng = np.random.default_rng(0)
-        return [(train, np.sort(rng.permutation(test)[:most])) for train, test in splits]
+        return [
+            (train_rows, np.sort(rng.permutation(test_rows)[:max_test_rows]))
+            for train_rows, test_rows in splits
+        ]
 
     def _threshold_scoring(self) -> str:
         return self.scoring if self.scoring in _THRESHOLD_MEASURES else "f1_macro"
 
-    def _criterion(self, scorer: Any) -> Any:
+    def _choose_criterion(self, scorer: Any) -> Any:
         """Return the scorer of grids: for measures of label sets, the best that thresholds could reach."""
-        return AttainableScore(self._threshold_scoring()) if self._starts(_SET_MEASURES) else scorer
+        return (
+            AttainableScore(self._threshold_scoring()) if self._scoring_starts_with(_SET_MEASURES) else scorer
+        )
 
-    def _starts(self, names: tuple[str, ...]) -> bool:
+    def _scoring_starts_with(self, names: tuple[str, ...]) -> bool:
         return isinstance(self.scoring, str) and self.scoring.startswith(names)
 
     # -- the winner ---------------------------------------------------------------------------------
 
-    def _finish(
+    def _fit_winner(
         self,
         task: Task,
         candidate_runs: list[CandidateRun],
         candidate_scores: list[CandidateScore],
         selector: Selector,
     ) -> None:
-        best = candidate_scores[0]
-        chosen = [candidate_runs[i] for i in best.members]
-        known = selector.known
-        self.blend_ = selector.blend(best, chosen)
-        oof = self.blend_([t.scores[known] for t in chosen])
-        self.thresholds_ = selector.thresholds(best.threshold_strategy, oof, task.Y[known])
-        scores = np.full(task.Y.shape, np.nan)
-        scores[known] = oof
-        self.oof_scores_ = scores[:, 0] if self._layout.kind == "binary" else scores
+        best_score = candidate_scores[0]
+        chosen_runs = [candidate_runs[i] for i in best_score.members]
+        oof_rows = selector.oof_rows
+        self.blend_ = selector.blend(best_score, chosen_runs)
+        oof_scores = self.blend_([run.scores[oof_rows] for run in chosen_runs])
+        self.thresholds_ = selector.thresholds(best_score.threshold_strategy, oof_scores, task.Y[oof_rows])
+        all_scores = np.full(task.Y.shape, np.nan)
+        all_scores[oof_rows] = oof_scores
+        self.oof_scores_ = all_scores[:, 0] if self._layout.kind == "binary" else all_scores
         self._keep_truth(task.Y)
-        self.estimators_ = [t.fitted(task) for t in chosen]
+        self.estimators_ = [run.fitted(task) for run in chosen_runs]
         self._indicator = task.layout
 
-    def _row(
+    def _make_board_row(
         self,
-        candidate_scores: CandidateScore,
+        candidate_score: CandidateScore,
         candidate_runs: list[CandidateRun],
-        best: np.ndarray | None = None,
-        share: float = 0.0,
+        best_values: np.ndarray | None = None,
+        test_share: float = 0.0,
     ) -> Any:
         """Return a row of the leaderboard, compared with the values of the best where they are known."""
-        row: dict[str, Any] = {
-            "method": candidate_scores.name,
-            "params": [candidate_runs[i].params for i in candidate_scores.members],
-            "threshold_strategy": candidate_scores.threshold_strategy,
-            "score": float(candidate_scores.values.mean()),
-            "std": float(candidate_scores.values.std()),
+        board_row: dict[str, Any] = {
+            "method": candidate_score.name,
+            "params": [candidate_runs[i].params for i in candidate_score.members],
+            "threshold_strategy": candidate_score.threshold_strategy,
+            "score": float(candidate_score.values.mean()),
+            "std": float(candidate_score.values.std()),
         }
-        if best is not None:
-            same = len(best) < 2 or candidate_scores.values is best
-            paired = None if same else corrected_resampled_t(best, candidate_scores.values, test_share=share)
-            row |= {name: getattr(paired, name, 0.0) for name in ("low", "high")}
-            row["score_difference"] = getattr(paired, "mean", 0.0)
-        if len(candidate_scores.members) > 1:
-            row["weights"] = [round(weight, 3) for weight in candidate_scores.weights]
-        return row | {"seconds": candidate_scores.seconds}
+        if best_values is not None:
+            is_best = len(best_values) < 2 or candidate_score.values is best_values
+            paired_test = (
+                None
+                if is_best
+                else corrected_resampled_t(best_values, candidate_score.values, test_share=test_share)
+            )
+            board_row |= {name: getattr(paired_test, name, 0.0) for name in ("low", "high")}
+            board_row["score_difference"] = getattr(paired_test, "mean", 0.0)
+        if len(candidate_score.members) > 1:
+            board_row["weights"] = [round(weight, 3) for weight in candidate_score.weights]
+        return board_row | {"seconds": candidate_score.seconds}
 
-    def _tell(self, row: dict[str, Any]) -> None:
+    def _announce_row(self, row: dict[str, Any]) -> None:
         if self.verbose:
-            words = row.get("skipped") or f"{row['score']:.4f} ± {row['std']:.4f}  {row['seconds']:7.1f} s"
-            print(f"{row['method']:40.40s}  {words}", flush=True)
+            outcome_text = (
+                row.get("skipped") or f"{row['score']:.4f} ± {row['std']:.4f}  {row['seconds']:7.1f} s"
+            )
+            print(f"{row['method']:40.40s}  {outcome_text}", flush=True)
         if self.on_candidate is not None:
             self.on_candidate(row)
 
-    def _report(
+    def _write_report(
         self,
         task: Task,
         candidate_runs: list[CandidateRun],
         candidate_scores: list[CandidateScore],
         skipped: dict[str, str],
     ) -> None:
-        share = float(np.mean([len(test) / len(train) for train, test in task.splits]))
-        best = candidate_scores[0]
-        rows = [self._row(j, candidate_runs, best.values, share) for j in candidate_scores]
-        left = [{"method": name, "skipped": why} for name, why in skipped.items()]
-        self.leaderboard_ = Table(rows + left)
-        text = (
-            f"{best.name} with {best.threshold_strategy} thresholds: {rows[0]['score']:.3f} "
-            f"over {len(best.values)} folds"
-        )
-        others = [
-            row
-            for j, row in zip(candidate_scores, rows, strict=True)
-            if not set(j.members) & set(best.members)
+        test_share = float(np.mean([len(test) / len(train) for train, test in task.splits]))
+        best_score = candidate_scores[0]
+        board_rows = [
+            self._make_board_row(score, candidate_runs, best_score.values, test_share)
+            for score in candidate_scores
         ]
-        if others:
-            near = others[0]
-            sure = "clearly better than" if near["low"] > 0 else "not clearly better than"
-            text += (
-                f"; {sure} {near['method']} ({near['score']:.3f}, lower by {near['score_difference']:.3f}, "
-                f"95 % interval {near['low']:.3f} to {near['high']:.3f})"
+        skipped_rows = [{"method": name, "skipped": reason} for name, reason in skipped.items()]
+        self.leaderboard_ = Table(board_rows + skipped_rows)
+        summary = (
+            f"{best_score.name} with {best_score.threshold_strategy} thresholds: "
+            f"{board_rows[0]['score']:.3f} over {len(best_score.values)} folds"
+        )
+        rival_rows = [
+            row
+            for score, row in zip(candidate_scores, board_rows, strict=True)
+            if not set(score.members) & set(best_score.members)
+        ]
+        if rival_rows:
+            rival = rival_rows[0]
+            verdict = "clearly better than" if rival["low"] > 0 else "not clearly better than"
+            summary += (
+                f"; {verdict} {rival['method']} ({rival['score']:.3f}, "
+                f"lower by {rival['score_difference']:.3f}, "
+                f"95 % interval {rival['low']:.3f} to {rival['high']:.3f})"
             )
-        self.summary_ = text + "."
+        self.summary_ = summary + "."
 
     # -- scores -------------------------------------------------------------------------------------
 
@@ -313,34 +339,38 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
             return sparse.csr_array(X)
         return X.toarray() if sparse.issparse(X) else X
 
-    def _prepared(self, X: Any) -> Any:
+    def _prepare_rows(self, X: Any) -> Any:
         X = self._as_rows(X)
         return X if self.preprocessor_ is None else self.preprocessor_.transform(X)
 
     def _scores(self, X: Any) -> np.ndarray:
-        X = self._prepared(X)
+        X = self._prepare_rows(X)
         return self.blend_([score_rows(member, X, self._indicator) for member in self.estimators_])
 
     def _linear_view(self, Z: Any, names: Any, columns: Any) -> LinearView:
-        Z = None if Z is None else self._prepared(Z)
+        Z = None if Z is None else self._prepare_rows(Z)
         if any(hasattr(member, "steps") for member in self.estimators_):
             raise ValueError(
                 "The model AutoMultiLabel chose goes through kernels or other steps: it is not linear."
             )
-        parts = [linear_view(member, Z, names, columns) for member in self.estimators_]
+        member_views = [linear_view(member, Z, names, columns) for member in self.estimators_]
         if not self.blend_.calibrations:
-            return parts[0]
+            return member_views[0]
         if not self.blend_.linear:
             raise not_linear("A blend of probabilities")
         ones = np.ones(len(self._constant))
-        scaled = []
-        for part, found, weight in zip(parts, self.blend_.calibrations, self.blend_.weights, strict=True):
-            slope, intercept = found.linear()
-            scaled.append(part.scaled(weight * slope * ones, weight * intercept * ones, columns))
-        coef = np.sum([part.coef for part in scaled], axis=0)
-        return LinearView(parts[0].Z, names, coef, np.sum([part.intercept for part in scaled], axis=0))
+        scaled_views = []
+        for view, calibrator, weight in zip(
+            member_views, self.blend_.calibrations, self.blend_.weights, strict=True
+        ):
+            slope, intercept = calibrator.linear()
+            scaled_views.append(view.scaled(weight * slope * ones, weight * intercept * ones, columns))
+        coef = np.sum([view.coef for view in scaled_views], axis=0)
+        return LinearView(
+            member_views[0].Z, names, coef, np.sum([view.intercept for view in scaled_views], axis=0)
+        )
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        # members place constant labels themselves
+        # The estimators set the scores of constant labels themselves.
         for batch in score_batches(X.shape[0], self._layout.n_columns):
             yield batch, self._scores(X[batch])

@@ -54,7 +54,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     ----------
     estimator_ : classifier
         Fitted on all rows.
-    calibrators_ : Sigmoid or Curves
+    calibrators_ : Sigmoid or Calibrators
         The fitted functions, of the labels that vary in training.
     classes_, label_names_ : ndarray
         As in every classifier of the library.
@@ -96,11 +96,11 @@ class MultiLabelCalibrator(WrappingClassifier):
         varies = self._constant == 0
         self.calibrators_ = None
         if varies.any():
-            scores, Y, weights, _ = self._honest_scores(X, y, Y, routed)
+            scores, Y, weights, _ = self._out_of_fold_scores(X, y, Y, routed)
             self.calibrators_ = _METHODS[self.method](scores[:, varies], Y[:, varies], weights)
         return self
 
-    def _positive(self, X: Any) -> np.ndarray:
+    def _positive_probabilities(self, X: Any) -> np.ndarray:
         """P(label on), n×k."""
         scores = super()._scores(X)
         unlikely = 1.0 / (self._n_rows + 2.0)
@@ -108,20 +108,20 @@ class MultiLabelCalibrator(WrappingClassifier):
         if self.calibrators_ is not None:
             varies = self._constant == 0
             p[:, varies] = self.calibrators_.probabilities(scores[:, varies])
-        tiny = np.finfo(np.float32).eps
-        return np.clip(p, tiny, 1.0 - tiny)
+        min_probability = np.finfo(np.float32).eps
+        return np.clip(p, min_probability, 1.0 - min_probability)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return logit(self._positive(X))
+        return logit(self._positive_probabilities(X))
 
     def _linear_view(self, Z: Any, names: Any, columns: Any) -> LinearView:
         if not isinstance(self.calibrators_, Sigmoid):
             raise ValueError("Isotonic calibration is not linear: explain the classifier inside, estimator_.")
-        found = super()._linear_view(Z, names, columns)
+        estimator_view = super()._linear_view(Z, names, columns)
         slope, shift = np.ones(len(self._constant)), np.zeros(len(self._constant))
         varies = self._constant == 0
         slope[varies], shift[varies] = self.calibrators_.slope, self.calibrators_.intercept
-        return found.scaled(slope, shift, columns)
+        return estimator_view.scaled(slope, shift, columns)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Calibrated probability of each label, n×k and strictly inside (0, 1).
@@ -129,4 +129,4 @@ class MultiLabelCalibrator(WrappingClassifier):
         Both classes as columns for a 1-D binary y; rows that sum to 1 for a 1-D multiclass y.
         """
         X = self._check_predict(X)
-        return shape_probabilities(self._layout, self._positive(X))
+        return shape_probabilities(self._layout, self._positive_probabilities(X))

@@ -1,25 +1,24 @@
-"""How `AutoMultiLabel` judges candidates and blends them: everything tuned on the other folds.
+"""How `AutoMultiLabel` scores candidates and blends them: everything is tuned on the other folds.
 
-A blend is the weighted mean of calibrated scores: of log-odds where all members are linear, so that the blend
-is linear too, otherwise of probabilities. A probability is the mean of two calibrations of a score: by a
-sigmoid of its label, and by one line for all labels, which keeps the order across labels that few positives
-cannot calibrate (delicious, out of fold, P@1/3/5: sigmoids 68.8/62.6/58.5, the line 68.8/63.0/58.4, both
-69.4/63.3/58.9). Log-odds are likewise the mean of the label's own sigmoid and of one for all. Where the
-order of labels counts one member alone is read so too: a label that the rows say little about falls back to
-its frequency. For macro-F1 the line reads alone: the sigmoid of a label with few positives is flat, and no
-threshold finds it.
+A blend is the weighted mean of calibrated scores. It averages log-odds where all members are linear, so that
+the blend is linear too, and probabilities otherwise. A probability is the mean of two calibrations of a
+score: a sigmoid per label, and one line for all labels. The line keeps the order across labels that have too
+few positives to calibrate (delicious, out-of-fold, P@1/3/5: sigmoids 68.8/62.6/58.5, the line 68.8/63.0/58.4,
+both 69.4/63.3/58.9). Log-odds are likewise the mean of the label's sigmoid and of one sigmoid for all.
+Ranking measures calibrate a single member too: a label with little evidence falls back to its frequency.
+Macro-F1 uses the line only: the sigmoid of a label with few positives is flat, and no threshold separates it.
 
-Landmarks and trees in equal parts are trusted: they are chosen unless something else is better by more than a
-spread over the folds. The best of twenty on a few hundred rows is mostly the luckiest
-(`benchmarks.quality_nested`). For macro-F1 of sparse rows, mostly words, non-linear features blur rare
-labels: there the ridge is trusted, unless something gains more than one standard error over the folds. No
-blend is offered that is worse than its best member by more than a spread.
+The equal blend of landmarks and trees is trusted. It is chosen unless another candidate is better by more
+than one standard deviation over the folds: the best of twenty on a few hundred samples is mostly the luckiest
+(`benchmarks.quality_nested`). For macro-F1 of sparse samples, mostly words, non-linear features blur rare
+labels. There the ridge is trusted, unless another candidate gains more than one standard error over the
+folds. A blend is dropped if it is worse than its best member by more than one standard deviation.
 
-Weights are equal, or chosen for the asked measure one step at a time (Caruana et al., *Ensemble selection
-from libraries of models*, ICML 2004): each step adds the member that lifts the measure most, members may come
-again, and one more step for every member chosen draws the weights towards equal. They are offered where they
-gain more than one standard error over the folds. Members are chosen likewise, for what they add to the
-trusted, or to the best where these were not all tried.
+Weights are equal, or learned for the requested measure one step at a time (Caruana et al., *Ensemble
+selection from libraries of models*, ICML 2004). Each step adds the member that raises the measure most; a
+member may be added repeatedly. One more step for every member chosen shrinks the weights towards equal.
+Learned weights are offered where they gain more than one standard error over the folds. Members are chosen by
+what they add to the trusted ones, or to the best candidate where not all trusted ones were tried.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from hyperlabel.meta.portfolio import CandidateRun, Task
 RULES = ("per-label", "global")
 STEPS = 8
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
-LEAST_ROWS = 20  # fewer teach nothing
+LEAST_ROWS = 20  # with fewer, weights stay equal
 BLENDED = 4  # candidates at most
 TRUSTED, OF_WORDS = ("kernel-ridge", "forest"), ("ridge",)  # the second for macro-F1 of sparse rows
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateScore:
-    """A candidate (or blend) with its value on each fold and the rule that reached it."""
+    """A candidate (or blend) with its score on each fold and its threshold strategy."""
 
     name: str
     members: tuple[int, ...]
@@ -65,30 +64,44 @@ class MemberCalibrator:
 
     @classmethod
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool = True) -> MemberCalibrator:
-        """Fit the sigmoids if wanted, and the line of least squares from all scores to 0 and 1."""
-        middle, share, variance = float(scores.mean()), Y.sum() / scores.size, float(scores.var())
-        slope = float(Y.multiply(scores).sum() / scores.size - middle * share) / variance if variance else 0.0
-        line = slope, float(share - slope * middle)
+        """Fit the least-squares line from all scores to 0/1 labels, and with `by_label` the sigmoids."""
+        mean_score, positive_share, score_variance = (
+            float(scores.mean()),
+            Y.sum() / scores.size,
+            float(scores.var()),
+        )
+        slope = (
+            float(Y.multiply(scores).sum() / scores.size - mean_score * positive_share) / score_variance
+            if score_variance
+            else 0.0
+        )
+        shared_line = slope, float(positive_share - slope * mean_score)
         if not by_label:
-            return cls(None, *line)
-        column = scores.reshape(-1, 1), sparse.csr_array(Y.reshape((-1, 1)))
-        return cls(Sigmoid.fit(scores, Y), *line, Sigmoid.fit(*column))
+            return cls(None, *shared_line)
+        stacked_labels = scores.reshape(-1, 1), sparse.csr_array(Y.reshape((-1, 1)))
+        return cls(Sigmoid.fit(scores, Y), *shared_line, Sigmoid.fit(*stacked_labels))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the mean of the calibrated probabilities."""
-        line = self.slope * scores + self.intercept
-        return line if self.sigmoid is None else (self.sigmoid.probabilities(scores) + line) / 2.0
+        line_probabilities = self.slope * scores + self.intercept
+        return (
+            line_probabilities
+            if self.sigmoid is None
+            else (self.sigmoid.probabilities(scores) + line_probabilities) / 2.0
+        )
 
     def linear(self) -> tuple[Any, Any]:
-        """Return slope and intercept of the reading that is linear: mean log-odds, or the line."""
-        own = self if self.sigmoid is None else self.sigmoid
-        all_ = self.shared or own
-        return (own.slope + all_.slope) / 2.0, (own.intercept + all_.intercept) / 2.0
+        """Return slope and intercept of the linear calibrator: mean log-odds, or the line."""
+        label_calibrator = self if self.sigmoid is None else self.sigmoid
+        shared_calibrator = self.shared or label_calibrator
+        return (label_calibrator.slope + shared_calibrator.slope) / 2.0, (
+            label_calibrator.intercept + shared_calibrator.intercept
+        ) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """From the members' scores to those of the blend; one member's pass as they are if not calibrated."""
+    """Map the members' scores to those of the blend; without calibrators the one member's are returned."""
 
     calibrations: list[MemberCalibrator]
     weights: np.ndarray
@@ -98,226 +111,284 @@ class Blend:
         """Return the weighted mean of the calibrated scores, n×k."""
         if not self.calibrations:
             return scores[0]
-        total = np.zeros(scores[0].shape)
-        for part, found, weight in zip(scores, self.calibrations, self.weights, strict=True):
-            slope, intercept = found.linear()
-            total += weight * (part * slope + intercept if self.linear else found.probabilities(part))
-        return total
+        blended_scores = np.zeros(scores[0].shape)
+        for member_scores, calibrator, weight in zip(scores, self.calibrations, self.weights, strict=True):
+            slope, intercept = calibrator.linear()
+            blended_scores += weight * (
+                member_scores * slope + intercept if self.linear else calibrator.probabilities(member_scores)
+            )
+        return blended_scores
 
 
 class Selector:
-    """Values of scores on each fold, with everything tuned on the other folds.
+    """Score candidates and blends on each fold, with everything tuned on the other folds.
 
-    `ranks` says that the measure reads scores and not label sets, so that thresholds cannot change it.
+    `ranks` says that the measure depends on scores and not on label sets, so that thresholds do not matter.
     """
 
     def __init__(self, task: Task, scorer: Any, threshold_scoring: str, *, ranks: bool = False) -> None:
         self.task, self.scorer, self.threshold_scoring, self.ranks = task, scorer, threshold_scoring, ranks
-        tests = [test for _, test in task.splits]
-        self.known = np.unique(np.concatenate(tests))
-        self.folds = [(np.setdiff1d(self.known, test), test) for test in tests]
-        self.seconds = 0.0  # what judging one candidate took last
+        test_folds = [test_rows for _, test_rows in task.splits]
+        self.oof_rows = np.unique(np.concatenate(test_folds))
+        self.folds = [(np.setdiff1d(self.oof_rows, test_rows), test_rows) for test_rows in test_folds]
+        self.seconds = 0.0  # spent on scoring the last candidate
         self.by_label = ranks or threshold_scoring != "f1_macro"
         self.trusted = TRUSTED if self.by_label or not sparse.issparse(task.X) else OF_WORDS
 
     def thresholds(self, rule: str, scores: np.ndarray, Y: sparse.csr_array) -> np.ndarray:
-        """Return the thresholds of a rule, tuned on these rows."""
+        """Return the thresholds of a strategy, tuned on these scores and labels."""
         if rule == "per-label":
             return per_label_thresholds(scores, Y, scoring=self.threshold_scoring).thresholds
         return global_threshold(scores, Y, scoring=self.threshold_scoring).thresholds
 
-    def one(self, index: int, candidate_runs: CandidateRun) -> CandidateScore:
-        """Judge one candidate by itself."""
-        start = self.task.clock()
-        (found,) = self._judge(
-            [(candidate_runs.name, (index,), False)], [candidate_runs], candidate_runs.seconds
+    def one(self, index: int, candidate_run: CandidateRun) -> CandidateScore:
+        """Return the fold scores of one candidate."""
+        start_time = self.task.clock()
+        (candidate_score,) = self._judge_blends(
+            [(candidate_run.name, (index,), False)], [candidate_run], candidate_run.seconds
         )
-        self.seconds = self.task.clock() - start
-        return found
+        self.seconds = self.task.clock() - start_time
+        return candidate_score
 
     def leaders(
         self, candidate_runs: list[CandidateRun], candidate_scores: list[CandidateScore]
     ) -> list[int]:
-        """Return the best candidate of each kind, the best kind first."""
-        order: list[int] = []
-        for j in sorted(candidate_scores, key=lambda j: -j.values.mean()):
-            if all(candidate_runs[i].name != candidate_runs[j.members[0]].name for i in order):
-                order.append(j.members[0])
-        return order
+        """Return the index of the best run of each method, the best method first."""
+        leading_runs: list[int] = []
+        for score in sorted(candidate_scores, key=lambda score: -_mean_value(score)):
+            if all(candidate_runs[i].name != candidate_runs[score.members[0]].name for i in leading_runs):
+                leading_runs.append(score.members[0])
+        return leading_runs
 
     def needs(self, candidate_runs: list[CandidateRun], members: list[int]) -> float:
-        """Seconds to judge blends of these candidates, and to fit all of them and their thresholds."""
-        refits = 1.3 * sum(candidate_runs[i].refit_seconds for i in members)
-        return ((8 + 3 * len(members)) if len(members) > 1 else 1) * self.seconds + refits
+        """Return the seconds needed to score blends of these candidates and to refit them."""
+        refit_seconds = 1.3 * sum(candidate_runs[i].refit_seconds for i in members)
+        return ((8 + 3 * len(members)) if len(members) > 1 else 1) * self.seconds + refit_seconds
 
     def blends(
         self, candidate_runs: list[CandidateRun], candidate_scores: list[CandidateScore], deadline: float
     ) -> list[CandidateScore]:
-        """Blends of candidates of different kinds, with equal and with learned weights, as time allows."""
-        members = self._members(candidate_runs, candidate_scores, deadline - self.task.clock())
-        if len(members) < 2:
+        """Return blends of different methods, with equal and with learned weights, as time allows."""
+        blend_members = self._choose_members(candidate_runs, candidate_scores, deadline - self.task.clock())
+        if len(blend_members) < 2:
             return []
-        wanted = [("blend of", tuple(members[:some]), False) for some in (2, 3) if some <= len(members)]
-        wanted.append(("weighted blend of", tuple(members), True))
-        parts = [candidate_runs[i] for i in members]
-        found = self._judge(wanted, parts, sum(part.seconds for part in parts))
-        best = max(found[: len(wanted) - 1], key=lambda j: j.values.mean())
-        alone = max(candidate_scores, key=lambda j: j.values.mean())
-        found = [j for j in found if _within_one_std(j, alone)]
-        # what learned weights gain must exceed its noise over the folds: equal ones do not bend to them
-        return [j for j in found if len(set(j.weights)) == 1 or _exceeds_noise(j.values - best.values)]
+        blend_specs = [
+            ("blend of", tuple(blend_members[:n_members]), False)
+            for n_members in (2, 3)
+            if n_members <= len(blend_members)
+        ]
+        blend_specs.append(("weighted blend of", tuple(blend_members), True))
+        member_runs = [candidate_runs[i] for i in blend_members]
+        blend_scores = self._judge_blends(blend_specs, member_runs, sum(run.seconds for run in member_runs))
+        best_equal_blend = max(blend_scores[: len(blend_specs) - 1], key=_mean_value)
+        best_candidate = max(candidate_scores, key=_mean_value)
+        blend_scores = [score for score in blend_scores if _within_one_std(score, best_candidate)]
+        # Learned weights can overfit the folds, equal ones cannot: their gain must exceed its standard error.
+        return [
+            score
+            for score in blend_scores
+            if len(set(score.weights)) == 1 or _exceeds_noise(score.values - best_equal_blend.values)
+        ]
 
-    def _members(
+    def _choose_members(
         self, candidate_runs: list[CandidateRun], candidate_scores: list[CandidateScore], seconds: float
     ) -> list[int]:
-        """Return the candidates to blend: the trusted or the best, what adds to them, as time allows."""
+        """Return the candidates to blend: the trusted or the best, and those that add to them."""
         members = self.leaders(candidate_runs, candidate_scores)
-        trusted = [i for i in members if candidate_runs[i].name in self.trusted]
-        begun = trusted if len(trusted) == len(self.trusted) else members[:1]
-        members = begun + [i for i in members if i not in begun]
+        trusted_members = [i for i in members if candidate_runs[i].name in self.trusted]
+        first = trusted_members if len(trusted_members) == len(self.trusted) else members[:1]
+        members = first + [i for i in members if i not in first]
         while len(members) > 1 and self.needs(candidate_runs, members[:BLENDED]) > seconds:
-            # what is slowest to fit goes first; of equals the weakest
+            # Drop the slowest to refit; among equals the weakest.
             members.remove(
                 max(members[1:], key=lambda i: (candidate_runs[i].refit_seconds, members.index(i)))
             )
         if len(members) < 2:
             return members
-        begun = [i for i in begun if i in members]
-        return [members[i] for i in self._complements([candidate_runs[i] for i in members], len(begun))]
+        first = [i for i in first if i in members]
+        return [members[i] for i in self._add_complements([candidate_runs[i] for i in members], len(first))]
 
     def ordered(
         self, candidate_runs: list[CandidateRun], candidate_scores: list[CandidateScore]
     ) -> list[CandidateScore]:
-        """Return the best first, after what is trusted if that is near enough to the best."""
-        found = sorted(candidate_scores, key=lambda j: -j.values.mean())
-        for place, j in enumerate(found):
-            kinds = sorted(candidate_runs[i].name for i in j.members)
-            less = found[0].values - j.values
-            near = _within_one_std(j, found[0]) if self.trusted == TRUSTED else not _exceeds_noise(less)
-            if kinds == sorted(self.trusted) and len(set(j.weights)) == 1 and near:
-                return [j, *found[:place], *found[place + 1 :]]
-        return found
+        """Return the candidates best first; the trusted one leads if it is near enough to the best."""
+        ranked_scores = sorted(candidate_scores, key=lambda score: -_mean_value(score))
+        for position, candidate_score in enumerate(ranked_scores):
+            member_names = sorted(candidate_runs[i].name for i in candidate_score.members)
+            if member_names != sorted(self.trusted) or len(set(candidate_score.weights)) > 1:
+                continue
+            best_score = ranked_scores[0]
+            is_near_best = not _exceeds_noise(best_score.values - candidate_score.values)
+            if self.trusted == TRUSTED:
+                is_near_best = _within_one_std(candidate_score, best_score)
+            if is_near_best:
+                return [candidate_score, *ranked_scores[:position], *ranked_scores[position + 1 :]]
+        return ranked_scores
 
-    def _complements(self, parts: list[CandidateRun], begun: int) -> list[int]:
-        """Begin with the first few and add, one by one, what lifts the equal blend most: twins do not."""
-        rows, linear = self._some(self.known), _is_linear(parts)
-        fitted = zip(self._calibrated(parts, rows), parts, strict=True)
-        scores = [Blend([c], np.ones(1), linear)([p.scores[rows]]) for c, p in fitted]
-        order = list(range(BLENDED if len(rows) < LEAST_ROWS else begun))[: len(parts)]
-        total = np.sum(scores[: len(order)], axis=0)
-        while len(order) < min(BLENDED, len(parts)):
-            left = [i for i in range(len(parts)) if i not in order]
-            values = [self._crossed((total + scores[i]) / (len(order) + 1), rows) for i in left]
-            order.append(left[int(np.argmax(values))])
-            total = total + scores[order[-1]]
-        return order
+    def _add_complements(self, member_runs: list[CandidateRun], n_first: int) -> list[int]:
+        """Return the first members and, one by one, those that improve the equal blend most."""
+        weight_rows = self._sample_rows(self.oof_rows)
+        calibrators = self._calibrate_members(member_runs, weight_rows)
+        calibrated_scores = _calibrate_scores(member_runs, calibrators, weight_rows)
+        n_chosen = BLENDED if len(weight_rows) < LEAST_ROWS else n_first
+        chosen_members = list(range(min(n_chosen, len(member_runs))))
+        score_sum = np.sum(calibrated_scores[: len(chosen_members)], axis=0)
+        while len(chosen_members) < min(BLENDED, len(member_runs)):
+            remaining_members = [i for i in range(len(member_runs)) if i not in chosen_members]
+            blend_size = len(chosen_members) + 1
+            blend_values = [
+                self._cross_evaluate((score_sum + calibrated_scores[i]) / blend_size, weight_rows)
+                for i in remaining_members
+            ]
+            chosen_members.append(remaining_members[int(np.argmax(blend_values))])
+            score_sum = score_sum + calibrated_scores[chosen_members[-1]]
+        return chosen_members
 
-    def blend(self, candidate_scores: CandidateScore, parts: list[CandidateRun]) -> Blend:
-        """Return the blend that was judged, calibrated on all rows with out-of-fold scores."""
-        found = self._calibrated(parts, self.known)
-        return Blend(found, np.array(candidate_scores.weights), _is_linear(parts))
+    def blend(self, candidate_score: CandidateScore, member_runs: list[CandidateRun]) -> Blend:
+        """Return the blend of a candidate score, calibrated on all out-of-fold scores."""
+        calibrators = self._calibrate_members(member_runs, self.oof_rows)
+        return Blend(calibrators, np.array(candidate_score.weights), _is_linear(member_runs))
 
-    def _calibrated(self, parts: list[CandidateRun], rows: np.ndarray) -> list[MemberCalibrator]:
-        """Calibrations of what is blended; one part alone passes as it is where its order does not count."""
-        if len(parts) < 2 and not self.ranks:
+    def _calibrate_members(self, member_runs: list[CandidateRun], rows: np.ndarray) -> list[MemberCalibrator]:
+        """Return a calibrator per member; none for a single member unless the measure ranks labels."""
+        if len(member_runs) < 2 and not self.ranks:
             return []
         Y = self.task.Y[rows]
-        return [MemberCalibrator.fit(part.scores[rows], Y, by_label=self.by_label) for part in parts]
+        return [MemberCalibrator.fit(run.scores[rows], Y, by_label=self.by_label) for run in member_runs]
 
-    def _judge(self, wanted: list[Any], parts: list[CandidateRun], seconds: float) -> list[CandidateScore]:
-        """Judge blends of the first few parts, (name, members, learned) each."""
-        table = np.stack([self._judge_fold(wanted, parts, *fold) for fold in self.folds], axis=-1)
-        fitted = self._calibrated(parts, self.known)
-        found = (
-            self._settle(name, members, parts[: len(members)], fitted, learned, values, seconds)
-            for (name, members, learned), values in zip(wanted, table, strict=True)
+    def _judge_blends(
+        self, blend_specs: list[Any], member_runs: list[CandidateRun], seconds: float
+    ) -> list[CandidateScore]:
+        """Return the scores of blends of the first runs; a spec is (name, members, learned)."""
+        fold_values = np.stack(
+            [self._judge_blends_on_fold(blend_specs, member_runs, *fold) for fold in self.folds], axis=-1
         )
-        return [candidate_scores for candidate_scores in found if candidate_scores is not None]
+        calibrators = self._calibrate_members(member_runs, self.oof_rows)
+        settled_blends = (
+            self._settle_blend(
+                name, members, member_runs[: len(members)], calibrators, learned, rule_values, seconds
+            )
+            for (name, members, learned), rule_values in zip(blend_specs, fold_values, strict=True)
+        )
+        return [blend for blend in settled_blends if blend is not None]
 
-    def _judge_fold(
-        self, wanted: list[Any], parts: list[CandidateRun], others: np.ndarray, test: np.ndarray
+    def _judge_blends_on_fold(
+        self,
+        blend_specs: list[Any],
+        member_runs: list[CandidateRun],
+        train_rows: np.ndarray,
+        test_rows: np.ndarray,
     ) -> np.ndarray:
-        """Value of each blend under each rule of thresholds on the rows `test`, taught by the others."""
-        rules, Y = RULES[:1] if self.ranks else RULES, self.task.Y[others]
-        fitted = self._calibrated(parts, others)
-        table = np.empty((len(wanted), len(rules)))
-        for b, (_, members, learned) in enumerate(wanted):
-            some = parts[: len(members)]
-            blend = Blend(fitted[: len(members)], *self._mix(some, fitted, others, learned))
-            fitted_on = None if self.ranks else blend([p.scores[others] for p in some])
-            judged_on = blend([p.scores[test] for p in some])
-            for row, rule in enumerate(rules):
+        """Return the score of each blend under each threshold rule on the test rows, tuned on the others."""
+        rules, Y = RULES[:1] if self.ranks else RULES, self.task.Y[train_rows]
+        fitted = self._calibrate_members(member_runs, train_rows)
+        rule_values = np.empty((len(blend_specs), len(rules)))
+        for b, (_, members, learned) in enumerate(blend_specs):
+            blended_runs = member_runs[: len(members)]
+            blend = Blend(
+                fitted[: len(members)], *self._choose_weights(blended_runs, fitted, train_rows, learned)
+            )
+            train_scores = None if self.ranks else blend([run.scores[train_rows] for run in blended_runs])
+            test_scores = blend([run.scores[test_rows] for run in blended_runs])
+            for r, rule in enumerate(rules):
                 thresholds = (
-                    np.zeros(Y.shape[1]) if fitted_on is None else self.thresholds(rule, fitted_on, Y)
+                    np.zeros(Y.shape[1]) if train_scores is None else self.thresholds(rule, train_scores, Y)
                 )
-                table[b, row] = self._value(judged_on, thresholds, test)
-        return table
+                rule_values[b, r] = self._evaluate_scores(test_scores, thresholds, test_rows)
+        return rule_values
 
-    def _settle(
+    def _settle_blend(
         self,
         name: str,
         members: tuple[int, ...],
-        parts: list[CandidateRun],
-        fitted: list[MemberCalibrator],
+        member_runs: list[CandidateRun],
+        calibrators: list[MemberCalibrator],
         learned: bool,
-        values: np.ndarray,
+        rule_values: np.ndarray,
         seconds: float,
     ) -> CandidateScore | None:
-        """Return what was judged, with the weights that all rows teach; None if those leave one member."""
-        best = int(values.mean(axis=1).argmax())
-        if len(parts) == 1:
-            return CandidateScore(name, members, RULES[best], values[best], seconds)
-        weights, _ = self._mix(parts, fitted, self.known, learned)
-        kept = np.flatnonzero(weights)
-        name += " " + ", ".join(parts[i].name for i in kept)
-        left = tuple(members[i] for i in kept)
-        candidate_scores = CandidateScore(
-            name, left, RULES[best], values[best], seconds, tuple(weights[kept].tolist())
+        """Return the score of a blend with weights learned on all rows; None if they leave one member."""
+        best_rule = int(rule_values.mean(axis=1).argmax())
+        if len(member_runs) == 1:
+            return CandidateScore(name, members, RULES[best_rule], rule_values[best_rule], seconds)
+        weights, _ = self._choose_weights(member_runs, calibrators, self.oof_rows, learned)
+        weighted = np.flatnonzero(weights)
+        name += " " + ", ".join(member_runs[i].name for i in weighted)
+        remaining_members = tuple(members[i] for i in weighted)
+        blend_score = CandidateScore(
+            name,
+            remaining_members,
+            RULES[best_rule],
+            rule_values[best_rule],
+            seconds,
+            tuple(weights[weighted].tolist()),
         )
-        return candidate_scores if len(kept) > 1 else None
+        return blend_score if len(weighted) > 1 else None
 
-    def _mix(
-        self, parts: list[CandidateRun], fitted: list[MemberCalibrator], rows: np.ndarray, learned: bool
+    def _choose_weights(
+        self,
+        member_runs: list[CandidateRun],
+        calibrators: list[MemberCalibrator],
+        rows: np.ndarray,
+        learned: bool,
     ) -> tuple[np.ndarray, bool]:
         """Return weights that sum to 1, and whether the blend is linear."""
-        equal, linear = np.full(len(parts), 1.0 / len(parts)), _is_linear(parts)
+        equal_weights, is_linear = np.full(len(member_runs), 1.0 / len(member_runs)), _is_linear(member_runs)
         if not learned or len(rows) < LEAST_ROWS:
-            return equal, linear
-        some = self._some(rows)
-        pairs = zip(parts, fitted, strict=False)
-        scores = [Blend([found], np.ones(1), linear)([part.scores[some]]) for part, found in pairs]
-        return learned_weights(scores, lambda mean: self._crossed(mean, some)), linear
+            return equal_weights, is_linear
+        weight_rows = self._sample_rows(rows)
+        calibrated_scores = _calibrate_scores(member_runs, calibrators, weight_rows)
+        learned_mix = learned_weights(calibrated_scores, lambda mean: self._cross_evaluate(mean, weight_rows))
+        return learned_mix, is_linear
 
-    def _some(self, rows: np.ndarray) -> np.ndarray:
+    def _sample_rows(self, rows: np.ndarray) -> np.ndarray:
         return rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS])]
 
-    def _crossed(self, scores: np.ndarray, rows: np.ndarray) -> float:
-        """Value of scores of these rows, thresholds of every other row being tuned on the rows between."""
+    def _cross_evaluate(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        """Return the two-fold score of these rows, the thresholds of each half being tuned on the other."""
         if self.ranks:
-            return self._value(scores, np.zeros(scores.shape[1]), rows)
-        values = np.zeros(len(RULES))
-        for here, there in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+            return self._evaluate_scores(scores, np.zeros(scores.shape[1]), rows)
+        rule_values = np.zeros(len(RULES))
+        even_rows, odd_rows = slice(0, None, 2), slice(1, None, 2)
+        for test_half, train_half in ((even_rows, odd_rows), (odd_rows, even_rows)):
             for i, rule in enumerate(RULES):
-                thresholds = self.thresholds(rule, scores[there], self.task.Y[rows[there]])
-                values[i] += self._value(scores[here], thresholds, rows[here])
-        return float(values.max())
+                thresholds = self.thresholds(rule, scores[train_half], self.task.Y[rows[train_half]])
+                rule_values[i] += self._evaluate_scores(scores[test_half], thresholds, rows[test_half])
+        return float(rule_values.max())
 
-    def _value(self, scores: np.ndarray, thresholds: np.ndarray, test: np.ndarray) -> float:
-        known = _ThresholdedScores(scores, thresholds, self.task.layout)
-        return float(self.scorer(known, self.task.X[test], self._truth(test)))
+    def _evaluate_scores(self, scores: np.ndarray, thresholds: np.ndarray, test_rows: np.ndarray) -> float:
+        thresholded_scores = _ThresholdedScores(scores, thresholds, self.task.layout)
+        return float(self.scorer(thresholded_scores, self.task.X[test_rows], self._select_labels(test_rows)))
 
-    def _truth(self, rows: np.ndarray) -> Any:
+    def _select_labels(self, rows: np.ndarray) -> Any:
         Y = self.task.Y[rows]
         return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
 
 
-def _is_linear(parts: list[CandidateRun]) -> bool:
-    return len(parts) == 1 or all(part.linear for part in parts)
+def _mean_value(candidate_score: CandidateScore) -> float:
+    return float(candidate_score.values.mean())
 
 
-def _within_one_std(candidate_scores: CandidateScore, best: CandidateScore) -> bool:
-    variance = max(candidate_scores.values.std(), best.values.std())
-    return bool(candidate_scores.values.mean() >= best.values.mean() - variance)
+def _is_linear(member_runs: list[CandidateRun]) -> bool:
+    return len(member_runs) == 1 or all(run.linear for run in member_runs)
+
+
+def _calibrate_scores(
+    member_runs: list[CandidateRun], calibrators: list[MemberCalibrator], rows: np.ndarray
+) -> list[np.ndarray]:
+    """Return the calibrated scores of each member on these rows."""
+    is_linear = _is_linear(member_runs)
+    return [
+        Blend([calibrator], np.ones(1), is_linear)([run.scores[rows]])
+        for run, calibrator in zip(
+            member_runs, calibrators, strict=False
+        )  # calibrators may be of more members
+    ]
+
+
+def _within_one_std(candidate_score: CandidateScore, best_score: CandidateScore) -> bool:
+    larger_std = max(candidate_score.values.std(), best_score.values.std())
+    return bool(candidate_score.values.mean() >= best_score.values.mean() - larger_std)
 
 
 def _exceeds_noise(gain: np.ndarray) -> bool:
@@ -325,7 +396,7 @@ def _exceeds_noise(gain: np.ndarray) -> bool:
 
 
 def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
-    """Return non-negative weights of the scores for a measure to be maximised; see the head of the file.
+    """Return the non-negative weights of the members that maximise a measure, by greedy ensemble selection.
 
     Examples
     --------
@@ -333,18 +404,18 @@ def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
     >>> learned_weights([bad, good], lambda mean: mean[0, 0] - mean[0, 1])
     array([0., 1.])
     """
-    counts, total = np.zeros(len(scores)), np.zeros(scores[0].shape)
+    step_counts, score_sum = np.zeros(len(scores)), np.zeros(scores[0].shape)
     for step in range(1, STEPS + 1):
-        values = [measure((total + part) / step) for part in scores]
-        best = int(np.argmax(values))
-        counts[best] += 1
-        total += scores[best]
-    counts += counts > 0
-    return counts / counts.sum()
+        step_values = [measure((score_sum + member_scores) / step) for member_scores in scores]
+        best_member = int(np.argmax(step_values))
+        step_counts[best_member] += 1
+        score_sum += scores[best_member]
+    step_counts += step_counts > 0
+    return step_counts / step_counts.sum()
 
 
 class _ThresholdedScores(KnownScores):
-    """Known scores whose label sets come from thresholds, the scores themselves staying as they are."""
+    """Known scores whose label sets come from thresholds; the scores stay unchanged."""
 
     def __init__(self, scores: np.ndarray, thresholds: np.ndarray, layout: Any) -> None:
         super().__init__(scores, layout)
@@ -355,7 +426,7 @@ class _ThresholdedScores(KnownScores):
 
 
 class AttainableScore:
-    """Scorer of a grid: the measure that the best thresholds reach on the fold itself."""
+    """Scorer of a grid: the measure attained by the best thresholds on the fold itself."""
 
     def __init__(self, scoring: str) -> None:
         self.scoring = scoring

@@ -156,9 +156,7 @@ CATALOGUE: tuple[MethodSpec, ...] = (
         pairwise=True,
     ),
     MethodSpec(
-        "prior",
-        "always the most frequent answer: the floor",
-        lambda rows: DummyClassifier(strategy="prior"),
+        "prior", "always the most frequent answer: the floor", lambda rows: DummyClassifier(strategy="prior")
     ),
 )
 

@@ -43,14 +43,14 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
     Every setting is judged on exactly the scores that refitting it on each training fold would
     give. Where XᵀX does not fit (wide rows) or there is no ridge over labels to share (`LPP`, `MLSI`,
-    `MDDM`), each fold is refitted instead: the same answer, not free.
+    `MDDM`), each fold is refitted instead: the same scores at the cost of a fit per fold.
 
     Parameters
     ----------
     estimator : classifier
         `BinaryRelevance` (shared ridge), `PLST`, `CPLST`, `PartialBinaryRelevance`, `LabelSpaceClassifier`
-        with a flat encoder, a projection, or `ProjectionClassifier` around one. Free where the
-        model follows from sums over rows; others are refitted.
+        with an affine encoder, a projection, or `ProjectionClassifier` around one. In closed form where
+        the model depends only on moments; others are refitted.
     param_grid : dict
         ``alpha`` and, except for BinaryRelevance, ``n_components``: lists to compare. For a
         projection they are its own (`MDDM` has ``mu`` in place of ``alpha``), for a
@@ -88,48 +88,48 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> ClosedFormSearchCV:
         """Compare the grid on out-of-fold scores (of grouped folds if given) and fit the best on all rows."""
-        given = X, y
+        original_data = X, y
         X, Y = self._check_fit(X, y, min_samples=2)
         settings = list(ParameterGrid(self.param_grid))
         self._check_grid(settings)
-        found = self._search(X, Y, settings, groups)
-        assert found.results is not None
-        self.best_params_ = settings[found.best]
-        self.best_score_ = float(found.results["mean_test_score"][found.best])
-        self.cv_results_ = found.results
+        search_scores = self._search_grid(X, Y, settings, groups)
+        assert search_scores.results is not None
+        self.best_params_ = settings[search_scores.best]
+        self.best_score_ = float(search_scores.results["mean_test_score"][search_scores.best])
+        self.cv_results_ = search_scores.results
         self._keep_truth(Y)
-        oof = found.oof_scores
-        self.oof_scores_ = oof[:, 0] if self._layout.kind == "binary" else oof
-        best = set_closed_form_params(_as_classifier(self.estimator), self.best_params_)
-        self.estimator_ = best.fit(*given, **groups_for_fit(best, groups))
+        oof_scores = search_scores.oof_scores
+        self.oof_scores_ = oof_scores[:, 0] if self._layout.kind == "binary" else oof_scores
+        best_model = set_closed_form_params(_as_classifier(self.estimator), self.best_params_)
+        self.estimator_ = best_model.fit(*original_data, **groups_for_fit(best_model, groups))
         return self
 
-    def _search(
+    def _search_grid(
         self, X: Any, Y: sparse.csr_array, settings: list[dict[str, Any]], groups: Any
     ) -> ClosedFormCV:
-        free = all(
+        closed = all(
             has_closed_form(set_closed_form_params(_as_classifier(self.estimator), setting))
             and setting.keys() <= {"alpha", "n_components"}
             for setting in settings
         )
-        asked = {setting["alpha"] for setting in settings if "alpha" in setting}
-        alphas = sorted(float(alpha) for alpha in asked if not is_auto(alpha))
+        alpha_values = {setting["alpha"] for setting in settings if "alpha" in setting}
+        alphas = sorted(float(alpha) for alpha in alpha_values if not is_auto(alpha))
 
         def fold_model(fold: Fold) -> FoldModel:
-            rows, labels, sums = X[fold.train], Y[fold.train], fold.moments
-            if sums is None:
-                return self._refit(rows, labels)
-            constant = constant_labels(sums.sum_targets, sums.weight)
+            train_rows, train_labels, fold_moments = X[fold.train], Y[fold.train], fold.moments
+            if fold_moments is None:
+                return self._refit_fold(train_rows, train_labels)
+            constant = constant_labels(fold_moments.sum_targets, fold_moments.weight)
             model = _as_classifier(self.estimator)
             model._layout = self._layout  # classes of a 1-D y are decided differently
-            maps = model._fold_maps(sums, rows, labels, alphas)
-            return lambda rows, setting: place_constant_labels(maps(setting).scores(rows), constant)
+            fold_maps = model._fold_maps(fold_moments, train_rows, train_labels, alphas)
+            return lambda rows, setting: place_constant_labels(fold_maps(setting).scores(rows), constant)
 
-        folds = Folds(X, Y, self.cv, groups=groups, with_target_gram=True, summed=None if free else False)
+        folds = Folds(X, Y, self.cv, groups=groups, with_target_gram=True, summed=None if closed else False)
         scorer = get_scorer(self.scoring)
         return closed_form_cross_validation(X, Y, self._layout, folds, settings, fold_model, scorer)
 
-    def _refit(self, X: Any, Y: sparse.csr_array) -> FoldModel:
+    def _refit_fold(self, X: Any, Y: sparse.csr_array) -> FoldModel:
         fitted: dict[str, Any] = {}
 
         def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
@@ -142,14 +142,14 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
     def _check_grid(self, settings: list[dict[str, Any]]) -> None:
         owner = _as_classifier(self.estimator)
-        allowed = getattr(owner, "_closed_form_params", {})
-        wrong = {name for setting in settings for name in setting} - set(allowed)
-        if wrong:
-            names = " and ".join(allowed) or "no parameter"
+        searchable_params = getattr(owner, "_closed_form_params", {})
+        unknown_params = {name for setting in settings for name in setting} - set(searchable_params)
+        if unknown_params:
+            param_names = " and ".join(searchable_params) or "no parameter"
             raise ValueError(
-                f"ClosedFormSearchCV searches {names} of "
+                f"ClosedFormSearchCV searches {param_names} of "
                 f"{type(getattr(owner, 'projection', owner)).__name__}, "
-                f"not {', '.join(sorted(wrong))}: use scikit-learn's GridSearchCV for that."
+                f"not {', '.join(sorted(unknown_params))}: use scikit-learn's GridSearchCV for that."
             )
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -177,7 +177,7 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
 
 def _as_classifier(estimator: Any) -> Any:
-    """Return an unfitted classifier with its parts spelled out; a projection gets a linear read-out."""
+    """Return an unfitted classifier with an explicit projection; a projection gets a linear read-out."""
     if isinstance(estimator, Projection):
         return ProjectionClassifier(clone(estimator))
     model = clone(estimator)
@@ -188,8 +188,8 @@ def _as_classifier(estimator: Any) -> Any:
 
 def set_closed_form_params(model: Any, setting: dict[str, Any]) -> Any:
     """Set alpha and n_components where they live: on the model, on its encoder or on its projection."""
-    places = getattr(model, "_closed_form_params", {})
-    return model.set_params(**{places.get(name, name): value for name, value in setting.items()})
+    param_paths = getattr(model, "_closed_form_params", {})
+    return model.set_params(**{param_paths.get(name, name): value for name, value in setting.items()})
 
 
 def has_closed_form(model: Any) -> bool:

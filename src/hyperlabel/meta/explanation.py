@@ -49,10 +49,10 @@ class Explanation:
 
     def as_row(self) -> dict[str, Any]:
         """Return the explanation as a row of a table: the shares of the features in one cell."""
-        shares = ", ".join(f"{part.name} {part.share:+.3f}" for part in self.features)
-        places = {} if self.row is None else {"row": self.row}
+        feature_shares = ", ".join(f"{feature.name} {feature.share:+.3f}" for feature in self.features)
+        row_entry = {} if self.row is None else {"row": self.row}
         scores = {"label": self.label, "score": self.score, "threshold": self.threshold, "base": self.base}
-        return places | scores | {"features": self.note or shares, "rest": self.rest}
+        return row_entry | scores | {"features": self.note or feature_shares, "rest": self.rest}
 
 
 def explain(
@@ -110,13 +110,13 @@ def explain(
     if X is not None and not hasattr(model, "decision_function"):
         raise not_linear(type(model).__name__)
     scores = None if X is None else score_rows(model, X)
-    asked = _asked_pairs(scores, labels, label_names)
-    columns = sorted({j for _, j in asked})
-    found = linear_view(model, X, feature_names, columns)
-    thresholds, constant = _first_attribute(model, "thresholds_"), _first_attribute(model, "_constant")
+    row_label_pairs = _pair_rows_with_labels(scores, labels, label_names)
+    label_columns = sorted({j for _, j in row_label_pairs})
+    model_view = linear_view(model, X, feature_names, label_columns)
+    thresholds, constant = (_first_attribute(model, "thresholds_"), _first_attribute(model, "_constant"))
     constant = np.zeros(len(label_names)) if constant is None else constant
     explanations = Table()
-    for row, j in asked:
+    for row, j in row_label_pairs:
         score = None if scores is None else float(scores[row, j])
         threshold = None if thresholds is None else float(thresholds[j])
         if constant[j]:
@@ -125,65 +125,69 @@ def explain(
             explanations.append(Explanation(row, label_names[j], score, threshold, base, (), 0.0, note=note))
         else:
             explanations.append(
-                _explain_one(found, row, columns.index(j), j, label_names, score, threshold, top)
+                _explain_label(model_view, row, label_columns.index(j), j, label_names, score, threshold, top)
             )
     return explanations
 
 
-def _asked_pairs(
+def _pair_rows_with_labels(
     scores: np.ndarray | None, labels: Sequence[str | int] | None, label_names: list[str]
 ) -> list[tuple[int | None, int]]:
-    """Pairs of row (None: the labels as such) and label to explain."""
+    """Return the pairs of row (None: the labels as such) and label to explain."""
     if labels is not None:
-        rows = [None] if scores is None else range(len(scores))
-        columns = [_label_column(label, label_names) for label in labels]
-        return [(row, j) for row in rows for j in columns]
+        row_indices = [None] if scores is None else range(len(scores))
+        label_columns = [_label_column(label, label_names) for label in labels]
+        return [(row, j) for row in row_indices for j in label_columns]
     if scores is None:
         raise ValueError("Name the labels to explain, or give rows.")
-    return [(row, int(best)) for row, best in enumerate(np.argmax(scores, axis=1))]
+    return [(row, int(best_label)) for row, best_label in enumerate(np.argmax(scores, axis=1))]
 
 
-def _explain_one(
-    found: LinearView,
+def _explain_label(
+    view: LinearView,
     row: int | None,
-    place: int,
+    view_row: int,
     label: int,
     label_names: list[str],
     score: float | None,
     threshold: float | None,
     top: int,
 ) -> Explanation:
-    weights = found.coef[place]
-    values = np.ones(len(weights)) if row is None or found.Z is None else found.Z[row]
+    weights = view.coef[view_row]
+    values = np.ones(len(weights)) if row is None or view.Z is None else view.Z[row]
     shares = weights * values
-    order = np.argsort(-np.abs(shares), kind="stable")[:top]
-    listed = tuple(
-        Share(_feature_name(found.names, i), float(values[i]), float(weights[i]), float(shares[i]))
-        for i in order
+    top_features = np.argsort(-np.abs(shares), kind="stable")[:top]
+    listed_shares = tuple(
+        Share(_feature_name(view.names, i), float(values[i]), float(weights[i]), float(shares[i]))
+        for i in top_features
         if shares[i] != 0
     )
-    rest = 0.0 if row is None else float(shares.sum() - sum(share.share for share in listed))
-    directions = _explain_directions(found, row, label, label_names, top)
-    base = float(found.intercept[place])
-    return Explanation(row, label_names[label], score, threshold, base, listed, rest, directions)
+    rest_share = 0.0 if row is None else float(shares.sum() - sum(share.share for share in listed_shares))
+    directions = _explain_directions(view, row, label, label_names, top)
+    base_score = float(view.intercept[view_row])
+    return Explanation(
+        row, label_names[label], score, threshold, base_score, listed_shares, rest_share, directions
+    )
 
 
 def _explain_directions(
-    found: LinearView, row: int | None, label: int, label_names: list[str], top: int
+    view: LinearView, row: int | None, label: int, label_names: list[str], top: int
 ) -> tuple[Share, ...]:
-    if found.codes is None or found.readout is None:
+    if view.codes is None or view.readout is None:
         return ()
-    U, offset = found.codes
-    V = found.readout
-    codes = np.ones(V.shape[0]) if row is None or found.Z is None else found.Z[row] @ U + offset
+    U, offset = view.codes
+    V = view.readout
+    codes = np.ones(V.shape[0]) if row is None or view.Z is None else view.Z[row] @ U + offset
     shares = V[:, label] * codes
-    listed = []
+    listed_shares = []
     for m in np.argsort(-np.abs(shares), kind="stable")[:top]:
-        moved = np.argsort(-np.abs(V[m]), kind="stable")[:_LABELS_SHOWN]
-        named = tuple((label_names[j], float(V[m, j])) for j in moved)
-        share = Share(f"direction {m + 1}", float(codes[m]), float(V[m, label]), float(shares[m]), named)
-        listed.append(share)
-    return tuple(listed)
+        top_labels = np.argsort(-np.abs(V[m]), kind="stable")[:_LABELS_SHOWN]
+        label_weights = tuple((label_names[j], float(V[m, j])) for j in top_labels)
+        share = Share(
+            f"direction {m + 1}", float(codes[m]), float(V[m, label]), float(shares[m]), label_weights
+        )
+        listed_shares.append(share)
+    return tuple(listed_shares)
 
 
 # -- names and values -----------------------------------------------------------------------------------
@@ -195,9 +199,9 @@ def _feature_name(names: Any, i: int) -> str:
 
 def _label_names(model: Any) -> list[str]:
     for attribute in ("label_names_", "classes_"):
-        names = _first_attribute(model, attribute)
-        if names is not None:
-            return [str(name) for name in names]
+        label_names = _first_attribute(model, attribute)
+        if label_names is not None:
+            return [str(name) for name in label_names]
     raise ValueError(f"{type(model).__name__} has no labels: explain takes fitted classifiers.")
 
 
@@ -210,5 +214,8 @@ def _label_column(label: str | int, label_names: list[str]) -> int:
 
 
 def _first_attribute(model: Any, name: str) -> Any:
-    """Return an attribute of the outermost part that has it, or None."""
-    return next((getattr(part, name) for part in iter_nested_estimators(model) if hasattr(part, name)), None)
+    """Return an attribute of the outermost estimator that has it, or None."""
+    return next(
+        (getattr(estimator, name) for estimator in iter_nested_estimators(model) if hasattr(estimator, name)),
+        None,
+    )

@@ -38,7 +38,7 @@ class LinearView:
 
 
 def linear_view(model: Any, Z: Any, names: Any, columns: Any) -> LinearView:
-    """Walk down to the linear part, taking the rows and their names along."""
+    """Return the linear map of a model, with the rows and feature names as that map sees them."""
     if hasattr(model, "steps"):
         return _view_pipeline(model, Z, names, columns)
     if hasattr(model, "_linear_view"):
@@ -51,53 +51,53 @@ def linear_view(model: Any, Z: Any, names: Any, columns: Any) -> LinearView:
 def _view_pipeline(model: Any, Z: Any, names: Any, columns: Any) -> LinearView:
     from hyperlabel.projection import Projection  # a package of its own: most models need none of it
 
-    steps = [(name, part) for name, part in model.steps[:-1] if part not in (None, "passthrough")]
-    last = model.steps[-1][1]
+    steps = [(name, step) for name, step in model.steps[:-1] if step not in (None, "passthrough")]
+    final_estimator = model.steps[-1][1]
     projection = steps[-1][1] if steps and isinstance(steps[-1][1], Projection) else None
     if projection is not None and projection.kernel_ is not None:
         raise not_linear(type(projection).__name__)
-    before = steps[:-1] if projection is not None else steps
-    for _, part in before:
-        names = _names_out(part, names)
-        Z = None if Z is None else part.transform(Z)
+    feature_steps = steps[:-1] if projection is not None else steps
+    for _, step in feature_steps:
+        names = _transform_names(step, names)
+        Z = None if Z is None else step.transform(Z)
     if projection is None:
-        return linear_view(last, Z, names, columns)
-    inner = linear_view(last, None, None, columns)
-    everything = linear_view(last, None, None, slice(None))
+        return linear_view(final_estimator, Z, names, columns)
+    final_view = linear_view(final_estimator, None, None, columns)
+    all_labels_view = linear_view(final_estimator, None, None, slice(None))
     U = np.asarray(projection.components_, dtype=np.float64).T
-    offset = -projection.mean_ @ U
+    code_offset = -projection.mean_ @ U
     return LinearView(
         _as_dense(Z),
         names,
-        inner.coef @ U.T,
-        inner.intercept + inner.coef @ offset,
-        (U, offset),
-        everything.coef.T,
+        final_view.coef @ U.T,
+        final_view.intercept + final_view.coef @ code_offset,
+        (U, code_offset),
+        all_labels_view.coef.T,
     )
 
 
 def _view_estimator(model: Any, Z: np.ndarray | None, names: Any, columns: Any) -> LinearView:
     if hasattr(model, "_linear_map"):
-        known = model._linear_map()
-        found = LinearView(Z, names, known.weights(columns), known.intercept[columns])
-        if known.through is not None:
-            found.codes = known.through.basis, known.through.offset
-            found.readout = as_dense(known.through.readout)
-        return found
+        linear_map = model._linear_map()
+        model_view = LinearView(Z, names, linear_map.weights(columns), linear_map.intercept[columns])
+        if linear_map.through is not None:
+            model_view.codes = linear_map.through.basis, linear_map.through.offset
+            model_view.readout = as_dense(linear_map.through.readout)
+        return model_view
     coef, intercept = _label_coefficients(model)
     return LinearView(Z, names, coef[columns], intercept[columns])
 
 
 def _label_coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Weights of all labels, k×d and k."""
-    each = getattr(model, "estimators_", None)
-    if each is not None and not hasattr(model, "coef_"):
-        known = map_of_labels(each, type(model).__name__)
-        return known.coef, known.intercept
-    weights: Any = getattr(model, "coef_", None)
-    if not isinstance(weights, np.ndarray) or not hasattr(model, "intercept_"):
+    label_estimators = getattr(model, "estimators_", None)
+    if label_estimators is not None and not hasattr(model, "coef_"):
+        linear_map = map_of_labels(label_estimators, type(model).__name__)
+        return linear_map.coef, linear_map.intercept
+    label_weights: Any = getattr(model, "coef_", None)
+    if not isinstance(label_weights, np.ndarray) or not hasattr(model, "intercept_"):
         raise not_linear(type(model).__name__)
-    return np.atleast_2d(weights), np.atleast_1d(model.intercept_)
+    return np.atleast_2d(label_weights), np.atleast_1d(model.intercept_)
 
 
 def _as_dense(Z: Any) -> np.ndarray | None:
@@ -106,10 +106,10 @@ def _as_dense(Z: Any) -> np.ndarray | None:
     return np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64)
 
 
-def _names_out(part: Any, names: Any) -> Any:
-    if not hasattr(part, "get_feature_names_out"):
+def _transform_names(transformer: Any, names: Any) -> Any:
+    if not hasattr(transformer, "get_feature_names_out"):
         return None
     try:
-        return part.get_feature_names_out(None if names is None else np.asarray(names, dtype=object))
+        return transformer.get_feature_names_out(None if names is None else np.asarray(names, dtype=object))
     except ValueError:  # other names than it was fitted with
-        return part.get_feature_names_out()
+        return transformer.get_feature_names_out()

@@ -1,11 +1,11 @@
-"""The portfolio of `AutoMultiLabel`: what it tries, and how each gets out-of-fold scores.
+"""The portfolio of `AutoMultiLabel`: the candidates, and how each computes its out-of-fold scores.
 
-Methods come from the catalogue, by name. The ridge family, on rows as they are prepared or through
-landmarks, compares a whole grid from one pass (`BinaryRelevance(cv=…)`, `ClosedFormSearchCV`), with λ in
-proportion to the size of the columns; a forest brings out-of-fold scores along; all these come fitted on all
-rows, but for trees split by means, grown anew on them. The others are fitted on each training fold. Whatever
-may be slow is first timed on a few rows (and a few labels where they are fitted one by one); the first fold
-then tells whether the rest fits in the time left.
+Methods come from the catalogue, by name. The ridge family, on preprocessed samples or on landmarks, compares
+a whole grid in one pass (`BinaryRelevance(cv=…)`, `ClosedFormSearchCV`), with λ in proportion to the size of
+the columns. A forest computes out-of-fold scores while it is fitted. Both are then fitted on all samples
+already; only trees split by means are grown again. Other methods are fitted on each training fold. A method
+that may be slow is first timed on a few samples (and a few labels where they are fitted one by one). Its
+first fold then shows whether the remaining folds fit in the budget.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,17 +30,15 @@ from hyperlabel.solvers.clock import working_seconds
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
 ALPHAS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0])
 RANK_SVM_BYTES = 2**30
-KERNEL_COLUMNS = 2000  # above, an RBF kernel of standardised columns says little
-PROBED = 6  # labels whose fit tells what all labels will take
-PROBED_ROWS, PROBED_VALUES = 4000, 1e6  # likewise of rows, and of their entries
+KERNEL_COLUMNS = 2000  # above, distances of standardised columns are nearly equal: an RBF kernel adds little
+PROBED = 6  # labels fitted to estimate the time of all
+PROBED_ROWS, PROBED_VALUES = 4000, 1e6  # likewise samples, and their entries
 MOST_LANDMARKS = 3000
-LANDMARK_BYTES = 2**31  # of the rows seen through them
+LANDMARK_BYTES = 2**31  # of the landmark features
 TREES = 200
-FEW_ROWS, FOLD_TREES = (
-    2000,
-    100,
-)  # up to so many rows each fold has its hundred: fewer would look worse than they are
-NEIGHBOUR_ROWS = 50_000  # each is compared with all others
+# Up to FEW_ROWS samples each fold has a hundred trees: with fewer the forest scores worse than it is.
+FEW_ROWS, FOLD_TREES = 2000, 100
+NEIGHBOUR_ROWS = 50_000  # each sample is compared with all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,27 +55,29 @@ class Task:
     clock: Callable[[], float] = working_seconds  # stands still while code is compiled
 
     def make(self, name: str, **params: Any) -> Any:
-        """Return a method of the catalogue for these rows, with the given parameters."""
+        """Return a method of the catalogue for these samples, with the given parameters."""
         model = method_spec(name).make(DataShape.of(self.X))
-        own = model.get_params()
-        fixed = {key: self.random_state for key in own if key.split("__")[-1] == "random_state"}
-        if "n_jobs" in own:
-            fixed["n_jobs"] = self.n_jobs
-        return model.set_params(**fixed | params)
+        default_params = model.get_params()
+        fixed_params = {
+            key: self.random_state for key in default_params if key.split("__")[-1] == "random_state"
+        }
+        if "n_jobs" in default_params:
+            fixed_params["n_jobs"] = self.n_jobs
+        return model.set_params(**fixed_params | params)
 
     @property
     def alphas(self) -> list[float]:
         """Ridge λ in proportion to the size of the columns."""
-        squares = self.X.multiply(self.X).sum() if sparse.issparse(self.X) else np.square(self.X).sum()
-        scale = max(float(squares) / self.X.shape[1], 1e-12)
-        return [float(alpha) for alpha in ALPHAS * scale]
+        squared_norm = self.X.multiply(self.X).sum() if sparse.issparse(self.X) else np.square(self.X).sum()
+        column_scale = max(float(squared_norm) / self.X.shape[1], 1e-12)
+        return [float(alpha) for alpha in ALPHAS * column_scale]
 
     @property
     def large(self) -> bool:
-        """Whether one fold at one λ is already seconds of work, so that there is no time for a grid."""
+        """Whether one fold at one λ already takes seconds, so that there is no time for a grid."""
         n, d = self.X.shape
-        width = min(n, d)
-        return width * self.Y.shape[1] * (n + width) > 2e10
+        smaller_side = min(n, d)
+        return smaller_side * self.Y.shape[1] * (n + smaller_side) > 2e10
 
     @property
     def middle_alpha(self) -> float:
@@ -102,7 +102,7 @@ class CandidateRun:
 
     @property
     def linear(self) -> bool:
-        """Whether its scores are a linear function of the rows as far as can be seen."""
+        """Whether its scores are a linear function of the samples, judged by its type."""
         return not (hasattr(self.model, "steps") or isinstance(self.model, LabelForest))
 
 
@@ -115,7 +115,7 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A name and a function from the task (and a deadline) to what was tried."""
+    """A name and a function from the task and a deadline to the candidate runs."""
 
     name: str
     run: Callable[[Task, float], Iterator[CandidateRun]] = field(repr=False)
@@ -123,120 +123,135 @@ class Candidate:
 
 
 def _run_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
-    start = task.clock()
-    # one λ, of largest evidence, where each would cost another round of scores
+    start_time = task.clock()
+    # Each λ of a grid costs another round of scores: large tasks take the one of largest evidence.
     alphas = "auto" if task.large else task.alphas
     model = task.make("ridge", alpha=alphas, threshold=0.0, cv=task.splits, scoring=task.criterion)
     model.fit(task.X, task.Y)
-    spent = task.clock() - start
-    yield CandidateRun("ridge", {"alpha": model.alpha_}, *_split_off_scores(model), spent, 0.0)
+    seconds = task.clock() - start_time
+    yield CandidateRun("ridge", {"alpha": model.alpha_}, *_split_off_scores(model), seconds, 0.0)
 
 
 def _split_off_scores(ridge: BinaryRelevance) -> tuple[BinaryRelevance, np.ndarray]:
-    """Part a ridge fitted with folds into the fit on all rows and its out-of-fold scores."""
-    scores = ridge.oof_scores_
+    """Return a ridge fitted with folds as the model of all samples and its out-of-fold scores."""
+    oof_scores = ridge.oof_scores_
     del ridge.oof_scores_, ridge.cv_results_
     ridge._drop_calibrators()
-    return ridge.set_params(alpha=ridge.alpha_, cv=None, scoring=None), scores
+    return ridge.set_params(alpha=ridge.alpha_, cv=None, scoring=None), oof_scores
 
 
 def choose_preprocessor(task: Task, deadline: float) -> tuple[Any, Any]:
-    """Return how to prepare the rows, and the rows so prepared: what serves the shared ridge best.
+    """Return the preprocessor under which the shared ridge scores best, and the preprocessed samples.
 
-    Dense columns get unit variance. Sparse rows are compared at unit length, as tf-idf and as they are, on
-    out-of-fold scores at the λ of largest evidence. None of it looks at a label.
+    Dense columns get unit variance. Sparse samples are compared at unit length, as tf-idf and unchanged, on
+    out-of-fold scores at the λ of largest evidence. No preprocessor is fitted on labels.
     """
     if not sparse.issparse(task.X):
         scaler = StandardScaler().fit(task.X)
         return scaler, scaler.transform(task.X)
-    ways: list[Any] = [Normalizer(), None]
+    preprocessors: list[Any] = [Normalizer(), None]
     if task.X.data.min(initial=0.0) >= 0:
-        ways.insert(1, TfidfTransformer())
-    best, found = -np.inf, (None, task.X)
-    for way in ways:
-        start = task.clock()
-        X = task.X if way is None else sparse.csr_array(way.fit_transform(task.X))
+        preprocessors.insert(1, TfidfTransformer())
+    best_score, best_preparation = -np.inf, (None, task.X)
+    for preprocessor in preprocessors:
+        start_time = task.clock()
+        X = task.X if preprocessor is None else sparse.csr_array(preprocessor.fit_transform(task.X))
         if task.large:
-            return way, X
+            return preprocessor, X
         model = BinaryRelevance(alpha="auto", threshold=0.0, cv=task.splits, scoring=task.criterion)
-        value = float(model.fit(X, task.Y).cv_results_["mean_test_score"][0])
-        if value > best:
-            best, found = value, (way, X)
-        now = task.clock()
-        if now + 5 * (now - start) > deadline:
+        mean_score = float(model.fit(X, task.Y).cv_results_["mean_test_score"][0])
+        if mean_score > best_score:
+            best_score, best_preparation = mean_score, (preprocessor, X)
+        current_time = task.clock()
+        if current_time + 5 * (current_time - start_time) > deadline:
             break
-    return found
+    return best_preparation
 
 
-def _landmark_ridge(task: Task, size: int, width: float, alphas: Any) -> tuple[CandidateRun, float]:
-    start = task.clock()
-    params = {"nystroemrbf__n_components": size, "nystroemrbf__length_scale": width}
-    lift, ridge = task.make("kernel-ridge", **params)
+def _fit_landmark_ridge(
+    task: Task, n_landmarks: int, length_scale: float, alphas: Any
+) -> tuple[CandidateRun, float]:
+    start_time = task.clock()
+    landmark_params = {"nystroemrbf__n_components": n_landmarks, "nystroemrbf__length_scale": length_scale}
+    lift, ridge = task.make("kernel-ridge", **landmark_params)
     ridge.set_params(alpha=[float(alpha) for alpha in alphas], cv=task.splits, scoring=task.criterion)
     ridge.fit(lift.fit_transform(task.X), task.Y)
-    value = float(max(ridge.cv_results_["mean_test_score"]))
-    ridge, scores = _split_off_scores(ridge)
-    shown = {"landmarks": size, "length_scale": width, "alpha": ridge.alpha_}
-    spent = task.clock() - start
-    return CandidateRun("kernel-ridge", shown, make_pipeline(lift, ridge), scores, spent, 0.0), value
+    best_score = float(max(ridge.cv_results_["mean_test_score"]))
+    ridge, oof_scores = _split_off_scores(ridge)
+    report_params = {"landmarks": n_landmarks, "length_scale": length_scale, "alpha": ridge.alpha_}
+    seconds = task.clock() - start_time
+    return CandidateRun(
+        "kernel-ridge", report_params, make_pipeline(lift, ridge), oof_scores, seconds, 0.0
+    ), best_score
 
 
-def _kernel_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
-    """Few landmarks choose the width; then as many as the time left allows."""
+def _run_kernel_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
+    """Choose the length scale with few landmarks, then take as many as the time left allows."""
     n, d = task.X.shape
     if not sparse.issparse(task.X) and d > KERNEL_COLUMNS:
         raise ValueError(f"wants dense rows of at most {KERNEL_COLUMNS} columns")
-    few = min(LANDMARKS, n)
-    _stop_if_late(task, deadline, 2 * _seconds_of_all(task.make("kernel-ridge"), task))
-    best, chosen = -np.inf, None
-    for width in method_spec("kernel-ridge").grid(DataShape.of(task.X))["nystroemrbf__length_scale"]:
-        tried, value = _landmark_ridge(task, few, width, n * np.array([1e-6, 1e-5, 1e-4, 1e-3]))
-        yield tried
-        if value > best:
-            best, chosen = value, tried
-        _stop_if_late(task, deadline, tried.seconds)
-    assert chosen is not None
-    n_affordable = (deadline - task.clock()) / (3 * chosen.seconds)  # the cost grows about as size^1.5
-    most = min(n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(few * min(n_affordable, 1e3) ** (2 / 3)))
-    if most > 1.5 * few:
-        alphas = chosen.params["alpha"] * np.array([0.3, 1.0])
-        yield _landmark_ridge(task, most, chosen.params["length_scale"], alphas)[0]
+    n_first = min(LANDMARKS, n)
+    _stop_if_late(task, deadline, 2 * _estimate_fit_seconds(task.make("kernel-ridge"), task))
+    best_score, best_run = -np.inf, None
+    for length_scale in method_spec("kernel-ridge").grid(DataShape.of(task.X))["nystroemrbf__length_scale"]:
+        landmark_run, run_score = _fit_landmark_ridge(
+            task, n_first, length_scale, n * np.array([1e-6, 1e-5, 1e-4, 1e-3])
+        )
+        yield landmark_run
+        if run_score > best_score:
+            best_score, best_run = run_score, landmark_run
+        _stop_if_late(task, deadline, landmark_run.seconds)
+    assert best_run is not None
+    n_affordable = (deadline - task.clock()) / (3 * best_run.seconds)  # the cost grows about as size^1.5
+    n_landmarks = min(
+        n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(n_first * min(n_affordable, 1e3) ** (2 / 3))
+    )
+    if n_landmarks > 1.5 * n_first:
+        alphas = best_run.params["alpha"] * np.array([0.3, 1.0])
+        yield _fit_landmark_ridge(task, n_landmarks, best_run.params["length_scale"], alphas)[0]
 
 
 def _run_forest(task: Task, deadline: float) -> Iterator[CandidateRun]:
-    """As many trees as fit in, dealt to the folds: all out-of-fold scores cost one growth."""
-    folds = len(task.splits)
-    start = task.clock()
-    # on few rows means say much of what landmarks say: blended with these, columns add more
-    splits = "auto" if task.X.shape[0] > FEW_ROWS else "columns"
-    each = _seconds_of_all(task.make("forest", splits=splits, n_estimators=folds), task) / folds
-    n_affordable = 0.4 * (deadline - task.clock()) / each
-    most = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * folds)
-    size = int(min(most, n_affordable)) // folds * folds
-    if size < 4 * folds:
-        raise OutOfTime(4 * folds * each)
-    model = task.make("forest", splits=splits, n_estimators=size, cv=task.splits).fit(task.X, task.Y)
-    scores, params = model.oof_scores_, {"n_estimators": size}
+    """Grow as many trees as time allows, each for one fold: out-of-fold scores cost one forest."""
+    n_folds = len(task.splits)
+    start_time = task.clock()
+    # On few samples splits by means resemble landmarks: split by columns, the forest adds more to the blend.
+    split_kind = "auto" if task.X.shape[0] > FEW_ROWS else "columns"
+    tree_seconds = (
+        _estimate_fit_seconds(task.make("forest", splits=split_kind, n_estimators=n_folds), task) / n_folds
+    )
+    n_affordable = 0.4 * (deadline - task.clock()) / tree_seconds
+    max_trees = TREES if task.X.shape[0] > FEW_ROWS else max(TREES, FOLD_TREES * n_folds)
+    n_trees = int(min(max_trees, n_affordable)) // n_folds * n_folds
+    if n_trees < 4 * n_folds:
+        raise OutOfTime(4 * n_folds * tree_seconds)
+    model = task.make("forest", splits=split_kind, n_estimators=n_trees, cv=task.splits).fit(task.X, task.Y)
+    oof_scores, params = model.oof_scores_, {"n_estimators": n_trees}
     del model.oof_scores_
-    spent = task.clock() - start
-    # split by columns, trees grown on most of the rows, leaves filled with all, are as good as any
-    whole = not model._by_means and min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
+    seconds = task.clock() - start_time
+    # Split by columns, trees grown on most samples with leaves filled from all need no second growth.
+    keeps_trees = not model._by_means and min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
     yield CandidateRun(
-        "forest", params, model.set_params(cv=None), scores, spent, 0.0 if whole else 1.3 * spent
+        "forest",
+        params,
+        model.set_params(cv=None),
+        oof_scores,
+        seconds,
+        0.0 if keeps_trees else 1.3 * seconds,
     )
 
 
 def _run_search(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> CandidateRun:
-    start = task.clock()
+    start_time = task.clock()
     search = ClosedFormSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
-    spent = task.clock() - start
-    return CandidateRun(name, search.best_params_, search.estimator_, search.oof_scores_, spent, 0.0)
+    seconds = task.clock() - start_time
+    return CandidateRun(name, search.best_params_, search.estimator_, search.oof_scores_, seconds, 0.0)
 
 
 def _run_plst(task: Task, deadline: float) -> Iterator[CandidateRun]:
-    rank = min(task.Y.shape)
-    sizes = sorted({max(1, round(rank * share)) for share in (0.1, 0.25, 0.5)})
-    grid = {"alpha": task.alphas[::2], "n_components": sizes}
+    label_rank = min(task.Y.shape)
+    component_grid = sorted({max(1, round(label_rank * rank_share)) for rank_share in (0.1, 0.25, 0.5)})
+    grid = {"alpha": task.alphas[::2], "n_components": component_grid}
     yield _run_search("plst", task.make("plst"), grid, task)
 
 
@@ -245,50 +260,50 @@ def _run_spectral(task: Task, deadline: float) -> Iterator[CandidateRun]:
     yield _run_search("spectral", model, {"alpha": task.alphas[::2]}, task)
 
 
-def _stop_if_late(task: Task, deadline: float, needed: float) -> None:
-    if task.clock() + needed > deadline:
-        raise OutOfTime(needed)
+def _stop_if_late(task: Task, deadline: float, needed_seconds: float) -> None:
+    if task.clock() + needed_seconds > deadline:
+        raise OutOfTime(needed_seconds)
 
 
-def _seconds_of_all(model: Any, task: Task, labels: Any = slice(None)) -> float:
-    """Return what fitting all rows would about take, from a fit of some: it grows as n log n."""
-    train, _ = task.splits[0]
-    entries = task.X.nnz if sparse.issparse(task.X) else task.X.size
-    most = int(min(PROBED_ROWS, max(PROBED_VALUES * task.X.shape[0] / max(entries, 1), 300)))
-    some = np.sort(np.random.default_rng(0).permutation(train)[:most])
-    start = task.clock()
-    clone(model).fit(task.X[some], task.Y[some][:, labels])
-    share = len(some) * np.log1p(len(some)) / (len(train) * np.log1p(len(train)))
-    return (task.clock() - start) / share
+def _estimate_fit_seconds(model: Any, task: Task, labels: Any = slice(None)) -> float:
+    """Return the estimated seconds of a fit on a training fold, from a probe: the time grows as n log n."""
+    train_rows, _ = task.splits[0]
+    n_entries = task.X.nnz if sparse.issparse(task.X) else task.X.size
+    max_rows = int(min(PROBED_ROWS, max(PROBED_VALUES * task.X.shape[0] / max(n_entries, 1), 300)))
+    probe_rows = np.sort(np.random.default_rng(0).permutation(train_rows)[:max_rows])
+    start_time = task.clock()
+    clone(model).fit(task.X[probe_rows], task.Y[probe_rows][:, labels])
+    work_share = len(probe_rows) * np.log1p(len(probe_rows)) / (len(train_rows) * np.log1p(len(train_rows)))
+    return (task.clock() - start_time) / work_share
 
 
 def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> None:
-    """Fit a few labels on a few rows, from frequent to rare, and stop if all would come too late."""
+    """Time a few labels, from frequent to rare, on a few samples; stop if all labels would take too long."""
     K = task.Y.shape[1]
     if K < 4 * PROBED and task.X.shape[0] <= PROBED_ROWS:
         return
     by_frequency = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
-    few = by_frequency[np.linspace(0, K - 1, min(K, PROBED)).astype(int)]
-    each = _seconds_of_all(model, task, few) * K / len(few)
-    _stop_if_late(task, deadline, each * (len(task.splits) + 1.3))
+    probe_labels = by_frequency[np.linspace(0, K - 1, min(K, PROBED)).astype(int)]
+    fit_seconds = _estimate_fit_seconds(model, task, probe_labels) * K / len(probe_labels)
+    _stop_if_late(task, deadline, fit_seconds * (len(task.splits) + 1.3))
 
 
 def _run_refits(name: str, params: dict[str, Any], model: Any, task: Task, deadline: float) -> CandidateRun:
-    """Fit on each training fold; after the first, stop if the others would come too late."""
-    scores = np.full(task.Y.shape, np.nan)
-    start = task.clock()
-    for done, (train, test) in enumerate(task.splits, start=1):
-        fitted = clone(model).fit(task.X[train], task.Y[train])
-        scores[test] = score_rows(fitted, task.X[test], task.layout)
-        each = (task.clock() - start) / done
-        left = len(task.splits) - done + 1.3  # the fit on all rows as well
-        if done < len(task.splits) and task.clock() + left * each > deadline:
-            raise OutOfTime(each * (len(task.splits) + 1.3))
-    spent = task.clock() - start
-    return CandidateRun(name, params, model, scores, spent, 1.3 * spent / len(task.splits))
+    """Fit on each training fold; stop once the remaining folds would take too long."""
+    oof_scores = np.full(task.Y.shape, np.nan)
+    start_time = task.clock()
+    for n_done, (train_rows, test_rows) in enumerate(task.splits, start=1):
+        fold_model = clone(model).fit(task.X[train_rows], task.Y[train_rows])
+        oof_scores[test_rows] = score_rows(fold_model, task.X[test_rows], task.layout)
+        fold_seconds = (task.clock() - start_time) / n_done
+        n_remaining_fits = len(task.splits) - n_done + 1.3  # the fit on all rows as well
+        if n_done < len(task.splits) and task.clock() + n_remaining_fits * fold_seconds > deadline:
+            raise OutOfTime(fold_seconds * (len(task.splits) + 1.3))
+    seconds = task.clock() - start_time
+    return CandidateRun(name, params, model, oof_scores, seconds, 1.3 * seconds / len(task.splits))
 
 
-def _grid_of(name: str) -> Candidate:
+def _make_grid_candidate(name: str) -> Candidate:
     """Return a candidate that fits label by label, for every C of the catalogue, the likeliest first."""
 
     def run(task: Task, deadline: float) -> Iterator[CandidateRun]:
@@ -300,11 +315,11 @@ def _grid_of(name: str) -> Candidate:
     return Candidate(name, run)
 
 
-def _rank_svm(task: Task, deadline: float) -> Iterator[CandidateRun]:
+def _run_rank_svm(task: Task, deadline: float) -> Iterator[CandidateRun]:
     model = task.make("rank-svm")
-    needed = model.estimate_memory(task.X, task.Y)
-    if needed > RANK_SVM_BYTES:
-        raise ValueError(f"would take about {needed / 2**30:.1f} GiB of memory")
+    needed_bytes = model.estimate_memory(task.X, task.Y)
+    if needed_bytes > RANK_SVM_BYTES:
+        raise ValueError(f"would take about {needed_bytes / 2**30:.1f} GiB of memory")
     yield _run_refits("rank-svm", {"C": model.C}, model, task, deadline)
 
 
@@ -322,16 +337,16 @@ def _run_chains(task: Task, deadline: float) -> Iterator[CandidateRun]:
     yield _run_refits("chain-ensemble", {"C": 0.3, "n_chains": model.n_chains}, model, task, deadline)
 
 
-# Cheapest first: what is tried before the time is up is the most useful part.
+# Cheapest first, so that a short budget still tries the most useful ones.
 PORTFOLIO = [
     Candidate("ridge", _run_ridge),
-    Candidate("kernel-ridge", _kernel_ridge, like_ridge=True),
+    Candidate("kernel-ridge", _run_kernel_ridge, like_ridge=True),
     Candidate("forest", _run_forest),
     Candidate("plst", _run_plst, like_ridge=True),
     Candidate("spectral", _run_spectral, like_ridge=True),
     Candidate("hopls-mlknn", _run_neighbors),
-    _grid_of("linear-svm"),
-    Candidate("rank-svm", _rank_svm),
-    _grid_of("logistic"),
+    _make_grid_candidate("linear-svm"),
+    Candidate("rank-svm", _run_rank_svm),
+    _make_grid_candidate("logistic"),
     Candidate("chain-ensemble", _run_chains),
 ]

@@ -52,8 +52,8 @@ GUARANTEES = STRATEGIES[-2:]
 
 
 def _has_probabilities(self: Any) -> bool:
-    own = getattr(self, "estimator_", self._get_estimator())
-    return hasattr(self, "calibrators_") or hasattr(own, "predict_proba")
+    scored_estimator = getattr(self, "estimator_", self._get_estimator())
+    return hasattr(self, "calibrators_") or hasattr(scored_estimator, "predict_proba")
 
 
 @dataclass(eq=False, repr=False)
@@ -86,10 +86,10 @@ class ThresholdTuner(WrappingClassifier):
         For each row the set of greatest expected F1 under calibrated probabilities.
     ``"precision_at_least"``
         For each label the lowest threshold whose precision is at least `precision` with the `confidence`
-        asked for (:func:`hyperlabel.decision.promise_precision`): P(guaranteed and violated) ≤ 1 −
+        asked for (:func:`hyperlabel.decision.guarantee_precision`): P(guaranteed and violated) ≤ 1 −
         confidence. `guarantees_` lists threshold, bound and rows of each label, or how many more positive
         rows it would take; a label that cannot be guaranteed is never predicted. `coverage_` is the share of
-        the true labels found.
+        the true labels that are predicted.
     ``"recall_at_least"``
         For each label the highest threshold that misses at most 1 − `recall` of its rows, in expectation
         (conformal risk control).
@@ -113,7 +113,7 @@ class ThresholdTuner(WrappingClassifier):
         What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise, and what `cv_score_` is.
     cv : None, int, splitter, iterable, "split" or "prefit", default=None
         Folds of the out-of-fold scores: None takes the estimator's own if it has them, else 10 stratified
-        folds where they are nearly free (the shared ridge), 5 elsewhere. ``"split"``: a third of the rows
+        folds where they have a closed form (the shared ridge), 5 elsewhere. ``"split"``: a third of the rows
         (groups) is held out for the rule, and the estimator fitted on the rest alone. ``"prefit"``: the
         estimator is fitted already and (X, y) are other rows.
     k : int, default=None
@@ -125,7 +125,7 @@ class ThresholdTuner(WrappingClassifier):
     error_control : {"per_label", "fdr", "overall"}, default="per_label"
         What is guaranteed: ``"per_label"`` each label by itself, ``"fdr"`` (precision only) that the expected
         share of violated guarantees among the guaranteed labels is at most 1 − confidence, ``"overall"`` the
-        precision of all that is predicted, or the mean share of a row's labels that is found.
+        precision of all that is predicted, or the mean share of a row's labels that is predicted.
     shrinkage : float, default=10.0
         Of ``"per_label"``, in positives; 0 leaves every label to itself.
     n_jobs : int, default=None
@@ -154,7 +154,7 @@ class ThresholdTuner(WrappingClassifier):
         Of ``"precision_at_least"`` and ``"recall_at_least"``: one line a label (one in all with
         ``error_control="overall"``); ``pandas.DataFrame(list(tuner.guarantees_))`` is a table.
     coverage_ : float
-        Of the same: share of all true labels found, on the rows tested.
+        Of the same: share of all true labels that are predicted, on the rows tested.
     classes_, label_names_ : ndarray
         As in every classifier of the library.
 
@@ -204,30 +204,30 @@ class ThresholdTuner(WrappingClassifier):
         if self._constant.all() and self.strategy not in GUARANTEES:
             self.thresholds_ = self._constant_thresholds()
             return self
-        scores, Y, weights, rows = self._honest_scores(X, y, Y, routed)
+        scores, Y, weights, rows = self._out_of_fold_scores(X, y, Y, routed)
         if not hasattr(self.estimator_, "predict_proba"):
             self.calibrators_ = Calibrators.fit(scores, Y, weights)
         groups = routed["split"].get("groups")
         groups = None if groups is None else np.asarray(groups)[rows]
         if self.strategy in GUARANTEES:
-            self._fit_guarantees(*self._varying(scores, Y), groups)
+            self._fit_guarantees(*self._select_varying_labels(scores, Y), groups)
             return self
         self._fit_rule(X, rows, scores, Y, weights)
         self._cross_score(X, rows, scores, Y, weights, groups)
         return self
 
-    def _varying(self, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, sparse.csr_array]:
-        """Leave out labels constant in training: they need no threshold and would only blur the shared
-        ones.
-        """
+    def _select_varying_labels(
+        self, scores: np.ndarray, Y: sparse.csr_array
+    ) -> tuple[np.ndarray, sparse.csr_array]:
+        """Drop labels that are constant in training: they would only bias the shared thresholds."""
         varies = self._constant == 0
         return (scores, Y) if varies.all() else (np.ascontiguousarray(scores[:, varies]), Y[:, varies])
 
     def _fit_rule(
         self, X: Any, rows: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None
     ) -> None:
-        """Fit the rule on honest scores of the rows numbered."""
-        scores, Y = self._varying(scores, Y)
+        """Fit the rule on the out-of-fold scores of these rows."""
+        scores, Y = self._select_varying_labels(scores, Y)
         if self.strategy == "label_set_size":
             Z = check_features(self, _safe_indexing(X, rows))
             self.set_size_ = LabelSetSize().fit(Z, scores, Y, sample_weight=weights)
@@ -247,29 +247,31 @@ class ThresholdTuner(WrappingClassifier):
         weights: np.ndarray | None,
         groups: np.ndarray | None,
     ) -> None:
-        """Judge the rule on each fold by one fitted on the others; together, and their spread.
+        """Score the rule on each fold, fitted on the others: all folds pooled, and their standard deviation.
 
         All folds are judged as one test set: macro-F1 of a small fold would count every label it lacks as 0.
         """
-        units = len(rows) if groups is None else number_groups(groups, len(rows)).max() + 1
+        n_units = len(rows) if groups is None else number_groups(groups, len(rows)).max() + 1
         self.cv_score_, self.cv_score_std_ = np.nan, np.nan
-        if units < 2:
+        if n_units < 2:
             return
-        sets = np.zeros(scores.shape, dtype=bool)
-        folds = list(resolve_cv(few_folds(None, units), Y, groups).split(scores, Y, groups))
+        predicted_sets = np.zeros(scores.shape, dtype=bool)
+        folds = list(resolve_cv(few_folds(None, n_units), Y, groups).split(scores, Y, groups))
         for train, test in folds:
-            rule = copy(self)
-            rule._fit_rule(
+            fold_tuner = copy(self)
+            fold_tuner._fit_rule(
                 X, rows[train], scores[train], Y[train], None if weights is None else weights[train]
             )
-            sets[test] = rule._sets(X, rows[test], scores[test])
+            predicted_sets[test] = fold_tuner._sets(X, rows[test], scores[test])
 
-        def value(part: Any) -> float:
-            weight = None if weights is None else weights[part]
+        def value(fold_rows: Any) -> float:
+            weight = None if weights is None else weights[fold_rows]
             if self.scoring == "hamming_loss":
-                return -hamming_loss(Y[part], sets[part], sample_weight=weight)
+                return -hamming_loss(Y[fold_rows], predicted_sets[fold_rows], sample_weight=weight)
             average: Any = self.scoring.removeprefix("f1_")
-            return float(f1_score(Y[part], sets[part], average=average, sample_weight=weight))
+            return float(
+                f1_score(Y[fold_rows], predicted_sets[fold_rows], average=average, sample_weight=weight)
+            )
 
         self.cv_score_ = value(slice(None))
         self.cv_score_std_ = split_std([value(test) for _, test in folds])
@@ -286,21 +288,28 @@ class ThresholdTuner(WrappingClassifier):
                 )
 
     def _fit_guarantees(self, scores: np.ndarray, Y: sparse.csr_array, groups: np.ndarray | None) -> None:
-        names = [str(name) for name in self.label_names_]
-        varying = [name for name, c in zip(names, self._constant, strict=True) if c == 0]
+        label_names = [str(name) for name in self.label_names_]
+        varying_names = [name for name, c in zip(label_names, self._constant, strict=True) if c == 0]
         overall = self.error_control == "overall"
-        given: dict[str, Any] = {"groups": groups} if overall else {"groups": groups, "names": varying}
-        rule: Callable[..., Guarantees]
+        options: dict[str, Any] = (
+            {"groups": groups} if overall else {"groups": groups, "names": varying_names}
+        )
+        control: Callable[..., Guarantees]
         if self.strategy == "recall_at_least":
-            rule, target = guarantee_overall_recall if overall else guarantee_recall, self.recall
+            control, target = guarantee_overall_recall if overall else guarantee_recall, self.recall
         else:
-            rule, target = guarantee_overall_precision if overall else guarantee_precision, self.precision
-            given |= {"confidence": self.confidence} | (
+            control, target = (
+                guarantee_overall_precision if overall else guarantee_precision,
+                self.precision,
+            )
+            options |= {"confidence": self.confidence} | (
                 {} if overall else {"error_control": self.error_control}
             )
         is_proven = self._is_prefit() or self._is_split()
-        found = replace(rule(scores, Y, target, **given), basis="split" if is_proven else "cross-fitted")
-        self.guarantees_ = found.widened(self._constant, len(scores), names)
+        guarantees = replace(
+            control(scores, Y, target, **options), basis="split" if is_proven else "cross-fitted"
+        )
+        self.guarantees_ = guarantees.widened(self._constant, len(scores), label_names)
         self.thresholds_ = self.guarantees_.thresholds
         self.coverage_ = float(self.guarantees_.right.sum() / max(self.guarantees_.positives.sum(), 1))
 
@@ -321,11 +330,11 @@ class ThresholdTuner(WrappingClassifier):
         if self.strategy == "proportional":
             thresholds = proportional_thresholds(scores, Y, sample_weight=weights)
         else:
-            given: dict[str, Any] = {"scoring": self.scoring, "sample_weight": weights}
+            options: dict[str, Any] = {"scoring": self.scoring, "sample_weight": weights}
             if self.strategy == "global":
-                thresholds = global_threshold(scores, Y, **given).thresholds
+                thresholds = global_threshold(scores, Y, **options).thresholds
             else:
-                thresholds = per_label_thresholds(scores, Y, shrinkage=self.shrinkage, **given).thresholds
+                thresholds = per_label_thresholds(scores, Y, shrinkage=self.shrinkage, **options).thresholds
         self.thresholds_[varies] = thresholds
 
     def predict(self, X: Any) -> Any:
@@ -342,17 +351,17 @@ class ThresholdTuner(WrappingClassifier):
             return self.guarantees_.decide(scores)
         if hasattr(self, "thresholds_"):
             return decide(scores, self.thresholds_)
-        sets = np.broadcast_to(self._constant > 0, scores.shape).copy()
+        predicted_sets = np.broadcast_to(self._constant > 0, scores.shape).copy()
         varies = self._constant == 0
         if self.strategy == "top_k":
-            np.put_along_axis(sets, top_k(scores, min(self.k_, scores.shape[1]))[0], True, axis=1)
-            sets[:, self._constant < 0] = False
+            np.put_along_axis(predicted_sets, top_k(scores, min(self.k_, scores.shape[1]))[0], True, axis=1)
+            predicted_sets[:, self._constant < 0] = False
         elif self.strategy == "label_set_size":
             Z = check_features(self, _safe_indexing(X, rows))
-            sets[:, varies] = self.set_size_.decide(Z, scores[:, varies])
+            predicted_sets[:, varies] = self.set_size_.decide(Z, scores[:, varies])
         else:
-            sets[:, varies] = expected_f1_sets(self.f1_sigmoid_.probabilities(scores[:, varies]))
-        return sets
+            predicted_sets[:, varies] = expected_f1_sets(self.f1_sigmoid_.probabilities(scores[:, varies]))
+        return predicted_sets
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:

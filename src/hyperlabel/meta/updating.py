@@ -1,7 +1,7 @@
 """Update a fitted model without its old rows: merge, forget, and let labels come and go.
 
-A model is walked down to the part that holds the sums (`moments_`): through a Pipeline, whose
-transformers stay as they are, and through the wrappers of `meta`, whose thresholds are kept.
+The update changes the innermost estimator, which holds the moments (`moments_`). The transformers of a
+Pipeline around it stay unchanged, and so do the thresholds of the wrappers of `meta`.
 """
 
 import copy
@@ -24,14 +24,14 @@ from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 def name_labels(model: Any, names: Sequence[str]) -> Any:
     """Give the labels of a fitted model their names, as a DataFrame y would have; changed in place."""
     label_names = np.asarray(names, dtype=object)
-    for part in iter_nested_estimators(model):
-        layout = getattr(part, "_layout", None)
+    for estimator in iter_nested_estimators(model):
+        layout = getattr(estimator, "_layout", None)
         if layout is not None and len(layout.label_names) == len(label_names):
-            part._layout = replace(layout, label_names=label_names)
-            part.label_names_ = label_names
-            guarantees = getattr(part, "guarantees_", None)
+            estimator._layout = replace(layout, label_names=label_names)
+            estimator.label_names_ = label_names
+            guarantees = getattr(estimator, "guarantees_", None)
             if guarantees is not None and len(guarantees) == len(label_names) == len(guarantees.thresholds):
-                part.guarantees_ = replace(guarantees, names=[str(name) for name in label_names])
+                estimator.guarantees_ = replace(guarantees, names=[str(name) for name in label_names])
     return model
 
 
@@ -91,21 +91,24 @@ def update(
     reason = _why_not_updatable(model)
     if reason is not None:
         raise ValueError(reason)
-    *_, old = iter_nested_estimators(model)
+    *_, old_model = iter_nested_estimators(model)
     model = copy.deepcopy(model)
-    parts = list(iter_nested_estimators(model))
-    core = parts[-1]
-    # the factor of the sums goes along with them: row after row is learned in a fraction of a solve
-    core.moments_.rank_one_factor, old.moments_.rank_one_factor = old.moments_.rank_one_factor, None
-    tuners = [part for part in parts if isinstance(part, ThresholdTuner)]
+    nested_estimators = list(iter_nested_estimators(model))
+    core = nested_estimators[-1]
+    # Moving the factor with the moments spares a full solve when samples are added one by one.
+    core.moments_.rank_one_factor, old_model.moments_.rank_one_factor = (
+        old_model.moments_.rank_one_factor,
+        None,
+    )
+    tuners = [estimator for estimator in nested_estimators if isinstance(estimator, ThresholdTuner)]
     if rename_labels or drop_labels or add_labels:
         _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
     entering = None if new is None else (_transform_rows(model, new[0]), new[1])
     _change_rows(core, entering, None if forget is None else (_transform_rows(model, forget[0]), forget[1]))
-    for part in parts[:-1]:
-        if isinstance(part, MultiLabelClassifier):
-            part._layout, part.classes_ = core._layout, core.classes_
-            part.label_names_, part._constant = core.label_names_, core._constant
+    for estimator in nested_estimators[:-1]:
+        if isinstance(estimator, MultiLabelClassifier):
+            estimator._layout, estimator.classes_ = core._layout, core.classes_
+            estimator.label_names_, estimator._constant = core.label_names_, core._constant
     for tuner in tuners:
         _update_thresholds(tuner, core, entering)
     return model
@@ -129,38 +132,38 @@ def _edit_labels(
     added: Sequence[str],
 ) -> None:
     """Rename, drop and add labels; thresholds go with their labels, and new labels have none yet."""
-    before = [renamed.get(name, name) for name in core.label_names_]
+    old_names = [renamed.get(name, name) for name in core.label_names_]
     core.edit_labels(rename=renamed, drop=dropped, add=added)
     for tuner in tuners:
-        thresholds = dict(zip(before, tuner.thresholds_, strict=True))
+        thresholds = dict(zip(old_names, tuner.thresholds_, strict=True))
         thresholds |= dict.fromkeys([*dropped, *added], np.inf)
         tuner.thresholds_ = np.array([thresholds[name] for name in core.label_names_])
         if hasattr(tuner, "calibrators_"):
-            place = {name: j for j, name in enumerate(before)} | dict.fromkeys(added, -1)
+            old_columns = {name: j for j, name in enumerate(old_names)} | dict.fromkeys(added, -1)
             tuner.calibrators_ = tuner.calibrators_.relabelled(
-                np.array([place[name] for name in core.label_names_])
+                np.array([old_columns[name] for name in core.label_names_])
             )
         if hasattr(tuner, "guarantees_"):
-            after = [str(name) for name in core.label_names_]
-            tuner.guarantees_ = tuner.guarantees_.relabelled([str(name) for name in before], after)
+            new_names = [str(name) for name in core.label_names_]
+            tuner.guarantees_ = tuner.guarantees_.relabelled([str(name) for name in old_names], new_names)
 
 
 def without_training_rows(model: Any, *, sums: bool) -> Any:
-    """Drop what a fitted model remembers row by row, and unless they are kept the sums `update` needs.
+    """Delete the out-of-fold scores of a fitted model and, unless `sums` is set, the moments `update` needs.
 
     Out-of-fold scores are as large as the training labels, and of no use once the thresholds are tuned.
     """
-    for part in iter_nested_estimators(model):
-        if isinstance(part, OutOfFoldProbabilities):
-            part._drop_rows()  # probabilities stay
+    for estimator in iter_nested_estimators(model):
+        if isinstance(estimator, OutOfFoldProbabilities):
+            estimator._drop_rows()  # probabilities stay
         for name in ("oof_scores_", *(() if sums else ("moments_",))):
-            if hasattr(part, name):
-                delattr(part, name)
+            if hasattr(estimator, name):
+                delattr(estimator, name)
     return model
 
 
 def _update_thresholds(tuner: ThresholdTuner, core: Any, entering: tuple[Any, Any] | None) -> None:
-    """Give labels that have begun to vary a threshold, and those that have stopped none."""
+    """Set a threshold for labels that now vary, and an infinite one for labels that no longer do."""
     thresholds, constant = tuner.thresholds_, tuner._constant
     begun = np.isinf(thresholds) & (constant == 0)
     if hasattr(tuner, "guarantees_"):
@@ -178,27 +181,34 @@ def _update_thresholds(tuner: ThresholdTuner, core: Any, entering: tuple[Any, An
 
 
 def _transform_rows(model: Any, X: Any) -> Any:
-    """Take rows through the transformers of every Pipeline on the way down."""
-    for part in iter_nested_estimators(model):
-        if isinstance(part, Pipeline) and len(part) > 1:
-            X = part[:-1].transform(X)
+    """Return the rows after the transformers of every nested Pipeline."""
+    for estimator in iter_nested_estimators(model):
+        if isinstance(estimator, Pipeline) and len(estimator) > 1:
+            X = estimator[:-1].transform(X)
     return X
 
 
 def _why_not_updatable(model: Any) -> str | None:
-    """Say in a sentence why a model cannot take in rows, or None."""
-    parts = list(iter_nested_estimators(model))
-    core = parts[-1]
-    name = type(core).__name__
-    if len(parts) != len({id(part) for part in parts}) or any(hasattr(p, "estimators_") for p in parts):
+    """Return why a model cannot be updated with rows, in one sentence, or None."""
+    nested = list(iter_nested_estimators(model))
+    core = nested[-1]
+    model_name = type(core).__name__
+    if len(nested) != len({id(estimator) for estimator in nested}) or any(
+        hasattr(p, "estimators_") for p in nested
+    ):
         return "A model chosen by AutoMultiLabel cannot be updated: fit it anew, or choose ridge."
     if not isinstance(core, MomentsModel) or not isinstance(core, MultiLabelClassifier):
-        return f"{name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."
+        return (
+            f"{model_name} does not rest on sums over rows, so it cannot be updated: fit it anew on all rows."
+        )
     if not hasattr(core, "moments_"):
-        return core._refuses_blocks() or f"This {name} keeps no sums over rows: {core._how_to_keep}."
-    for part in parts[:-1]:
-        kept = isinstance(part, ThresholdTuner) and hasattr(part, "thresholds_")
-        if not (kept or isinstance(part, Pipeline)):
-            rule = f" with strategy={part.strategy!r}" if isinstance(part, ThresholdTuner) else ""
-            return f"The {type(part).__name__}{rule} around {name} must be fitted anew: it cannot be updated."
+        return core._refuses_blocks() or f"This {model_name} keeps no sums over rows: {core._how_to_keep}."
+    for estimator in nested[:-1]:
+        keeps_thresholds = isinstance(estimator, ThresholdTuner) and hasattr(estimator, "thresholds_")
+        if not (keeps_thresholds or isinstance(estimator, Pipeline)):
+            strategy = (
+                f" with strategy={estimator.strategy!r}" if isinstance(estimator, ThresholdTuner) else ""
+            )
+            wrapper = f"{type(estimator).__name__}{strategy}"
+            return f"The {wrapper} around {model_name} must be fitted anew: it cannot be updated."
     return None

@@ -23,7 +23,7 @@ from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
 from hyperlabel.moments.model import MomentsModel
 
 HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
-CLOSED_FORM_FOLDS = 10  # of the shared ridge; with five what is foretold errs low, by a fifth of the rows
+CLOSED_FORM_FOLDS = 10  # of the shared ridge; five would fit on a fifth fewer samples and score too low
 
 
 def held_out_rows(n: int, groups: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -51,13 +51,17 @@ def iter_nested_estimators(model: Any, inner: str = "estimator_") -> Iterator[An
         yield from iter_nested_estimators(member, inner)
 
 
-def _moving_part(estimator: Any) -> Any:
-    """Return the part of an unfitted classifier that scores, if its threshold would move with the rows."""
-    part = next(
-        (part for part in iter_nested_estimators(estimator, "estimator") if isinstance(part, MomentsModel)),
+def _find_moving_threshold(estimator: Any) -> Any:
+    """Return the nested ridge of an unfitted classifier if its threshold depends on the rows, or None."""
+    inner = next(
+        (
+            inner
+            for inner in iter_nested_estimators(estimator, "estimator")
+            if isinstance(inner, MomentsModel)
+        ),
         None,
     )
-    return part if getattr(part, "threshold", 0.0) in (None, "auto") else None
+    return inner if getattr(inner, "threshold", 0.0) in (None, "auto") else None
 
 
 class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
@@ -78,10 +82,10 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         learned from scores must not.
         """
         estimator = BinaryRelevance() if self.estimator is None else self.estimator
-        if self._is_prefit() or _moving_part(estimator) is None:
+        if self._is_prefit() or _find_moving_threshold(estimator) is None:
             return estimator
         estimator = clone(estimator)
-        _moving_part(estimator).set_params(threshold=0.0)
+        _find_moving_threshold(estimator).set_params(threshold=0.0)
         return estimator
 
     def _fit_estimator(
@@ -96,7 +100,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         (X,) = indexable(X)
         Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
         y = indicator_of_names(y, Y, layout)
-        routed = self._route(groups, params)
+        routed = self._route_params(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
         if wants_scores and Y.shape[0] == 1:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
@@ -104,28 +108,28 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             check_is_fitted(self._get_estimator())
             self.estimator_ = self.estimator
         elif self._is_split():
-            train, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
-            threshold = _check_method_params(X, params=routed["fit"], indices=train)
+            train_rows, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
+            train_params = _check_method_params(X, params=routed["fit"], indices=train_rows)
             self.estimator_ = clone(self._get_estimator()).fit(
-                _safe_indexing(X, train), _safe_indexing(y, train), **threshold
+                _safe_indexing(X, train_rows), _safe_indexing(y, train_rows), **train_params
             )
         else:
             model = clone(self._get_estimator())
             fit_params = dict(routed["fit"])
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
-                # the shared ridge has them almost for free: let it use our folds
+                # Its closed-form folds cost almost nothing: let the shared ridge use ours.
                 groups = routed["split"].get("groups")
-                units = Y.shape[0] if groups is None else number_groups(groups, Y.shape[0]).max() + 1
-                model.set_params(cv=few_folds(self.cv, units, default=CLOSED_FORM_FOLDS))
+                n_units = Y.shape[0] if groups is None else number_groups(groups, Y.shape[0]).max() + 1
+                model.set_params(cv=few_folds(self.cv, n_units, default=CLOSED_FORM_FOLDS))
                 fit_params |= routed["split"]
             self.estimator_ = model.fit(X, y, **fit_params)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        for attribute in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, attribute):
+                setattr(self, attribute, getattr(self.estimator_, attribute))
         self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
         return X, Y, routed
 
-    def _honest_scores(
+    def _out_of_fold_scores(
         self, X: Any, y: Any, Y: sparse.csr_array, routed: dict[str, Any]
     ) -> tuple[np.ndarray, sparse.csr_array, np.ndarray | None, np.ndarray]:
         """Return out-of-fold scores, with the labels, weights and numbers of the rows that have them.
@@ -133,15 +137,15 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         Those the estimator brings along (`oof_scores_`) cost nothing and are taken unless `cv` asks for
         other folds.
         """
-        free = getattr(self.estimator_, "oof_scores_", None)
+        estimator_scores = getattr(self.estimator_, "oof_scores_", None)
         if self._is_prefit():
             scores = score_rows(self.estimator_, X, self._layout)
         elif self._is_split():
             _, held_out = held_out_rows(Y.shape[0], routed["split"].get("groups"))
             scores = np.full(Y.shape, np.nan)
             scores[held_out] = score_rows(self.estimator_, _safe_indexing(X, held_out), self._layout)
-        elif free is not None and (self.cv is None or has_closed_form_cv(self.estimator_)):
-            scores = np.asarray(free, dtype=np.float64)
+        elif estimator_scores is not None and (self.cv is None or has_closed_form_cv(self.estimator_)):
+            scores = np.asarray(estimator_scores, dtype=np.float64)
             scores = scores[:, None] if scores.ndim == 1 else scores
             if getattr(self.estimator, "cv", None) is None:  # we asked for them, not the user
                 self.estimator_.set_params(cv=None)
@@ -158,11 +162,11 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                 n_jobs=self.n_jobs,
             )
         weights = check_weights(routed["fit"].get("sample_weight"), Y)
-        rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
-        if len(rows) < len(scores):
-            scores, Y = scores[rows], Y[rows]
-            weights = None if weights is None else weights[rows]
-        return scores, Y, weights, rows
+        scored_rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if len(scored_rows) < len(scores):
+            scores, Y = scores[scored_rows], Y[scored_rows]
+            weights = None if weights is None else weights[scored_rows]
+        return scores, Y, weights, scored_rows
 
     def _is_split(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "split"
@@ -170,13 +174,13 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _route(self, groups: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        split = {} if groups is None else {"groups": groups}
+    def _route_params(self, groups: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        split_params = {} if groups is None else {"groups": groups}
         if _routing_enabled():
-            routed = process_routing(self, "fit", **params, **split)
-            split = dict(routed.splitter.split) if "splitter" in routed else {}
-            return {"fit": dict(routed.estimator.fit), "split": split}
-        return {"fit": groups_for_fit(self._get_estimator(), groups) | params, "split": split}
+            routed = process_routing(self, "fit", **params, **split_params)
+            split_params = dict(routed.splitter.split) if "splitter" in routed else {}
+            return {"fit": dict(routed.estimator.fit), "split": split_params}
+        return {"fit": groups_for_fit(self._get_estimator(), groups) | params, "split": split_params}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""
@@ -190,9 +194,9 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = self._get_estimator().__sklearn_tags__()
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        inner_tags = self._get_estimator().__sklearn_tags__()
+        tags.input_tags.sparse = inner_tags.input_tags.sparse
+        tags.input_tags.allow_nan = inner_tags.input_tags.allow_nan
         return tags
 
     # -- prediction -----------------------------------------------------------------------------
@@ -209,9 +213,9 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         n = _num_samples(X)
-        batches = list(score_batches(n, self._layout.n_columns))
-        if len(batches) < 2:  # one block: also the way in for rows the estimator will refuse
+        row_batches = list(score_batches(n, self._layout.n_columns))
+        if len(row_batches) < 2:  # unsliced, so that the estimator itself refuses malformed X
             yield slice(0, n), place_constant_labels(self._scores(X), self._constant)
             return
-        for batch in batches:
+        for batch in row_batches:
             yield batch, place_constant_labels(self._scores(_safe_indexing(X, batch)), self._constant)

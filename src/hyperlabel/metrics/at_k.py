@@ -94,7 +94,7 @@ def propensities(y_train: Any, *, A: float = 0.55, B: float = 1.5) -> np.ndarray
     Returns
     -------
     p : ndarray of shape (n_labels,)
-        Between 0 and 1 (C is floored at 0 for fewer than three rows).
+        Between 0 and 1 (C is at least 0, also for fewer than three rows).
 
     References
     ----------
@@ -139,9 +139,9 @@ def psp_at_k(y_true: Any, y_score: Any, *, propensities: Any, k: int = 5, sample
     0.333...
     """
     truth, scores, weights = read_scored(y_true, y_score, sample_weight)
-    gain = read_gain(propensities, truth)
-    gained = [gain_rows(block, gain, k) for block in ranked_blocks(truth, scores, depth=k)]
-    return gain_ratio(np.concatenate(gained), best_gain_rows(truth, gain, k), weights)
+    label_gains = read_gain(propensities, truth)
+    row_gains = [gain_rows(block, label_gains, k) for block in ranked_blocks(truth, scores, depth=k)]
+    return gain_ratio(np.concatenate(row_gains), best_gain_rows(truth, label_gains, k), weights)
 
 
 def hits_at(block: RankedRows, k: int) -> np.ndarray:
@@ -154,10 +154,10 @@ def hits_at(block: RankedRows, k: int) -> np.ndarray:
 def ndcg_rows(block: RankedRows, k: int) -> np.ndarray:
     """Return nDCG@k of each row."""
     hits_at(block, k)  # k must be legal
-    discount = 1.0 / np.log2(np.arange(2, k + 2))
-    ideal = np.concatenate([[0.0], np.cumsum(discount)])[np.minimum(k, block.n_relevant)]
-    gained = block.hits[:, :k] @ discount
-    return np.divide(gained, ideal, out=np.zeros(len(gained)), where=ideal > 0)
+    rank_discounts = 1.0 / np.log2(np.arange(2, k + 2))
+    ideal_gains = np.concatenate([[0.0], np.cumsum(rank_discounts)])[np.minimum(k, block.n_relevant)]
+    row_gains = block.hits[:, :k] @ rank_discounts
+    return np.divide(row_gains, ideal_gains, out=np.zeros(len(row_gains)), where=ideal_gains > 0)
 
 
 def one_error_rows(block: RankedRows) -> np.ndarray:
@@ -184,22 +184,22 @@ def gain_rows(block: RankedRows, gain: np.ndarray, k: int) -> np.ndarray:
 def best_gain_rows(truth: Truth, gain: np.ndarray, k: int) -> np.ndarray:
     """Worth of the k most valuable relevant labels of each row."""
     Y = truth.Y
-    row = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    value = gain[Y.indices]
-    order = np.lexsort((-value, row))
-    place = np.arange(len(row)) - Y.indptr[row]  # rank within the row once sorted
-    kept = place < k
-    return np.bincount(row[kept], value[order][kept], Y.shape[0])
+    row_index = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    entry_gains = gain[Y.indices]
+    order = np.lexsort((-entry_gains, row_index))
+    rank_in_row = np.arange(len(row_index)) - Y.indptr[row_index]  # rank within the row once sorted
+    is_top_k = rank_in_row < k
+    return np.bincount(row_index[is_top_k], entry_gains[order][is_top_k], Y.shape[0])
 
 
 def gain_ratio(gained: np.ndarray, best: np.ndarray, weights: np.ndarray | None) -> float:
     """Pool the rows: total gain over the total of the best possible."""
     w = 1.0 if weights is None else weights
-    whole = float(np.sum(best * w))
-    return float(np.sum(gained * w)) / whole if whole > 0 else float("nan")
+    best_total = float(np.sum(best * w))
+    return float(np.sum(gained * w)) / best_total if best_total > 0 else float("nan")
 
 
 def _mean_at_k(y_true: Any, y_score: Any, k: int, sample_weight: Any, rows: Any) -> float:
     truth, scores, weights = read_scored(y_true, y_score, sample_weight)
-    values = [rows(block) for block in ranked_blocks(truth, scores, depth=k)]
-    return mean_where_defined(np.concatenate(values), weights)
+    row_values = [rows(block) for block in ranked_blocks(truth, scores, depth=k)]
+    return mean_where_defined(np.concatenate(row_values), weights)

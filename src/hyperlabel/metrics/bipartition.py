@@ -37,7 +37,7 @@ def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> floa
     >>> hamming_loss([[1, 0, 1], [0, 0, 1]], [[1, 1, 1], [0, 0, 0]])
     0.333...
     """
-    return _hamming_value(*_validated_inputs(y_true, y_pred, sample_weight))
+    return _compute_hamming_loss(*_read_inputs(y_true, y_pred, sample_weight))
 
 
 @with_shared_arguments
@@ -58,7 +58,7 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> f
     >>> subset_accuracy([[1, 0], [0, 0]], [[1, 1], [0, 0]])
     0.5
     """
-    return _subset_value(*_validated_inputs(y_true, y_pred, sample_weight))
+    return _compute_subset_accuracy(*_read_inputs(y_true, y_pred, sample_weight))
 
 
 @with_shared_arguments
@@ -82,7 +82,7 @@ def precision_score(
 
 @with_shared_arguments
 def recall_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
-    """Recall, tp / (tp + fn): how much of what is true was found.
+    """Recall, tp / (tp + fn): how much of what is true was predicted.
 
     Returns
     -------
@@ -133,53 +133,55 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
 
 def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> dict[str, float]:
     """Every measure of this module, from one count over labels and one over rows."""
-    table = {
-        "hamming_loss": _hamming_value(truth, P, weights),
-        "subset_accuracy": _subset_value(truth, P, weights),
+    measures = {
+        "hamming_loss": _compute_hamming_loss(truth, P, weights),
+        "subset_accuracy": _compute_subset_accuracy(truth, P, weights),
     }
-    per_label = _by_label(truth, P, weights, None)
-    support = per_label[3]
-    averages = {
-        "micro": _by_label(truth, P, weights, "micro")[:3],
+    per_label = _score_labels(truth, P, weights, None)
+    label_support = per_label[3]
+    averaged_scores = {
+        "micro": _score_labels(truth, P, weights, "micro")[:3],
         "macro": [values.mean() for values in per_label[:3]],
-        "weighted": [_safe_ratio((values * support).sum(), support.sum()) for values in per_label[:3]],
-        "samples": _by_row(truth, P, weights),
+        "weighted": [
+            _safe_ratio((values * label_support).sum(), label_support.sum()) for values in per_label[:3]
+        ],
+        "samples": _score_rows(truth, P, weights),
     }
-    for average, values in averages.items():
-        table |= {f"{name}_{average}": float(value) for name, value in zip(MEASURES, values, strict=True)}
+    for average, values in averaged_scores.items():
+        measures |= {f"{name}_{average}": float(value) for name, value in zip(MEASURES, values, strict=True)}
     positives = np.asarray(truth.Y.sum(axis=0)).ravel()
-    absent = (positives == 0) & (P.sum(axis=0) == 0)
-    present = positives > 0
-    if present.any():
+    is_absent = (positives == 0) & (P.sum(axis=0) == 0)
+    is_present = positives > 0
+    if is_present.any():
         for name, values in zip(MEASURES, per_label[:3], strict=True):
-            table[f"{name}_macro_present"] = float(values[present].mean())
-    return table | {
-        "n_labels_absent": int(absent.sum()),
-        "n_labels_without_positives": int((~present).sum()),
+            measures[f"{name}_macro_present"] = float(values[is_present].mean())
+    return measures | {
+        "n_labels_absent": int(is_absent.sum()),
+        "n_labels_without_positives": int((~is_present).sum()),
     }
 
 
 def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> Table:
     """Precision, recall, F1 and counts of each label, in the order of the columns."""
-    precision, recall, f1, _ = _by_label(truth, P, weights, None)
-    counts = (np.asarray(A.sum(axis=0)).ravel() for A in (truth.Y, P, truth.Y.multiply(P)))
-    positives, predicted, right = counts
-    names = truth.names or [f"label{j}" for j in range(truth.shape[1])]
+    precision, recall, f1, _ = _score_labels(truth, P, weights, None)
+    label_counts = (np.asarray(A.sum(axis=0)).ravel() for A in (truth.Y, P, truth.Y.multiply(P)))
+    n_positives, n_predicted, n_true_positives = label_counts
+    label_names = truth.names or [f"label{j}" for j in range(truth.shape[1])]
     return Table(
         {
             "label": str(name),
-            "rows": int(positives[j]),
-            "predicted": int(predicted[j]),
-            "right": int(right[j]),
+            "rows": int(n_positives[j]),
+            "predicted": int(n_predicted[j]),
+            "right": int(n_true_positives[j]),
             "precision": float(precision[j]),
             "recall": float(recall[j]),
             "f1": float(f1[j]),
         }
-        for j, name in enumerate(names)
+        for j, name in enumerate(label_names)
     )
 
 
-def _validated_inputs(
+def _read_inputs(
     y_true: Any, y_pred: Any, sample_weight: Any
 ) -> tuple[Truth, sparse.csr_array, np.ndarray | None]:
     truth = read_truth(y_true, y_pred)
@@ -187,13 +189,13 @@ def _validated_inputs(
 
 
 def _averaged_score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
-    truth, P, weights = _validated_inputs(y_true, y_pred, sample_weight)
+    truth, P, weights = _read_inputs(y_true, y_pred, sample_weight)
     if average == "samples":
-        return _by_row(truth, P, weights)
+        return _score_rows(truth, P, weights)
     if average not in (None, "micro", "macro", "weighted"):
         raise ValueError(f"average must be micro, macro, weighted, samples or None, got {average!r}.")
-    values = _by_label(truth, P, weights, average)[:3]
-    return values if average is None else [float(value) for value in values]
+    averaged_scores = _score_labels(truth, P, weights, average)[:3]
+    return averaged_scores if average is None else [float(value) for value in averaged_scores]
 
 
 def _for_sklearn(truth: Truth, P: sparse.csr_array) -> tuple[Any, Any, list[int] | None]:
@@ -203,35 +205,39 @@ def _for_sklearn(truth: Truth, P: sparse.csr_array) -> tuple[Any, Any, list[int]
     return truth.Y.toarray().ravel().astype(int), P.toarray().ravel().astype(int), [1]
 
 
-def _by_label(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None, average: Any) -> Any:
+def _score_labels(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None, average: Any) -> Any:
     Y, P, labels = _for_sklearn(truth, P)
     return sk.precision_recall_fscore_support(
         Y, P, labels=labels, average=average, sample_weight=weights, zero_division=0
     )
 
 
-def _by_row(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> list[float]:
+def _score_rows(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> list[float]:
     """Precision, recall and F1 of each row's label set; two empty sets agree."""
-    right, true, found = (A.sum(axis=1) for A in (truth.Y.multiply(P), truth.Y, P))
-    empty = (true == 0) & (found == 0)
-    parts = (_safe_ratio(right, found), _safe_ratio(right, true), _safe_ratio(2 * right, true + found))
-    return [weighted_mean(np.where(empty, 1.0, part), weights) for part in parts]
+    n_true_positives, n_positives, n_predicted = (A.sum(axis=1) for A in (truth.Y.multiply(P), truth.Y, P))
+    both_empty = (n_positives == 0) & (n_predicted == 0)
+    measure_rows = (
+        _safe_ratio(n_true_positives, n_predicted),
+        _safe_ratio(n_true_positives, n_positives),
+        _safe_ratio(2 * n_true_positives, n_positives + n_predicted),
+    )
+    return [weighted_mean(np.where(both_empty, 1.0, row_scores), weights) for row_scores in measure_rows]
 
 
-def _hamming_value(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
-    wrong, known = abs(truth.Y - P).sum(axis=1), truth.n_known(axis=1)
+def _compute_hamming_loss(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
+    n_wrong, n_known = abs(truth.Y - P).sum(axis=1), truth.n_known(axis=1)
     row_weights = 1.0 if weights is None else weights
-    return float(_safe_ratio((wrong * row_weights).sum(), (known * row_weights).sum()))
+    return float(_safe_ratio((n_wrong * row_weights).sum(), (n_known * row_weights).sum()))
 
 
-def _subset_value(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
+def _compute_subset_accuracy(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
     Y, P, _ = _for_sklearn(truth, P)
     if truth.missing is not None:
         weights = np.where(truth.n_known(axis=1) > 0, 1.0 if weights is None else weights, 0.0)
     return float(sk.accuracy_score(Y, P, sample_weight=weights))
 
 
-def _safe_ratio(part: Any, whole: Any) -> Any:
-    """Part / whole, 0 where the whole is 0."""
-    whole = np.asarray(whole, dtype=np.float64)
-    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+def _safe_ratio(numerator: Any, denominator: Any) -> Any:
+    """Return numerator / denominator, 0 where the denominator is 0."""
+    denominator = np.asarray(denominator, dtype=np.float64)
+    return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)

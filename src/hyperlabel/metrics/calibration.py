@@ -31,8 +31,8 @@ class Reliability:
     Examples
     --------
     >>> from hyperlabel.metrics import reliability
-    >>> found = reliability([[1, 0], [1, 0]], [[0.9, 0.1], [0.9, 0.1]], n_bins=2)
-    >>> round(float(found.calibration_error), 3)
+    >>> bins = reliability([[1, 0], [1, 0]], [[0.9, 0.1], [0.9, 0.1]], n_bins=2)
+    >>> round(float(bins.calibration_error), 3)
     0.1
     """
 
@@ -44,8 +44,8 @@ class Reliability:
     @property
     def calibration_error(self) -> Any:
         """Mean distance of predicted and observed, weighted by the entries: 0 is honest."""
-        gap = np.where(self.weight > 0, np.abs(self.predicted - self.observed), 0.0)
-        return (gap * self.weight).sum() / self.weight.sum()
+        bin_distance = np.where(self.weight > 0, np.abs(self.predicted - self.observed), 0.0)
+        return (bin_distance * self.weight).sum() / self.weight.sum()
 
 
 @with_shared_arguments
@@ -80,21 +80,23 @@ def reliability(y_true: Any, y_proba: Any, *, n_bins: int = 10, sample_weight: A
     if len(edges) < 2:
         edges = np.array([edges[0], edges[0]])
     n, n_labels = truth.shape
-    bins = len(edges) - 1
+    n_used_bins = len(edges) - 1
     w = np.ones(n) if weights is None else weights
-    sums = np.zeros((3, bins))  # weight, probability, truth
+    bin_sums = np.zeros((3, n_used_bins))  # weight, probability, truth
     for rows in bounded_blocks(n, n_labels):
-        place = np.clip(np.searchsorted(edges, p[rows], side="right") - 1, 0, bins - 1)
-        mass = np.repeat(w[rows, None], n_labels, axis=1)
+        bin_index = np.clip(np.searchsorted(edges, p[rows], side="right") - 1, 0, n_used_bins - 1)
+        entry_weights = np.repeat(w[rows, None], n_labels, axis=1)
         if truth.missing is not None:
-            mass[truth.missing[rows].toarray() > 0] = 0.0
-        parts = (mass, mass * p[rows], mass * truth.Y[rows].toarray())
-        sums += [np.bincount(place.ravel(), part.ravel(), bins) for part in parts]
-    weight, predicted, observed = sums
-    empty = np.full_like(weight, np.nan)
+            entry_weights[truth.missing[rows].toarray() > 0] = 0.0
+        entry_terms = (entry_weights, entry_weights * p[rows], entry_weights * truth.Y[rows].toarray())
+        bin_sums += [
+            np.bincount(bin_index.ravel(), entry_term.ravel(), n_used_bins) for entry_term in entry_terms
+        ]
+    weight, predicted, observed = bin_sums
+    all_nan = np.full_like(weight, np.nan)
     return Reliability(
-        np.divide(predicted, weight, out=empty.copy(), where=weight > 0),
-        np.divide(observed, weight, out=empty, where=weight > 0),
+        np.divide(predicted, weight, out=all_nan.copy(), where=weight > 0),
+        np.divide(observed, weight, out=all_nan, where=weight > 0),
         weight,
         edges,
     )

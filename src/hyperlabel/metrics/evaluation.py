@@ -105,35 +105,37 @@ def _ranking_table(
 ) -> dict[str, float]:
     depth = scores.indices.shape[1] if isinstance(scores, TopK) else truth.shape[1]
     ks = [k for k in ks if k <= depth]
-    gain = None if p is None else at_k.read_gain(p, truth)
-    collected: dict[str, list[np.ndarray]] = {}
+    label_gains = None if p is None else at_k.read_gain(p, truth)
+    measure_blocks: dict[str, list[np.ndarray]] = {}
     for block in ranked_blocks(truth, scores):
         loss, coverage, average_precision = rank_measures(block)
-        rows = {
+        row_measures = {
             "ranking_loss": loss,
             "one_error": at_k.one_error_rows(block),
             "coverage_error": coverage,
             "label_ranking_average_precision": average_precision,
         }
         for k in ks:
-            rows[f"precision_at_{k}"] = at_k.hits_at(block, k) / k
-            rows[f"ndcg_at_{k}"] = at_k.ndcg_rows(block, k)
-            if gain is not None:
-                rows[f"psp_at_{k}"] = at_k.gain_rows(block, gain, k)
+            row_measures[f"precision_at_{k}"] = at_k.hits_at(block, k) / k
+            row_measures[f"ndcg_at_{k}"] = at_k.ndcg_rows(block, k)
+            if label_gains is not None:
+                row_measures[f"psp_at_{k}"] = at_k.gain_rows(block, label_gains, k)
         without_labels = block.n_relevant == 0
-        for name, row_values in rows.items():
-            collected.setdefault(name, []).append(np.where(without_labels, np.nan, row_values))
-    by_row = {name: np.concatenate(parts) for name, parts in collected.items()}
-    table = {name: mean_where_defined(column, weights) for name, column in by_row.items()}
-    if gain is not None:
+        for name, row_values in row_measures.items():
+            measure_blocks.setdefault(name, []).append(np.where(without_labels, np.nan, row_values))
+    by_row = {name: np.concatenate(value_blocks) for name, value_blocks in measure_blocks.items()}
+    mean_measures = {name: mean_where_defined(row_values, weights) for name, row_values in by_row.items()}
+    if label_gains is not None:
         for k in ks:
-            best = at_k.best_gain_rows(truth, gain, k)
-            gained = np.nan_to_num(by_row[f"psp_at_{k}"])  # pooled over rows: one without labels adds nothing
-            table[f"psp_at_{k}"] = at_k.gain_ratio(gained, best, weights)
-    auc = auc_by_label(truth, scores, weights)
-    return table | {
-        "roc_auc_macro": mean_where_defined(auc),
+            best_gains = at_k.best_gain_rows(truth, label_gains, k)
+            row_gains = np.nan_to_num(
+                by_row[f"psp_at_{k}"]
+            )  # pooled over rows: one without labels adds nothing
+            mean_measures[f"psp_at_{k}"] = at_k.gain_ratio(row_gains, best_gains, weights)
+    label_aucs = auc_by_label(truth, scores, weights)
+    return mean_measures | {
+        "roc_auc_macro": mean_where_defined(label_aucs),
         "n_rows_without_pairs": int(np.isnan(by_row["ranking_loss"]).sum()),
         "n_rows_without_labels": int(np.isnan(by_row["one_error"]).sum()),
-        "n_labels_one_class": int(np.isnan(auc).sum()),
+        "n_labels_one_class": int(np.isnan(label_aucs).sum()),
     }

@@ -69,22 +69,22 @@ def brier_score(
 def probability_table(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None) -> dict[str, float]:
     """Both measures, mean over labels."""
     return {
-        "log_loss": mean_where_defined(_by_label(truth, proba, weights, _log_costs)),
-        "brier_score": mean_where_defined(_by_label(truth, proba, weights, _square_costs)),
+        "log_loss": mean_where_defined(_mean_label_costs(truth, proba, weights, _log_costs)),
+        "brier_score": mean_where_defined(_mean_label_costs(truth, proba, weights, _square_costs)),
     }
 
 
 def read_probabilities(y_proba: Any, truth: Truth) -> np.ndarray | TopK:
     """Read scores that must lie in [0, 1]."""
     proba = read_scores(y_proba, truth, "y_proba")
-    values = proba.scores[proba.indices >= 0] if isinstance(proba, TopK) else proba
-    if values.size and not (values.min() >= 0 and values.max() <= 1):
+    listed_values = proba.scores[proba.indices >= 0] if isinstance(proba, TopK) else proba
+    if listed_values.size and not (listed_values.min() >= 0 and listed_values.max() <= 1):
         raise ValueError("y_proba must hold probabilities between 0 and 1; scores go into y_score.")
     return proba
 
 
 def _log_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what probability p costs where the label is off, and where it is on."""
+    """Return the cost of probability p for a negative and for a positive entry."""
     eps = np.finfo(p.dtype).eps
     p = np.clip(p, eps, 1.0 - eps)
     return -np.log1p(-p), -np.log(p)
@@ -97,39 +97,49 @@ def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _averaged_cost(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
     truth = read_truth(y_true, y_proba)
     proba = read_probabilities(y_proba, truth)
-    return mean_over_labels(_by_label(truth, proba, read_weights(sample_weight, truth), costs), average)
+    return mean_over_labels(
+        _mean_label_costs(truth, proba, read_weights(sample_weight, truth), costs), average
+    )
 
 
-def _by_label(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None, costs: Any) -> np.ndarray:
-    """Mean cost of each label: the cost of "off" everywhere, corrected where the label is on."""
+def _mean_label_costs(
+    truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None, costs: Any
+) -> np.ndarray:
+    """Return the mean cost of each label: that of all entries negative, corrected at the positive ones."""
     n, n_labels = truth.shape
     w = np.ones(n) if weights is None else weights
-    known = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
+    known_weight = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
     if isinstance(proba, TopK):
-        total = _list_costs(truth, proba, w, known, costs)
+        total_cost = _sum_list_costs(truth, proba, w, known_weight, costs)
     else:
-        total = np.zeros(n_labels)
+        total_cost = np.zeros(n_labels)
         for rows in bounded_blocks(n, n_labels):
-            off, on = costs(proba[rows])
+            negative_cost, positive_cost = costs(proba[rows])
             Y = truth.Y[rows].tocoo()
             if truth.missing is not None:
-                off[truth.missing[rows].toarray() > 0] = 0.0
-            total += w[rows] @ off
-            extra = on[Y.row, Y.col].astype(np.float64) - off[Y.row, Y.col]
-            total += np.bincount(Y.col, w[rows][Y.row] * extra, n_labels)
-    return np.divide(total, known, out=np.full(n_labels, np.nan), where=known > 0)
+                negative_cost[truth.missing[rows].toarray() > 0] = 0.0
+            total_cost += w[rows] @ negative_cost
+            cost_change = positive_cost[Y.row, Y.col].astype(np.float64) - negative_cost[Y.row, Y.col]
+            total_cost += np.bincount(Y.col, w[rows][Y.row] * cost_change, n_labels)
+    return np.divide(total_cost, known_weight, out=np.full(n_labels, np.nan), where=known_weight > 0)
 
 
-def _list_costs(truth: Truth, proba: TopK, w: np.ndarray, known: np.ndarray, costs: Any) -> np.ndarray:
+def _sum_list_costs(
+    truth: Truth, proba: TopK, w: np.ndarray, known_weight: np.ndarray, costs: Any
+) -> np.ndarray:
     """Total cost of each label when only listed labels have a probability above 0."""
     n_labels = truth.shape[1]
-    off_zero, on_zero = (float(cost[0]) for cost in costs(np.zeros(1)))
-    positive = truth.Y.T @ w
-    total = off_zero * (known - positive) + on_zero * positive
-    counted, hits = proba.indices >= 0, contains_columns(truth.Y, proba.indices)
+    negative_at_0, positive_at_0 = (float(cost[0]) for cost in costs(np.zeros(1)))
+    positive_weight = truth.Y.T @ w
+    total_cost = negative_at_0 * (known_weight - positive_weight) + positive_at_0 * positive_weight
+    is_counted, is_hit = proba.indices >= 0, contains_columns(truth.Y, proba.indices)
     if truth.missing is not None:
-        counted &= ~contains_columns(truth.missing, proba.indices)
-    row, place = np.nonzero(counted)
-    off, on = costs(proba.scores[row, place])
-    change = np.where(hits[row, place], on - on_zero, off - off_zero)
-    return total + np.bincount(proba.indices[row, place], w[row] * change, n_labels)
+        is_counted &= ~contains_columns(truth.missing, proba.indices)
+    row_index, list_index = np.nonzero(is_counted)
+    negative_cost, positive_cost = costs(proba.scores[row_index, list_index])
+    cost_change = np.where(
+        is_hit[row_index, list_index], positive_cost - positive_at_0, negative_cost - negative_at_0
+    )
+    return total_cost + np.bincount(
+        proba.indices[row_index, list_index], w[row_index] * cost_change, n_labels
+    )

@@ -63,7 +63,7 @@ def ranked_blocks(
             hits = contains_columns(Y, indices)
             counted = None if counted is None else np.take_along_axis(counted, indices, axis=1)
         else:
-            order, values = _best_first(values)
+            order, values = _sort_best_first(values)
             counted = None if counted is None else np.take_along_axis(counted, order, axis=1)
             if indices is None:
                 indices = order
@@ -76,14 +76,14 @@ def ranked_blocks(
         yield RankedRows(indices, values, hits, counted, n_relevant[rows], n_known[rows])
 
 
-def _best_first(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sort_best_first(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sort each row downwards, ties to the lowest index; the stable sort only where there are ties."""
     order = np.argsort(-values, axis=1)
-    ranked = np.take_along_axis(values, order, axis=1)
-    if (ranked[:, 1:] == ranked[:, :-1]).any():
+    ranked_values = np.take_along_axis(values, order, axis=1)
+    if (ranked_values[:, 1:] == ranked_values[:, :-1]).any():
         order = np.argsort(-values, axis=1, kind="stable")
-        ranked = np.take_along_axis(values, order, axis=1)
-    return order, ranked
+        ranked_values = np.take_along_axis(values, order, axis=1)
+    return order, ranked_values
 
 
 def rank_measures(block: RankedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -91,49 +91,57 @@ def rank_measures(block: RankedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray
     n = len(block.hits)
     n_relevant, n_labels = block.n_relevant, block.n_labels
     n_wrong = n_labels - n_relevant
-    row, place = np.nonzero(block.hits)
-    first, last = _tie_bounds(block.scores, row, place)
-    labels = np.cumsum(block.counted, axis=1, dtype=np.int32)
-    relevant = np.cumsum(block.hits, axis=1, dtype=np.int32)
-    listed, found = labels[:, -1], relevant[:, -1]
-    missed = n_relevant - found  # relevant labels outside the list, tied below it
-    labels_incl, relevant_incl = labels[row, last], relevant[row, last]
+    row_index, hit_rank = np.nonzero(block.hits)
+    first_tie, last_tie = _tie_bounds(block.scores, row_index, hit_rank)
+    labels_so_far = np.cumsum(block.counted, axis=1, dtype=np.int32)
+    relevant_so_far = np.cumsum(block.hits, axis=1, dtype=np.int32)
+    n_listed, n_listed_relevant = labels_so_far[:, -1], relevant_so_far[:, -1]
+    n_unlisted_relevant = n_relevant - n_listed_relevant  # relevant labels outside the list, tied below it
+    labels_incl, relevant_incl = labels_so_far[row_index, last_tie], relevant_so_far[row_index, last_tie]
     # irrelevant labels above the ties of each hit: all up to its first tie, itself left out
-    before = labels[row, first] - relevant[row, first] - (block.counted & ~block.hits)[row, first]
-    # a pair counts 1 if the irrelevant label is above, ½ if tied: the mean of "before" and "up to here"
-    pairs = np.bincount(row, before + labels_incl - relevant_incl, n) / 2
-    pairs += missed * (listed - found + n_wrong) / 2
+    n_wrong_above = (
+        labels_so_far[row_index, first_tie]
+        - relevant_so_far[row_index, first_tie]
+        - (block.counted & ~block.hits)[row_index, first_tie]
+    )
+    # a pair counts 1 if the irrelevant label is above, ½ if tied: the mean of the counts above and up to ties
+    wrong_pairs = np.bincount(row_index, n_wrong_above + labels_incl - relevant_incl, n) / 2
+    wrong_pairs += n_unlisted_relevant * (n_listed - n_listed_relevant + n_wrong) / 2
     n_pairs = n_relevant.astype(np.float64) * n_wrong
-    loss = np.divide(pairs, n_pairs, out=np.full(n, np.nan), where=n_pairs > 0)
+    loss = np.divide(wrong_pairs, n_pairs, out=np.full(n, np.nan), where=n_pairs > 0)
 
     coverage = np.zeros(n)
-    np.maximum.at(coverage, row, labels_incl)
-    coverage = np.where(missed > 0, n_labels, coverage)
+    np.maximum.at(coverage, row_index, labels_incl)
+    coverage = np.where(n_unlisted_relevant > 0, n_labels, coverage)
 
-    share = np.bincount(row, relevant_incl / labels_incl, n) + missed * n_relevant / np.maximum(n_labels, 1)
-    trivial = (n_relevant == 0) | (n_wrong == 0)
-    return loss, coverage, np.where(trivial, 1.0, share / np.maximum(n_relevant, 1))
+    precision_sum = np.bincount(
+        row_index, relevant_incl / labels_incl, n
+    ) + n_unlisted_relevant * n_relevant / np.maximum(n_labels, 1)
+    is_trivial = (n_relevant == 0) | (n_wrong == 0)
+    return loss, coverage, np.where(is_trivial, 1.0, precision_sum / np.maximum(n_relevant, 1))
 
 
-def _tie_bounds(scores: np.ndarray, row: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and the last place of the ties of each entry of the sorted rows."""
+def _tie_bounds(
+    scores: np.ndarray, row_index: np.ndarray, hit_rank: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last rank tied with each entry of the sorted rows."""
     m = scores.shape[1]
     is_new = np.ones(scores.shape, dtype=bool)
     is_new[:, 1:] = scores[:, 1:] != scores[:, :-1]
     if is_new.all():
-        return place, place
-    here = np.arange(m, dtype=np.int32)
-    first = np.maximum.accumulate(np.where(is_new, here, 0), axis=1)
+        return hit_rank, hit_rank
+    rank_index = np.arange(m, dtype=np.int32)
+    first_tie = np.maximum.accumulate(np.where(is_new, rank_index, 0), axis=1)
     is_last = np.ones(scores.shape, dtype=bool)
     is_last[:, :-1] = is_new[:, 1:]
-    last = np.minimum.accumulate(np.where(is_last, here, m - 1)[:, ::-1], axis=1)[:, ::-1]
-    return first[row, place], last[row, place]
+    last_tie = np.minimum.accumulate(np.where(is_last, rank_index, m - 1)[:, ::-1], axis=1)[:, ::-1]
+    return first_tie[row_index, hit_rank], last_tie[row_index, hit_rank]
 
 
 def _rank_rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
     truth, scores, weights = read_scored(y_true, y_score, sample_weight)
-    parts = [rank_measures(block) for block in ranked_blocks(truth, scores)]
-    return [np.concatenate(part) for part in zip(*parts, strict=True)], weights
+    block_measures = [rank_measures(block) for block in ranked_blocks(truth, scores)]
+    return [np.concatenate(measure_blocks) for measure_blocks in zip(*block_measures, strict=True)], weights
 
 
 @with_shared_arguments
@@ -171,7 +179,7 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
 
 @with_shared_arguments
 def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
-    """How far down the list one must go to find every relevant label, mean over rows.
+    """How far down the list one must go to reach every relevant label, mean over rows.
 
     ``coverage(row) = max_{p ∈ y} |{q : f_q ≥ f_p}|``, 0 for a row without labels (:func:`evaluate` leaves it
     out).
@@ -247,22 +255,24 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
     n, n_labels = truth.shape
     w = np.ones(n) if weights is None else weights
     positive = truth.Y.T @ w
-    known = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
-    negative = known - positive
-    ordered = np.zeros(n_labels)
+    known_weight = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
+    negative = known_weight - positive
+    ordered_pairs = np.zeros(n_labels)
     if isinstance(scores, TopK):
         hits, counted = contains_columns(truth.Y, scores.indices), scores.indices >= 0
         if truth.missing is not None:
             counted &= ~contains_columns(truth.missing, scores.indices)
-        row, place = np.nonzero(counted)
-        label, value, hit = (a[row, place] for a in (scores.indices, scores.scores, hits))
+        row_index, list_index = np.nonzero(counted)
+        label, value, hit = (a[row_index, list_index] for a in (scores.indices, scores.scores, hits))
         order = np.lexsort((value, label))
-        label, value, hit, row_weight = label[order], value[order], hit[order], w[row[order]]
+        label, value, hit, row_weight = label[order], value[order], hit[order], w[row_index[order]]
         # rows whose list lacks the label are tied below all others
         bottom_negative = negative - np.bincount(label, row_weight * ~hit, n_labels)
         bottom_positive = positive - np.bincount(label, row_weight * hit, n_labels)
-        ordered = _ordered_pairs(label, value, row_weight * hit, row_weight * ~hit, n_labels)
-        ordered += bottom_negative * (positive - bottom_positive) + bottom_negative * bottom_positive / 2
+        ordered_pairs = _weigh_ordered_pairs(label, value, row_weight * hit, row_weight * ~hit, n_labels)
+        ordered_pairs += (
+            bottom_negative * (positive - bottom_positive) + bottom_negative * bottom_positive / 2
+        )
     else:
         Y = truth.Y.tocsc()
         missing = None if truth.missing is None else truth.missing.tocsc()
@@ -276,12 +286,12 @@ def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | 
             label = np.repeat(np.arange(len(block)), n)
             value = np.take_along_axis(block, order, axis=1)
             masses = ((row_weight * hit).ravel(), (row_weight * ~hit).ravel())
-            ordered[columns] = _ordered_pairs(label, value.ravel(), *masses, len(block))
+            ordered_pairs[columns] = _weigh_ordered_pairs(label, value.ravel(), *masses, len(block))
     n_pairs = positive * negative
-    return np.divide(ordered, n_pairs, out=np.full(n_labels, np.nan), where=n_pairs > 0)
+    return np.divide(ordered_pairs, n_pairs, out=np.full(n_labels, np.nan), where=n_pairs > 0)
 
 
-def _ordered_pairs(
+def _weigh_ordered_pairs(
     label: np.ndarray, value: np.ndarray, positive: np.ndarray, negative: np.ndarray, n_labels: int
 ) -> np.ndarray:
     """Weight of the (positive, negative) pairs of each label in the right order, ties half.
@@ -292,9 +302,12 @@ def _ordered_pairs(
         return np.zeros(n_labels)
     is_new = np.ones(len(label), dtype=bool)
     is_new[1:] = (label[1:] != label[:-1]) | (value[1:] != value[:-1])
-    start = np.flatnonzero(is_new)
-    group_label = label[start]
-    group_positive, group_negative = np.add.reduceat(positive, start), np.add.reduceat(negative, start)
-    below = np.cumsum(group_negative) - group_negative
-    below -= below[np.searchsorted(group_label, group_label)]  # counted within the label
-    return np.bincount(group_label, group_positive * (below + group_negative / 2), n_labels)
+    group_start = np.flatnonzero(is_new)
+    group_label = label[group_start]
+    group_positive, group_negative = (
+        np.add.reduceat(positive, group_start),
+        np.add.reduceat(negative, group_start),
+    )
+    negative_below = np.cumsum(group_negative) - group_negative
+    negative_below -= negative_below[np.searchsorted(group_label, group_label)]  # counted within the label
+    return np.bincount(group_label, group_positive * (negative_below + group_negative / 2), n_labels)

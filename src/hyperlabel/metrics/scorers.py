@@ -18,7 +18,7 @@ _ONE_LABEL = layout_of_classes([0, 1], np.dtype(int))
 
 
 class LabelScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[misc]
-    """A scikit-learn scorer that compares y with what the estimator says by the names of the labels."""
+    """A scikit-learn scorer that compares y with the predictions by the names of the labels."""
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> float:
         answer = _name_answer(estimator, self._answer(method_caller, estimator, X, y_true), y_true)
@@ -45,15 +45,17 @@ class ScoreScorer(LabelScorer):
 
 
 def _name_answer(estimator: Any, answer: Any, y_true: Any) -> Any:
-    """Return what the estimator said under the names of its labels, where y_true has names to compare."""
+    """Return the predictions under the label names of the estimator, where y_true has names to compare."""
     has_sets = not is_plain(y_true) and label_sets(y_true, even_empty=True) is not None
-    named = None if is_plain(y_true) else named_labels(y_true)
-    if (named is None and not has_sets) or answer.ndim != 2:
+    truth_names = None if is_plain(y_true) else named_labels(y_true)
+    if (truth_names is None and not has_sets) or answer.ndim != 2:
         return answer
-    names = _fitted_label_names(estimator)
-    made_up = names == made_up_names(len(names or ())) and not set(named or ()).issubset(names or ())
-    if names is not None and not made_up:
-        return NamedAnswer(answer, names)
+    model_names = _fitted_label_names(estimator)
+    is_made_up = model_names == made_up_names(len(model_names or ())) and not set(truth_names or ()).issubset(
+        model_names or ()
+    )
+    if model_names is not None and not is_made_up:
+        return NamedAnswer(answer, model_names)
     if has_sets:
         raise ValueError(
             f"y names its labels, but {type(estimator).__name__} was not fitted on label names: fit it on "
@@ -77,16 +79,16 @@ def _make_scorer(measure: Any, response: Any, *, lower: bool = False, **kwargs: 
     return kind(measure, -1 if lower else 1, kwargs, response)
 
 
-def _scorer_table() -> dict[str, Any]:
-    table = {
+def _build_scorers() -> dict[str, Any]:
+    scorers = {
         "hamming_loss": _make_scorer(bipartition.hamming_loss, "predict", lower=True),
         "subset_accuracy": _make_scorer(bipartition.subset_accuracy, "predict"),
     }
     for name in bipartition.MEASURES:
         measure = getattr(bipartition, f"{name}_score")
         for average in ("micro", "macro", "weighted", "samples"):
-            table[f"{name}_{average}"] = _make_scorer(measure, "predict", average=average)
-    table |= {
+            scorers[f"{name}_{average}"] = _make_scorer(measure, "predict", average=average)
+    scorers |= {
         "ranking_loss": _make_scorer(ranking.ranking_loss, _SCORES, lower=True),
         "one_error": _make_scorer(at_k.one_error, _SCORES, lower=True),
         "coverage_error": _make_scorer(ranking.coverage_error, _SCORES, lower=True),
@@ -96,9 +98,9 @@ def _scorer_table() -> dict[str, Any]:
         "brier_score": _make_scorer(probability.brier_score, _PROBA, lower=True),
     }
     for k in (1, 3, 5):
-        table[f"precision_at_{k}"] = _make_scorer(at_k.precision_at_k, _SCORES, k=k)
-        table[f"ndcg_at_{k}"] = _make_scorer(at_k.ndcg_at_k, _SCORES, k=k)
-    return table
+        scorers[f"precision_at_{k}"] = _make_scorer(at_k.precision_at_k, _SCORES, k=k)
+        scorers[f"ndcg_at_{k}"] = _make_scorer(at_k.ndcg_at_k, _SCORES, k=k)
+    return scorers
 
 
 def get_scorer_names() -> list[str]:
@@ -110,7 +112,7 @@ def get_scorer_names() -> list[str]:
     >>> "ranking_loss" in get_scorer_names()
     True
     """
-    return sorted(_scorer_table())
+    return sorted(_build_scorers())
 
 
 def get_scorer(name: Any) -> Any:
@@ -153,7 +155,7 @@ def get_scorer(name: Any) -> Any:
     """
     if callable(name):
         return name
-    table = _scorer_table()
-    if name not in table:
-        raise ValueError(f"There is no scorer {name!r}: choose one of {', '.join(sorted(table))}.")
-    return table[name]
+    scorers = _build_scorers()
+    if name not in scorers:
+        raise ValueError(f"There is no scorer {name!r}: choose one of {', '.join(sorted(scorers))}.")
+    return scorers[name]

@@ -70,8 +70,8 @@ def _paired_difference(a: Any, b: Any, test_share: float) -> tuple[np.ndarray, f
             f"test_share, the ratio of test to training rows, must be positive; got {test_share}."
         )
     d = a - b
-    scale = float(np.sqrt((1.0 / len(d) + test_share) * d.var(ddof=1)))
-    return d, float(d.mean()), scale, float(stats.t.ppf(0.975, len(d) - 1)) * scale
+    standard_error = float(np.sqrt((1.0 / len(d) + test_share) * d.var(ddof=1)))
+    return d, float(d.mean()), standard_error, float(stats.t.ppf(0.975, len(d) - 1)) * standard_error
 
 
 def corrected_resampled_t(a: Any, b: Any, *, test_share: float) -> PairedT:
@@ -103,11 +103,11 @@ def corrected_resampled_t(a: Any, b: Any, *, test_share: float) -> PairedT:
     >>> round(t.mean, 3), t.low < 0 < t.high
     (0.083, True)
     """
-    d, mean, scale, half = _paired_difference(a, b, test_share)
-    if scale == 0.0:  # the same difference on every split: nothing to divide by
+    d, mean, standard_error, half = _paired_difference(a, b, test_share)
+    if standard_error == 0.0:  # the same difference on every split: nothing to divide by
         t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
         return PairedT(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, t, len(d))
-    t = mean / scale
+    t = mean / standard_error
     return PairedT(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(t), len(d) - 1)), t, len(d))
 
 
@@ -139,12 +139,12 @@ def bayesian_correlated_t(a: Any, b: Any, *, test_share: float, rope: float = 0.
     """
     if rope < 0:
         raise ValueError(f"rope must be at least 0, got {rope}.")
-    d, mean, scale, _ = _paired_difference(a, b, test_share)
-    if scale == 0.0:
+    d, mean, standard_error, _ = _paired_difference(a, b, test_share)
+    if standard_error == 0.0:
         worse, better = float(mean < -rope), float(mean > rope)
         return BayesianT(worse, 1.0 - worse - better, better)
-    worse = float(stats.t.cdf((-rope - mean) / scale, len(d) - 1))
-    better = float(stats.t.sf((rope - mean) / scale, len(d) - 1))
+    worse = float(stats.t.cdf((-rope - mean) / standard_error, len(d) - 1))
+    better = float(stats.t.sf((rope - mean) / standard_error, len(d) - 1))
     return BayesianT(worse, max(0.0, 1.0 - worse - better), better)
 
 
@@ -183,14 +183,14 @@ def friedman(scores: Any) -> Friedman:
     n, k = scores.shape
     if n < 2 or k < 3:
         raise ValueError("Friedman's test needs at least two data sets and three methods.")
-    ranks = average_ranks(scores)
+    mean_ranks = average_ranks(scores)
     if (scores == scores[:, :1]).all():  # every method tied everywhere: scipy divides 0 by 0
-        return Friedman(ranks, 0.0, 1.0, 0.0, 1.0, n)
+        return Friedman(mean_ranks, 0.0, 1.0, 0.0, 1.0, n)
     chi2, p = stats.friedmanchisquare(*scores.T)
-    rest = n * (k - 1) - chi2
-    f = np.inf if rest <= 1e-12 * n else (n - 1) * chi2 / rest
+    f_denominator = n * (k - 1) - chi2
+    f = np.inf if f_denominator <= 1e-12 * n else (n - 1) * chi2 / f_denominator
     f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
-    return Friedman(ranks, float(chi2), float(p), float(f), f_p, n)
+    return Friedman(mean_ranks, float(chi2), float(p), float(f), f_p, n)
 
 
 def holm(p_values: Any) -> np.ndarray:
@@ -204,10 +204,10 @@ def holm(p_values: Any) -> np.ndarray:
     """
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    stepped_p = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
+    adjusted_p = np.empty_like(p)
+    adjusted_p[order] = np.minimum(stepped_p, 1.0)
+    return adjusted_p
 
 
 def wilcoxon_holm(scores: Any) -> np.ndarray:
@@ -232,18 +232,18 @@ def wilcoxon_holm(scores: Any) -> np.ndarray:
     scores = _check_scores(scores)
     k = scores.shape[1]
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-    raw = [
+    raw_p = [
         1.0 if (scores[:, i] == scores[:, j]).all() else stats.wilcoxon(scores[:, i], scores[:, j]).pvalue
         for i, j in pairs
     ]
     p = np.ones((k, k))
-    for (i, j), value in zip(pairs, holm(raw), strict=True):
+    for (i, j), value in zip(pairs, holm(raw_p), strict=True):
         p[i, j] = p[j, i] = value
     return p
 
 
 def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) -> list[list[int]]:
-    """Group methods that no pairwise test tells apart: the bars of a critical-difference diagram.
+    """Group methods that are not significantly different: the bars of a critical-difference diagram.
 
     A group is a longest run of two or more methods in rank order in which every pair has p ≥ alpha.
 
@@ -268,20 +268,20 @@ def indistinguishable_groups(ranks: Any, p_values: Any, *, alpha: float = 0.05) 
     >>> indistinguishable_groups([1.0, 2.0, 3.0], p)
     [[0, 1], [1, 2]]
     """
-    order = np.argsort(ranks, kind="stable")
-    same = np.asarray(p_values)[np.ix_(order, order)] >= alpha
+    rank_order = np.argsort(ranks, kind="stable")
+    not_significant = np.asarray(p_values)[np.ix_(rank_order, rank_order)] >= alpha
     groups: list[list[int]] = []
-    reach = 0
-    for start in range(len(order)):
+    last_stop = 0
+    for start in range(len(rank_order)):
         stop = start + 1
-        while stop < len(order) and same[start:stop, stop].all():
+        while stop < len(rank_order) and not_significant[start:stop, stop].all():
             stop += 1
-        if stop - start > 1 and stop > reach:
-            groups.append([int(i) for i in order[start:stop]])
-            reach = stop
+        if stop - start > 1 and stop > last_stop:
+            groups.append([int(i) for i in rank_order[start:stop]])
+            last_stop = stop
     return groups
 
 
 def split_std(values: Sequence[float]) -> float:
-    """Standard deviation over splits: a spread, not a standard error (the splits overlap)."""
+    """Return the standard deviation over splits; not a standard error, since the splits overlap."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")

@@ -1,9 +1,9 @@
-"""What the measures are given, read once: truth, label sets and scores in one form each.
+"""Read the arguments of the measures: truth, label sets and scores in one form each.
 
 Notation
 --------
 Y  : n×K ``csr_array`` of ones, the true labels
-unknown : n×K ``csr_array`` pattern of the entries of y_true that are NaN, or None
+missing : n×K ``csr_array`` pattern of the entries of y_true that are NaN, or None
 TopK : lists of the best labels of each row; every label outside the list is taken as tied below it
 """
 
@@ -51,14 +51,14 @@ def with_shared_arguments(measure: Measure) -> Measure:
     doc = cleandoc(measure.__doc__ or "")
     if _PARAMETERS not in doc:
         doc = doc.replace(_RETURNS, f"{_PARAMETERS}\n{_RETURNS}", 1)
-    missing = [name for name in signature(measure).parameters if f"\n{name} : " not in doc]
-    shared = [f"{_ARGUMENTS[name]}\n" for name in missing]
-    measure.__doc__ = doc.replace(_PARAMETERS, "".join([_PARAMETERS, *shared]), 1)
+    missing_names = [name for name in signature(measure).parameters if f"\n{name} : " not in doc]
+    shared_texts = [f"{_ARGUMENTS[name]}\n" for name in missing_names]
+    measure.__doc__ = doc.replace(_PARAMETERS, "".join([_PARAMETERS, *shared_texts]), 1)
     return measure
 
 
 class NamedAnswer(NamedColumns):
-    """What a model said, under the names of its labels: a label it does not know counts as missed.
+    """Predictions of a model, under the names of its labels: a label it does not know counts as missed.
 
     The values are an array of a column for each name, or lists of the best labels (indices, scores).
     """
@@ -100,9 +100,9 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
 
     Sets know only the labels they name: those of `others`, which are compared with them, belong to them too.
     """
-    named = [name for other in others for name in named_labels(other) or ()]
-    if (sets := label_sets(y_true, even_empty=bool(named))) is not None:
-        label_names = sorted({*(named_labels(y_true) or ()), *named})
+    compared_names = [name for compared in others for name in named_labels(compared) or ()]
+    if (sets := label_sets(y_true, even_empty=bool(compared_names))) is not None:
+        label_names = sorted({*(named_labels(y_true) or ()), *compared_names})
         return Truth(indicator_from_sets(sets, label_names)[0], None, label_names, from_sets=True)
     if sparse.issparse(y_true):
         Y = checked_csr(y_true).copy()
@@ -115,7 +115,7 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
             Y.data[is_nan] = 0
         return Truth(_read_indicator(Y, "y_true"), missing)
     names = _given_names(y_true)
-    values = _two_dimensional(y_true, "y_true")
+    values = _as_two_dimensional(y_true, "y_true")
     if values.dtype.kind == "f" and np.isnan(values).any():
         gaps = np.isnan(values)
         return Truth(_read_indicator(np.where(gaps, 0.0, values), "y_true"), sparse.csr_array(gaps), names)
@@ -148,10 +148,10 @@ def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
             raise ValueError("y_pred names labels, but y_true has no names: give both as sets, or neither.")
         y_pred, _ = indicator_from_sets(sets, truth.names)
     else:
-        y_pred = _by_name(y_pred, truth, "y_pred", absent=0)
-        y_pred = y_pred if sparse.issparse(y_pred) else _two_dimensional(y_pred, "y_pred")
+        y_pred = _order_by_name(y_pred, truth, "y_pred", absent=0)
+        y_pred = y_pred if sparse.issparse(y_pred) else _as_two_dimensional(y_pred, "y_pred")
     P = _read_indicator(y_pred, "y_pred")
-    _same_shape(P.shape, truth.shape, "y_pred")
+    _check_shape(P.shape, truth.shape, "y_pred")
     if truth.missing is not None:
         P = sparse.csr_array(P - P.multiply(truth.missing))
         P.eliminate_zeros()
@@ -161,15 +161,15 @@ def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
 def read_scores(y_score: Any, truth: Truth, name: str = "y_score") -> np.ndarray | TopK:
     """Read scores: an n×K array, or a tuple (indices, scores) of the best labels of each row."""
     if isinstance(y_score, NamedAnswer) and isinstance(y_score.values, tuple):
-        return _lists_by_name(y_score, truth, name)
+        return _read_named_lists(y_score, truth, name)
     if isinstance(y_score, tuple):
         _refuse_unnamed(truth, name)
         return _read_lists(y_score, truth.shape)
-    scores = np.asarray(_by_name(y_score, truth, name, absent=0 if name == "y_proba" else -np.inf))
+    scores = np.asarray(_order_by_name(y_score, truth, name, absent=0 if name == "y_proba" else -np.inf))
     scores = scores[:, None] if scores.ndim == 1 else scores
     if scores.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold numbers, got dtype {scores.dtype}.")
-    _same_shape(scores.shape, truth.shape, name)
+    _check_shape(scores.shape, truth.shape, name)
     if np.isnan(scores).any():
         raise ValueError(f"{name} contains NaN: every label of every row needs a score.")
     return scores.astype(np.float64, copy=False) if scores.dtype.kind != "f" else scores
@@ -197,8 +197,8 @@ def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
 
 def mean_where_defined(values: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Mean over the rows whose value is defined."""
-    kept = ~np.isnan(values)
-    return weighted_mean(values[kept], None if weights is None else weights[kept])
+    is_defined = ~np.isnan(values)
+    return weighted_mean(values[is_defined], None if weights is None else weights[is_defined])
 
 
 def mean_over_labels(values: np.ndarray, average: Any) -> Any:
@@ -216,13 +216,13 @@ def bounded_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 def contains_columns(A: sparse.csr_array, indices: np.ndarray) -> np.ndarray:
     """Say which of the columns listed for each row are stored in that row of A."""
     n, n_columns = A.shape
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(A.indptr))
-    stored = np.sort(rows * n_columns + A.indices)
-    wanted = np.arange(n, dtype=np.int64)[:, None] * n_columns + indices
-    if len(stored) == 0:
-        return np.zeros(wanted.shape, dtype=bool)
-    at = np.minimum(np.searchsorted(stored, wanted.ravel()), len(stored) - 1)
-    return (stored[at].reshape(wanted.shape) == wanted) & (indices >= 0)
+    row_index = np.repeat(np.arange(n, dtype=np.int64), np.diff(A.indptr))
+    stored_keys = np.sort(row_index * n_columns + A.indices)
+    listed_keys = np.arange(n, dtype=np.int64)[:, None] * n_columns + indices
+    if len(stored_keys) == 0:
+        return np.zeros(listed_keys.shape, dtype=bool)
+    insertion_index = np.minimum(np.searchsorted(stored_keys, listed_keys.ravel()), len(stored_keys) - 1)
+    return (stored_keys[insertion_index].reshape(listed_keys.shape) == listed_keys) & (indices >= 0)
 
 
 def _read_lists(y_score: tuple, shape: tuple[int, int]) -> TopK:
@@ -253,47 +253,49 @@ def _given_names(y: Any) -> list[str] | None:
     return None if names == [str(j) for j in range(len(names or ()))] else names
 
 
-def _by_name(y: Any, truth: Truth, name: str, *, absent: float) -> Any:
+def _order_by_name(y: Any, truth: Truth, name: str, *, absent: float) -> Any:
     """Return the columns of y in the order of y_true, where both have names; otherwise y as it is.
 
     Labels that y does not have are `absent` where they count as missed: y_true names those of each row, or y
     is the answer of a model.
     """
-    names, values = _given_names(y), y.values if isinstance(y, NamedColumns) else y
-    if names is None:
+    given_names, values = _given_names(y), y.values if isinstance(y, NamedColumns) else y
+    if given_names is None:
         _refuse_unnamed(truth, name)
-    if names is None or truth.names is None or names == truth.names:
+    if given_names is None or truth.names is None or given_names == truth.names:
         return values
-    for given, of in ((names, name), (truth.names, "y_true")):
-        if len(set(given)) < len(given):
-            raise ValueError(f"Two columns of {of} have the same name: rename one of them.")
-    column = {label: j for j, label in enumerate(names)}
-    missing = [label for label in truth.names if label not in column]
-    refused = [] if truth.from_sets or isinstance(y, NamedAnswer) else missing
-    _refuse_columns(refused, sorted(set(names).difference(truth.names), key=names.index), name)
-    return _take_columns(values, [column.get(label, -1) for label in truth.names], absent)
+    for column_labels, owner in ((given_names, name), (truth.names, "y_true")):
+        if len(set(column_labels)) < len(column_labels):
+            raise ValueError(f"Two columns of {owner} have the same name: rename one of them.")
+    column_of_label = {label: j for j, label in enumerate(given_names)}
+    missing_labels = [label for label in truth.names if label not in column_of_label]
+    refused_labels = [] if truth.from_sets or isinstance(y, NamedAnswer) else missing_labels
+    _refuse_columns(
+        refused_labels, sorted(set(given_names).difference(truth.names), key=given_names.index), name
+    )
+    return _take_columns(values, [column_of_label.get(label, -1) for label in truth.names], absent)
 
 
 def _take_columns(values: Any, columns: list[int], absent: float) -> Any:
     """Return some columns of an array or a sparse indicator, `absent` where the column is -1."""
     if sparse.issparse(values):
-        nothing = sparse.csr_array((values.shape[0], 1), dtype=values.dtype)
-        return sparse.hstack([values, nothing], format="csc")[:, columns]
+        empty_column = sparse.csr_array((values.shape[0], 1), dtype=values.dtype)
+        return sparse.hstack([values, empty_column], format="csc")[:, columns]
     values = np.asarray(values)
     if min(columns, default=0) >= 0:
         return values[:, columns]
-    more = np.full((len(values), 1), absent, dtype=np.result_type(values, type(absent)))
-    return np.hstack([values, more])[:, columns]
+    absent_column = np.full((len(values), 1), absent, dtype=np.result_type(values, type(absent)))
+    return np.hstack([values, absent_column])[:, columns]
 
 
-def _lists_by_name(answer: NamedAnswer, truth: Truth, name: str) -> TopK:
+def _read_named_lists(answer: NamedAnswer, truth: Truth, name: str) -> TopK:
     """Read the best labels of each row as columns of the truth."""
     lists = _read_lists(answer.values, (truth.shape[0], len(answer.columns)))
     if truth.names is None:
         return _read_lists(answer.values, truth.shape)
-    column = {label: j for j, label in enumerate(truth.names)}
-    _refuse_columns([], [label for label in answer.columns if label not in column], name)
-    columns = np.array([*(column[label] for label in answer.columns), -1])
+    column_of_label = {label: j for j, label in enumerate(truth.names)}
+    _refuse_columns([], [label for label in answer.columns if label not in column_of_label], name)
+    columns = np.array([*(column_of_label[label] for label in answer.columns), -1])
     return TopK(columns[lists.indices], lists.scores)
 
 
@@ -316,7 +318,7 @@ def _refuse_unnamed(truth: Truth, name: str) -> None:
         )
 
 
-def _two_dimensional(y: Any, name: str) -> np.ndarray:
+def _as_two_dimensional(y: Any, name: str) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim == 1 and values.dtype.kind in "biuf":
         values = values[:, None]  # one label
@@ -335,6 +337,6 @@ def _read_indicator(y: Any, name: str) -> sparse.csr_array:
     return Y
 
 
-def _same_shape(shape: tuple[int, ...], wanted: tuple[int, int], name: str) -> None:
-    if shape != wanted:
-        raise ValueError(f"{name} has shape {shape}, but y_true has shape {wanted}: they must agree.")
+def _check_shape(shape: tuple[int, ...], truth_shape: tuple[int, int], name: str) -> None:
+    if shape != truth_shape:
+        raise ValueError(f"{name} has shape {shape}, but y_true has shape {truth_shape}: they must agree.")
