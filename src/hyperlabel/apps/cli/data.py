@@ -91,12 +91,12 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
         head = ["column", "kind", "missing", "distinct", "words per cell"]
         keys = ("column", "kind", "missing", "distinct", "words_per_cell")
         facts = [[one[key] for key in keys] for one in found["columns"]]
-        print_table(head, facts, left=2)
+        print_table(head, facts, n_text_columns=2)
     if found["correlated_pairs"]:
         pairs_found = [[*pair["labels"], pair["phi"], pair["together"]] for pair in found["correlated_pairs"]]
         click.echo()
         head = ["label", "label", "φ", "rows with both"]
-        print_table(head, pairs_found, title="most correlated labels (φ)", left=2, floats=".3f")
+        print_table(head, pairs_found, title="most correlated labels (φ)", n_text_columns=2, floats=".3f")
 
 
 @data.command()

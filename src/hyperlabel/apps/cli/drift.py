@@ -205,4 +205,4 @@ def _print_drift(found: dict[str, Any]) -> None:
         keys = ("name", "kind", "old", "new")
         rows = [[*(one[key] for key in keys), f"{one['z']:+.1f}"] for one in found["moved"]]
         head = ["what moved most", "kind", "old mean", "new mean", "z"]
-        print_table(head, rows, left=2)
+        print_table(head, rows, n_text_columns=2)
