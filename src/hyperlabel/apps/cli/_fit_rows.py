@@ -50,7 +50,7 @@ class RowsToJudge:
 
 
 def hash_rows(columns: Any, rows: Any) -> list[bytes]:
-    """Hash what the model reads of each row: its words, and the columns and values of its non-zero numbers."""
+    """Hash what the model reads of each row: its texts, and the columns and values of its non-zeros."""
     if columns.text_only:
         return [_hash_content(_encode_texts([text])) for text in rows]
     n_text_columns = len(columns.text_columns)

@@ -26,29 +26,24 @@ def plan_fit(table: Any, columns: Any, method: str, choices: Any, reading_second
     n_folds = 3 if n > 4000 else max(2, min(5, n))
     keeps_moments = method == "ridge" and d <= SUMS
     full_fit = _estimate_one_fit(n, d, k, n_nonzeros, keeps_moments)
-    fold_share = (
-        1 / n_folds if full_fit.route == "gram" else 1 - 1 / n_folds
-    )  # sums of a fold are subtracted from all
+    # the moments of a fold are subtracted from those of all rows: only its own rows are summed
+    fold_share = 1 / n_folds if full_fit.route == "gram" else 1 - 1 / n_folds
     fold_fit = _estimate_one_fit(
         max(1, int(fold_share * n)), d, k, n_nonzeros and int(fold_share * n_nonzeros), keeps_moments
     )
     fold_slowdown = (_LANCZOS if columns.text else _UNEVEN) if full_fit.route == "krylov" else 1.0
     seconds_per_fold = fold_fit.seconds * fold_slowdown
     threshold_seconds = n * k * math.log2(n + 1) * _THRESHOLD_SECONDS
+    fit_seconds = full_fit.seconds + n_folds * seconds_per_fold + threshold_seconds
     step_seconds = {
         "reading": reading_seconds,
         "words": text_seconds,
-        "fit": choices.budget
-        if method == "auto"
-        else full_fit.seconds + n_folds * seconds_per_fold + threshold_seconds,
+        "fit": choices.budget if method == "auto" else fit_seconds,
     }
-    text_length = (
-        sum(len(text) for text_column in columns.cells(table) for text in text_column)
-        if columns.text_columns
-        else 0
-    )
+    text_columns = columns.cells(table) if columns.text_columns else []
+    text_length = sum(len(text) for text_column in text_columns for text in text_column)
     data_bytes = 4 * text_length + (16 * n * d if n_nonzeros is None else 36 * n_nonzeros) + 24 * n * k
-    # every fold keeps its own sums beside those it is solved from, or a basis of single precision and weights
+    # each fold keeps its own moments beside those it is solved from, or a float32 basis and weights
     solver_bytes = 8 * (n_folds + 3) * d * d if full_fit.route == "gram" else (24 * d + 240 * min(n, d)) * k
     peak_bytes = _BASE + data_bytes + full_fit.bytes + solver_bytes
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -69,14 +64,14 @@ def plan_fit(table: Any, columns: Any, method: str, choices: Any, reading_second
 
 
 def _estimate_one_fit(n: int, d: int, k: int, n_nonzeros: int | None, keeps_moments: bool) -> Any:
-    """Estimate one fit; where the sums are kept it goes through them even if there are fewer rows."""
+    """Estimate one fit; where the moments are kept it goes through them even if there are fewer rows."""
     from hyperlabel.solvers.cost import estimate_cost
     from hyperlabel.solvers.ridge.routes import SPARSE_LIMIT
 
     fit_cost = estimate_cost(max(n, d) if keeps_moments else n, d, k, n_nonzeros)
     if not keeps_moments or fit_cost.route == "gram":
         return fit_cost
-    width_ratio = d / SPARSE_LIMIT  # beyond it the solver would iterate, did the sums not have to be kept
+    width_ratio = d / SPARSE_LIMIT  # beyond it the solver would iterate, did the moments not have to be kept
     fit_cost = estimate_cost(max(n, d), SPARSE_LIMIT, k, n_nonzeros)
     return replace(
         fit_cost, seconds=fit_cost.seconds * width_ratio**2.5, bytes=int(fit_cost.bytes * width_ratio**2)

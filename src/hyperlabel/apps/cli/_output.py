@@ -39,8 +39,8 @@ def print_table(
 ) -> None:
     """Print a table that fits: columns too wide for it follow below, beside the first one again.
 
-    The first `n_text_columns` are words, the others numbers, set right. In a pipe nothing is shortened, unless
-    COLUMNS says how wide it is.
+    The first `n_text_columns` are words, the others numbers, set right. In a pipe nothing is shortened,
+    unless COLUMNS says how wide it is.
     """
     if title:
         click.echo(title)
