@@ -70,20 +70,24 @@ class Connection(H11Protocol):
             self._arrival_timer = None
 
     def _make_room(self) -> None:
-        idle = [one for one in self.connections if one is not self and one.is_waiting()]  # type: ignore
-        if not idle:
+        idle_connections = [
+            connection
+            for connection in self.connections
+            if connection is not self and connection.is_waiting()
+        ]  # type: ignore
+        if not idle_connections:
             self.app = problem(503, "Too many requests at once: try again.")
             return
-        longest = min(idle, key=lambda one: one.waiting_since)  # type: ignore
-        self.connections.discard(longest)
-        longest.transport.abort()
+        longest_idle = min(idle_connections, key=lambda one: one.waiting_since)  # type: ignore
+        self.connections.discard(longest_idle)
+        longest_idle.transport.abort()
 
 
 def server_options(limits: Limits) -> dict[str, Any]:
     """Return the options of uvicorn by which half-sent requests hinder neither others nor the end."""
-    timed = type("Connection", (Connection,), {"arrival_seconds": limits.arrival_seconds})
+    connection_class = type("Connection", (Connection,), {"arrival_seconds": limits.arrival_seconds})
     return {
-        "http": timed,
+        "http": connection_class,
         "ws": "none",
         "log_level": "warning",
         "access_log": False,
