@@ -147,7 +147,7 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
     """Convert SOURCE to TARGET: CSV, JSON lines, Parquet, npz, LIBSVM (.svm) or XMC (.xmc, .txt).
 
     From table to table every column is kept as it is, and no labels need be named (--normalise-labels
-    rewrites those it is told of). With --shard-rows a file larger than memory is read and written piece by
+    rewrites those it is given). With --shard-rows a file larger than memory is read and written piece by
     piece.
     """
     from hyperlabel.datasets.writing import target_format
@@ -195,7 +195,7 @@ def _join_label_spellings(source_table: Any, source: str, options: dict[str, Any
         label_separator, label_sets = settled_options.get("label_separator") or "", dataset.label_sets()
         joins_labels = bool(label_separator) and table_kind == "csv"
         table_columns[label_column] = (
-            [label_separator.join(s) for s in label_sets]
+            [label_separator.join(label_set) for label_set in label_sets]
             if joins_labels
             else list_cells(label_sets, dataset.label_names, table_kind)
         )
@@ -204,10 +204,8 @@ def _join_label_spellings(source_table: Any, source: str, options: dict[str, Any
         table_columns.pop(label_name)
     missing_labels = dataset.Y * 0 if dataset.missing is None else dataset.missing
     for j, label_name in enumerate(dataset.label_names):
-        label_values, is_missing = (
-            dataset.Y[:, [j]].toarray().ravel(),
-            missing_labels[:, [j]].toarray().ravel(),
-        )
+        label_values = dataset.Y[:, [j]].toarray().ravel()
+        is_missing = missing_labels[:, [j]].toarray().ravel()
         table_columns[label_name] = [
             None if o else int(y) for y, o in zip(label_values, is_missing, strict=True)
         ]
@@ -263,9 +261,8 @@ def split(
     split_summaries = []
     for i, row_pair in enumerate(split_pairs, start=1):
         for split_side, row_index in zip(("train", "test"), row_pair, strict=True):
-            file_stem = (
-                f"{dataset.name}-{split_side}" if folds is None else f"{dataset.name}-fold{i}-{split_side}"
-            )
+            fold_name = split_side if folds is None else f"fold{i}-{split_side}"
+            file_stem = f"{dataset.name}-{fold_name}"
             target_path = folder / f"{file_stem}.{_ENDINGS.get(file_kind, file_kind)}"
             if source_table is None:
                 dataset[row_index].save(target_path, file_kind)
@@ -276,7 +273,7 @@ def split(
         print_json({"folder": str(folder), "by": by, "parts": split_summaries})
         return
     column_titles = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
-    summary_rows = [list(split_side.values()) for split_side in split_summaries]
+    summary_rows = [list(summary.values()) for summary in split_summaries]
     print_table(column_titles, summary_rows, title=f"split by {by}, written to {folder}", floats=".3g")
 
 
@@ -292,29 +289,29 @@ def _refuse_unused_options(by: str, folds: int | None, *, keeps_columns: bool) -
 def _split_rows(
     dataset: Any, by: str, test_size: float, folds: int | None, seed: int
 ) -> list[tuple[Any, Any]]:
-    """Row numbers of (train, test), once or per fold."""
+    """Return the row numbers of (train, test), once or per fold."""
     import numpy as np
 
     from hyperlabel import model_selection as splitters
     from hyperlabel.apps.comparison import Splits
 
-    row_order = {"groups": dataset.groups, "time": dataset.time}.get(by)
-    if by != "labels" and row_order is None:
+    row_groups = {"groups": dataset.groups, "time": dataset.time}.get(by)
+    if by != "labels" and row_groups is None:
         column_option = by.removesuffix("s")
         raise ValueError(f"The data have no {by}: name a column with --{column_option}, or split by labels.")
     if folds is not None:
         return Splits("folds" if by == "labels" else by, folds, seed=seed).parts(dataset)
     if by == "time":
         splitter = splitters.TimeOrderedSplit(1, test_size=max(1, round(test_size * len(dataset))))
-        return list(splitter.split(dataset.X, dataset.Y, row_order))
+        return list(splitter.split(dataset.X, dataset.Y, row_groups))
     train_rows, test_rows = splitters.iterative_train_test_split(
-        np.arange(len(dataset)), y=dataset.Y, test_size=test_size, random_state=seed, groups=row_order
+        np.arange(len(dataset)), y=dataset.Y, test_size=test_size, random_state=seed, groups=row_groups
     )
     return [(np.sort(train_rows), np.sort(test_rows))]
 
 
 def _summarise_split_file(dataset: Any, split_dataset: Any, file_name: str) -> dict[str, Any]:
-    """Sizes of a part, and how far the share of a label in it is from the whole, on average."""
+    """Return the sizes of a split file, and the mean difference of its label shares from all rows."""
     import numpy as np
 
     all_shares = np.asarray(dataset.Y.sum(axis=0)) / max(len(dataset), 1)
@@ -358,7 +355,5 @@ def _rank_label_counts(dataset: Any, n_shown: int) -> dict[str, Any]:
     count_entries = [
         {"label": str(dataset.label_names[j]), "rows": int(label_counts[j])} for j in label_order
     ]
-    return {
-        "frequent_labels": count_entries[:n_shown],
-        "rare_labels": count_entries[n_shown:][-n_shown:][::-1],
-    }
+    rare_entries = count_entries[n_shown:][-n_shown:][::-1]
+    return {"frequent_labels": count_entries[:n_shown], "rare_labels": rare_entries}

@@ -67,7 +67,7 @@ def evaluate(
     judged by models of the other rows; otherwise they are left out. Both is said.
 
     Macro averages are means over labels. A label that no row of DATA has counts 0 in them; the value over
-    the labels that occur stands beside it.
+    the labels that occur is printed beside it.
     """
     need_model(model)
     need_data(data)
@@ -79,22 +79,14 @@ def evaluate(
     measures, unknown_labels = _measure_model(model, data, vectors, page)
     label_measures = measures.pop("per_label")
     if table is not None:
-        write_table(
-            table,
-            {
-                column_name: [label_row[column_name] for label_row in label_measures]
-                for column_name in label_measures[0]
-            },
-            output_kind(table),
-        )
-    worst_labels = sorted(label_measures, key=lambda one: (-one["mistakes"], one["label"]))[:worst]
-    if as_json:
-        json_output: dict[str, Any] = {
-            "model": model,
-            "data": data,
-            "unknown_labels": len(unknown_labels),
-            **measures,
+        label_columns = {
+            name: [label_row[name] for label_row in label_measures] for name in label_measures[0]
         }
+        write_table(table, label_columns, output_kind(table))
+    worst_labels = sorted(label_measures, key=lambda row: (-row["mistakes"], row["label"]))[:worst]
+    if as_json:
+        n_unknown = len(unknown_labels)
+        json_output: dict[str, Any] = {"model": model, "data": data, "unknown_labels": n_unknown, **measures}
         _, label_outcomes = json_output.pop("guarantees")
         del json_output["sentence"]
         json_output |= {"guarantees": label_outcomes} if label_outcomes else {}
@@ -126,9 +118,8 @@ def _measure_model(
     Y, unknown_labels = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
     unknown_labels = _warn_of_unknown(unknown_labels, file.columns.left_out)
     if not Y.nnz and unknown_labels:
-        raise ValueError(
-            f"{data} shares no label with the model: its labels are {some_names(unknown_labels)}."
-        )
+        label_list = some_names(unknown_labels)
+        raise ValueError(f"{data} shares no label with the model: its labels are {label_list}.")
     if scoring_mode == "out-of-fold" and table.missing is not None and table.missing.nnz:
         scoring_mode, sentence = "held-out", warn_of_flattery(judged_rows.n_in_fit, data)
     with show_step("predicting" if scoring_mode == "held-out" else "fitting models of the other rows"):
@@ -147,16 +138,16 @@ def _measure_model(
 
 
 def _warn_of_unknown(unknown_labels: list[str], left_out: list[str]) -> list[str]:
-    """Warn of labels that do not count; return those that the model has never met."""
+    """Warn of labels that do not count; return those that the model does not know."""
     too_rare = [label_name for label_name in unknown_labels if label_name in left_out]
     if too_rare:
         label_count = plural(len(too_rare), "label")
         say(f"Warning: {label_count} the fit left out (--min-rows) do not count: {some_names(too_rare)}")
-    never_met = [label_name for label_name in unknown_labels if label_name not in left_out]
-    if never_met:
-        label_count = plural(len(never_met), "label")
-        say(f"Warning: left out {label_count} the model does not know: {some_names(never_met)}")
-    return never_met
+    never_learned = [label_name for label_name in unknown_labels if label_name not in left_out]
+    if never_learned:
+        label_count = plural(len(never_learned), "label")
+        say(f"Warning: left out {label_count} the model does not know: {some_names(never_learned)}")
+    return never_learned
 
 
 def _predict_rows(file: Any, table: Any, Y: Any, scoring_mode: str) -> tuple[Any, Any]:
@@ -191,8 +182,5 @@ def _print_measures(measures: dict[str, Any], worst_labels: list[dict[str, Any]]
     if worst_labels:
         column_titles = ["label", "mistakes", "rows", "predicted", "right", "precision", "recall", "f1"]
         click.echo()
-        print_table(
-            column_titles,
-            [[label_row[key] for key in column_titles] for label_row in worst_labels],
-            floats=".3f",
-        )
+        table_rows = [[label_row[key] for key in column_titles] for label_row in worst_labels]
+        print_table(column_titles, table_rows, floats=".3f")

@@ -140,7 +140,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
 
 
 def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
-    """Refuse options that others make void."""
+    """Refuse options that have no effect beside the others."""
     if method != "auto":
         refuse_options("Only --method auto has a time budget", "time_budget")
     if options["precision"] is None:
@@ -152,7 +152,7 @@ def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
 
 
 def _drop_rare_labels(table: Any, min_rows: int) -> tuple[Any, list[str]]:
-    """Leave out labels with too few rows; name them."""
+    """Return the table without labels of too few rows, and the names of those labels."""
     import numpy as np
 
     label_counts = np.asarray(table.Y.sum(axis=0)).ravel()
@@ -165,11 +165,9 @@ def _drop_rare_labels(table: Any, min_rows: int) -> tuple[Any, list[str]]:
         return table, []
     label_names = list(table.label_names)
     missing_labels = None if table.missing is None else table.missing[:, frequent_labels]
+    frequent_names = [label_names[j] for j in frequent_labels]
     frequent_table = replace(
-        table,
-        Y=table.Y[:, frequent_labels],
-        label_names=[label_names[j] for j in frequent_labels],
-        missing=missing_labels,
+        table, Y=table.Y[:, frequent_labels], label_names=frequent_names, missing=missing_labels
     )
     return frequent_table, [label_names[j] for j in np.flatnonzero(label_counts < min_rows)]
 
@@ -230,9 +228,8 @@ def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: 
         raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
     classifier = with_guarantee(classifier, options["precision"], options["confidence"])
     Y, _ = aligned_labels(table, columns.label_names)
-    classifier.fit(
-        row_features, Y if has_missing_labels else table.Y, **groups_for_fit(classifier, row_groups)
-    )
+    group_arguments = groups_for_fit(classifier, row_groups)
+    classifier.fit(row_features, Y if has_missing_labels else table.Y, **group_arguments)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
 
@@ -248,9 +245,8 @@ def _describe_numbers(columns: Any) -> str:
     number_names = columns.numbers or columns.feature_names
     n_vector_columns = columns.n_features - len(columns.numbers) if columns.numbers else 0
     count_clause = plural(columns.n_features, "column") + " of numbers"
-    name_list = some_names([repr(name) for name in number_names]) + (
-        " and vectors" if n_vector_columns else ""
-    )
+    vectors_clause = " and vectors" if n_vector_columns else ""
+    name_list = some_names([repr(name) for name in number_names]) + vectors_clause
     return count_clause + (f": {name_list}" if number_names else "")
 
 
@@ -282,9 +278,7 @@ def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: 
     from hyperlabel.meta.updating import can_be_updated
 
     last_step = model[-1]
-    cv_score, cv_score_std = (
-        getattr(last_step, attribute_name, None) for attribute_name in ("cv_score_", "cv_score_std_")
-    )
+    cv_score, cv_score_std = (getattr(last_step, name, None) for name in ("cv_score_", "cv_score_std_"))
     fit_summary = {
         "model": output,
         "method": columns.method,
@@ -306,8 +300,8 @@ def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: 
         tell(fit_summary["summary"])
     if cv_score is not None and cv_score == cv_score:
         tell(
-            f"{fit_summary['scoring']} {abs(cv_score):.3f} ± {cv_score_std:.3f} by cross-fitting: on rows that "
-            "neither the model nor the thresholds had seen."
+            f"{fit_summary['scoring']} {abs(cv_score):.3f} ± {cv_score_std:.3f} by cross-fitting: on rows "
+            "that neither the model nor the thresholds had seen."
         )
     if guarantee_sentence := guarantee_summary(last_step):
         tell(guarantee_sentence)

@@ -94,18 +94,14 @@ def predict(
         elif form in ("jsonl", "json") and not options["keep"]:
             _write_records(output, data_columns["row"], row_answers, is_array=form == "json")
         else:
-            write_table(
-                output,
-                _build_answer_columns(data_columns, row_answers, file.columns, form),
-                form,
-                delimiter_of(output, column_delimiter),
-            )
+            answer_columns = _build_answer_columns(data_columns, row_answers, file.columns, form)
+            write_table(output, answer_columns, form, delimiter_of(output, column_delimiter))
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(model_inputs), 'row')}.", err=True)
 
 
 def _check_form(output: str, form: str | None, review: bool) -> str:
-    """Return what to write, before any work is done."""
+    """Return the output format, checked before any work is done."""
     if output != "-":
         check_target(output)
     form = output_kind(output, form)
@@ -131,7 +127,7 @@ def _write_records(
 
 
 def _refuse_unused_options(one_text: str | None, form: str | None, options: dict[str, Any]) -> None:
-    """Refuse options that others make void."""
+    """Refuse options that have no effect beside the others."""
     if options["keep"]:
         refuse_options("--keep keeps every column", "ids")
     if options["as_json"] and form not in (None, "jsonl"):
@@ -148,7 +144,7 @@ def _refuse_unused_options(one_text: str | None, form: str | None, options: dict
 def _read_model_and_rows(
     model: str, data: str | None, one_text: str | None, is_plain: bool, options: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, list[Any]], str | None]:
-    """Return the model, the rows it takes, the columns that stand beside its answers, and their mark."""
+    """Return the model, its input rows, the data columns to write beside the answers, and their delimiter."""
     from hyperlabel.tabular.model_file import open_model, read_columns, read_with_cells
 
     id_column, keeps_columns = options["ids"], options["keep"]
@@ -190,11 +186,10 @@ def _build_wide_columns(
     label_names: list[str],
     probabilities: bool,
 ) -> dict[str, list[Any]]:
-    """Put a column for each label beside the columns kept: its probabilities, or 1 where it is given."""
+    """Put a column for each label beside those of the data: its probabilities, or 1 where predicted."""
     wide_columns = dict(data_columns)
     scores_by_row = [
-        {label_answer["label"]: label_answer["score"] for label_answer in row_scores}
-        for row_scores in row_answers
+        {answer["label"]: answer["score"] for answer in row_answer} for row_answer in row_answers
     ]
     for label_name in label_names:
         label_values = [
@@ -208,7 +203,7 @@ def _build_wide_columns(
 def _build_answer_columns(
     data_columns: dict[str, list[Any]], row_answers: Iterator[list[dict[str, Any]]], columns: Any, form: str
 ) -> dict[str, list[Any]]:
-    """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
+    """Put the answers beside the columns of the data; a name in use gets the suffix (predicted)."""
     from hyperlabel.datasets.writing import list_cells
 
     answer_columns, label_sets = dict(data_columns), []
@@ -217,14 +212,11 @@ def _build_answer_columns(
     for row_answer in row_answers:
         label_sets.append([str(label_answer["label"]) for label_answer in row_answer])
         row_scores = [label_answer["score"] for label_answer in row_answer]
-        score_cells.append(
-            label_separator.join(f"{label_score:.4f}" for label_score in row_scores)
-            if form == "csv"
-            else row_scores
-        )
+        score_text = label_separator.join(f"{score:.4f}" for score in row_scores)
+        score_cells.append(score_text if form == "csv" else row_scores)
     joins_labels = form == "csv" and columns.label_separator
     label_cells = (
-        [label_separator.join(row_answer) for row_answer in label_sets]
+        [label_separator.join(label_set) for label_set in label_sets]
         if joins_labels
         else list_cells(label_sets, columns.label_names, form)
     )
@@ -257,7 +249,7 @@ def write_table(
 def _iter_row_answers(
     file: Any, rows: Any, top: int | None, probabilities: bool
 ) -> Iterator[list[dict[str, Any]]]:
-    """Labels of each row, best first, a block of rows at a time."""
+    """Yield the labels of each row, best first, a block of rows at a time."""
     import numpy as np
 
     from hyperlabel.tabular.review_queue import review_probabilities as calibrated
@@ -265,10 +257,8 @@ def _iter_row_answers(
     label_names = file.columns.label_names
     for block_start in range(0, n_rows(rows), _BLOCK):
         row_block = rows[block_start : block_start + _BLOCK]
-        block_scores, block_labels = (
-            calibrated(file, row_block) if probabilities else file.scores(row_block),
-            file.predict(row_block),
-        )
+        block_scores = calibrated(file, row_block) if probabilities else file.scores(row_block)
+        block_labels = file.predict(row_block)
         for row_scores, is_predicted in zip(block_scores, block_labels, strict=True):
             if top is not None:
                 label_order = np.argsort(-row_scores, kind="stable")[:top]

@@ -74,10 +74,7 @@ def update(
         else _read_change(file, new, vector_files, label_names, add_all, *label_change)
     )
     forgotten = _concat_changes(
-        [
-            _read_change(file, leaving_path, vector_files, label_names, False, *label_change)[0]
-            for leaving_path in leaving
-        ]
+        [_read_change(file, path, vector_files, label_names, False, *label_change)[0] for path in leaving]
     )
     label_names += new_labels
     if forgotten is not None:  # labels that only another file has
@@ -167,7 +164,7 @@ def _read_change(
     dropped: tuple[str, ...],
     renames: dict[str, str],
 ) -> tuple[tuple[Any, Any], list[str]]:
-    """Rows, their labels in the order of `names` (and the new ones), the new labels."""
+    """Return rows, their labels in the order of `label_names` (and the new ones), and the new labels."""
     from dataclasses import replace
 
     from hyperlabel.tabular.model_file import aligned_labels, read_rows
@@ -179,10 +176,8 @@ def _read_change(
     with answered_rows(path, columns) as answers_path:
         change_table = read_rows(answers_path, columns, labelled=True, vectors=vector_files[path])
     if renames:  # a file may still use the old names
-        change_table = replace(
-            change_table,
-            label_names=[renames.get(label_name, label_name) for label_name in change_table.label_names],
-        )
+        renamed_labels = [renames.get(name, name) for name in change_table.label_names]
+        change_table = replace(change_table, label_names=renamed_labels)
     Y, unknown_labels = aligned_labels(change_table, label_names, normalise=columns.normalise)
     unknown_labels = [label_name for label_name in unknown_labels if label_name not in dropped]
     rare_labels = [label_name for label_name in unknown_labels if label_name in columns.left_out]
@@ -214,7 +209,7 @@ def _check_arguments(
 
 
 def _edit_label_names(label_names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
-    """Names of the labels after renaming, dropping and adding."""
+    """Return the names of the labels after renaming, dropping and adding."""
     label_names = [renames.get(label_name, label_name) for label_name in label_names]
     return [label_name for label_name in label_names if label_name not in dropped] + list(added)
 
@@ -226,7 +221,7 @@ def _concat_changes(changes: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
 
     if not changes:
         return None
-    rows_by_file = [rows_by_file for rows_by_file, _ in changes]
+    rows_by_file = [file_rows for file_rows, _ in changes]
     Y = sparse.vstack([Y for _, Y in changes], format="csr")
     if isinstance(rows_by_file[0], list):
         return [row for file_rows in rows_by_file for row in file_rows], Y

@@ -71,17 +71,9 @@ def make_app(
                 raise Refused(404, "There is no such project.")
             if project_operation is None:
                 return _make_json_response(project_entries[project_name])
-            operation_output = await project_operation(
-                project_of_name[project_name],
-                request,
-                await _read_body(request, request_limits),
-                request_limits,
-            )
-            return (
-                Response(status_code=204)
-                if operation_output is None
-                else _make_json_response(operation_output)
-            )
+            project, body = project_of_name[project_name], await _read_body(request, request_limits)
+            answer = await project_operation(project, request, body, request_limits)
+            return Response(status_code=204) if answer is None else _make_json_response(answer)
 
         return run
 
@@ -102,8 +94,8 @@ def make_app(
     }
     routes.append(Route(project_path := "/v1/projects/{project_id}", operation(None)))
     routes += [
-        Route(f"{project_path}/{project_name}", operation(work), methods=["POST"])
-        for project_name, work in project_operations.items()
+        Route(f"{project_path}/{operation_name}", operation(work), methods=["POST"])
+        for operation_name, work in project_operations.items()
     ]
     exception_handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
     return _RequestValidation(Starlette(routes=routes, exception_handlers=exception_handlers), token)
@@ -129,8 +121,7 @@ async def _suggest_batch(project: Any, request: Request, body: bytes, limits: Li
         raise Refused(400, f"A batch may hold {limits.batch} documents, this one has {len(texts)}.")
     suggestions = await _run_limited(limits, _suggest_labels, project, texts, *result_limits) if texts else []
     return [
-        {"results": text_suggestions, "document_id": i}
-        for text_suggestions, i in zip(suggestions, document_ids, strict=True)
+        {"results": labels, "document_id": i} for labels, i in zip(suggestions, document_ids, strict=True)
     ]
 
 
@@ -191,8 +182,8 @@ def _make_label_uri(label: str) -> str:
 
 def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str], list[list[str]]]:
     """Read documents with their subjects; as in Annif, those without either do not count."""
-    label_of_uri = {_make_label_uri(label_name): label_name for label_name in label_names} | {
-        label_name: label_name for label_name in label_names
+    label_of_uri = {_make_label_uri(name): name for name in label_names} | {
+        name: name for name in label_names
     }
     try:
         documents = [d for d in body if {"text", "subjects"} <= d.keys()]
@@ -200,9 +191,7 @@ def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str
         subjects_by_document = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in documents]
         if not isinstance(body, list) or not all(isinstance(text, str) for text in texts):
             raise TypeError
-        return texts, [
-            [label_of_uri[label_name] for label_name in subjects] for subjects in subjects_by_document
-        ]
+        return texts, [[label_of_uri[uri] for uri in subjects] for subjects in subjects_by_document]
     except (TypeError, AttributeError):
         raise Refused(400, 'The body must be [{"text": "…", "subjects": [{"uri": "…"}]}, …].') from None
     except KeyError:
@@ -253,9 +242,8 @@ async def _read_body(request: Request, limits: Limits) -> bytes:
                     raise too_large
     except TimeoutError:
         time_limit = f"{limits.arrival_seconds:g}"
-        raise Refused(
-            408, f"The body took more than {time_limit} seconds.", {"Connection": "close"}
-        ) from None
+        message = f"The body took more than {time_limit} seconds."
+        raise Refused(408, message, {"Connection": "close"}) from None
     except ClientDisconnect:
         raise Refused(400, "The body is not whole.") from None  # nobody is there to read it
     return bytes(body)
@@ -269,9 +257,8 @@ def _parse_form(body: bytes) -> tuple[str, dict[str, str]]:
         raise Refused(400, "The body must be a form in UTF-8 (application/x-www-form-urlencoded).") from error
     if "text" not in form_fields:
         raise Refused(400, "The field text is missing.")
-    return form_fields["text"][-1], {
-        field_name: field_values[-1] for field_name, field_values in form_fields.items()
-    }
+    last_values = {field_name: field_values[-1] for field_name, field_values in form_fields.items()}
+    return last_values["text"], last_values
 
 
 def _parse_json(body: bytes) -> Any:
@@ -283,11 +270,9 @@ def _parse_json(body: bytes) -> Any:
 
 
 def _asked_of(query_fields: Mapping[str, str]) -> tuple[int, float]:
-    """Read how many results are wanted, and the lowest score."""
-    max_labels, min_score = (
-        _parse_whole_number(query_fields.get("limit", "10")),
-        query_fields.get("threshold", "0"),
-    )
+    """Return the number of labels requested, and the lowest score."""
+    max_labels = _parse_whole_number(query_fields.get("limit", "10"))
+    min_score = query_fields.get("threshold", "0")
     if max_labels is None or not _DECIMAL.fullmatch(min_score) or not 0 <= float(min_score) <= 1:
         raise Refused(400, "limit must be a whole number, 0 or more, and threshold a number from 0 to 1.")
     return min(max_labels, 10_000), float(min_score)
@@ -343,9 +328,7 @@ def is_loopback(host: str) -> bool:
 def _is_own_page(headers: Headers) -> bool:
     """Say whether a request comes from this server's page, or from no page; browsers name theirs."""
     origin = headers.get("origin")
-    own_hosts = [
-        headers[header_name].lower() for header_name in ("host", "x-forwarded-host") if header_name in headers
-    ]
+    own_hosts = [headers[name].lower() for name in ("host", "x-forwarded-host") if name in headers]
     return origin is None or origin.partition("://")[2].lower() in own_hosts
 
 
