@@ -27,7 +27,7 @@ def comparable_scores(
     New rows are dealt to the folds, so that old and new rows of a fold meet the same model.
     """
     columns = file.columns
-    rows_by_file = [columns.inputs(table) for table in (old_table, new_table)]
+    rows_by_file = [columns.inputs(dataset) for dataset in (old_table, new_table)]
     if not columns.row_hashes:
         return None, "the model file does not say which rows it was fitted on: fit it again"
     n_old, n_new = (find_fit_rows(columns, file_rows).n_in_fit for file_rows in rows_by_file)

@@ -127,7 +127,7 @@ def read_with_groups_of_fit(data: str, columns: Any, vectors: str | None = None)
     return read_with_cells(data, columns, labelled=True, ids=id_column, vectors=vectors)[0]
 
 
-def rows_to_judge(file: Any, table: Any, data: str) -> RowsToJudge:
+def rows_to_judge(file: Any, dataset: Any, data: str) -> RowsToJudge:
     """Choose the rows by which a model can be judged without flattery.
 
     Rows of the fit are judged by models of the file's other rows where it holds the whole fit, or nothing
@@ -138,19 +138,19 @@ def rows_to_judge(file: Any, table: Any, data: str) -> RowsToJudge:
         sentence = (
             f"The model file does not say which rows it was fitted on; it looks better on those in {data}."
         )
-        return RowsToJudge(table, "held-out", 0, sentence)
-    overlap = find_fit_rows(columns, columns.inputs(table))
+        return RowsToJudge(dataset, "held-out", 0, sentence)
+    overlap = find_fit_rows(columns, columns.inputs(dataset))
     n_in_fit = overlap.n_in_fit
     if not n_in_fit:
-        return RowsToJudge(table, "held-out", 0, "")
-    overlap_sentence = f"{n_in_fit} of {plural(len(table), 'row')} of {data} were in the fit"
-    if n_in_fit < len(table) and not overlap.has_whole_fit:
-        new_rows = table[np.flatnonzero(~overlap.in_fit)]
+        return RowsToJudge(dataset, "held-out", 0, "")
+    overlap_sentence = f"{n_in_fit} of {plural(len(dataset), 'row')} of {data} were in the fit"
+    if n_in_fit < len(dataset) and not overlap.has_whole_fit:
+        new_rows = dataset[np.flatnonzero(~overlap.in_fit)]
         return RowsToJudge(new_rows, "held-out", n_in_fit, f"{overlap_sentence}: they are left out.")
-    if len(table) < 2:
+    if len(dataset) < 2:
         raise ValueError(f"{data} has one row, which was in the fit: judge the model by other rows.")
     return RowsToJudge(
-        table, "out-of-fold", n_in_fit, f"{overlap_sentence}: each row is judged by models of the others."
+        dataset, "out-of-fold", n_in_fit, f"{overlap_sentence}: each row is judged by models of the others."
     )
 
 

@@ -17,12 +17,12 @@ _UNEVEN = 70.0  # and where rows are not of one length, as those of texts are
 _THRESHOLD_SECONDS = 4e-8  # for each entry of Y and doubling of the rows: thresholds are chosen by sorting
 
 
-def plan_fit(table: Any, columns: Any, method: str, choices: Any, reading_seconds: float) -> dict[str, Any]:
+def plan_fit(dataset: Any, columns: Any, method: str, choices: Any, reading_seconds: float) -> dict[str, Any]:
     """Return the shape, route, CPU seconds and peak bytes of a fit, and what to change if need be."""
     from hyperlabel.tabular.pipeline import SUMS
 
-    n, k = len(table), len(columns.label_names)
-    d, n_nonzeros, text_seconds = _count_features(table, columns, choices)
+    n, k = len(dataset), len(columns.label_names)
+    d, n_nonzeros, text_seconds = _count_features(dataset, columns, choices)
     n_folds = 3 if n > 4000 else max(2, min(5, n))
     keeps_moments = method == "ridge" and d <= SUMS
     full_fit = _estimate_one_fit(n, d, k, n_nonzeros, keeps_moments)
@@ -40,7 +40,7 @@ def plan_fit(table: Any, columns: Any, method: str, choices: Any, reading_second
         "words": text_seconds,
         "fit": choices.budget if method == "auto" else fit_seconds,
     }
-    text_columns = columns.cells(table) if columns.text_columns else []
+    text_columns = columns.cells(dataset) if columns.text_columns else []
     text_length = sum(len(text) for text_column in text_columns for text in text_column)
     data_bytes = 4 * text_length + (16 * n * d if n_nonzeros is None else 36 * n_nonzeros) + 24 * n * k
     # each fold keeps its own moments beside those it is solved from, or a float32 basis and weights
@@ -85,7 +85,7 @@ def _advise_smaller_fit(columns: Any) -> str:
     return f"It may not fit into memory: say {smaller_input}, or --min-rows 10 (fewer labels)."
 
 
-def _count_features(table: Any, columns: Any, choices: Any) -> tuple[int, int | None, float]:
+def _count_features(dataset: Any, columns: Any, choices: Any) -> tuple[int, int | None, float]:
     """Return columns and non-zeros of the rows as numbers, and the CPU seconds it takes to get them.
 
     Words are counted in half of a sample and in all of it: their number grows as a power of the texts.
@@ -94,15 +94,15 @@ def _count_features(table: Any, columns: Any, choices: Any) -> tuple[int, int | 
 
     from hyperlabel.tabular.pipeline import make_vectorizer, max_text_features
 
-    n, d = len(table), table.n_features
+    n, d = len(dataset), dataset.n_features
     if not columns.text_columns:
-        return d, int(table.X.nnz) if sparse.issparse(table.X) else None, 0.0
+        return d, int(dataset.X.nnz) if sparse.issparse(dataset.X) else None, 0.0
     n_nonzeros = n * (d + len(columns.categories))
-    for category_column in columns.cells(table)[len(columns.text) :]:
+    for category_column in columns.cells(dataset)[len(columns.text) :]:
         d += len(set(category_column))
     max_features = max_text_features(choices.words, n, len(columns.label_names))
     text_seconds = 0.0
-    for text_column in columns.cells(table)[: len(columns.text)]:
+    for text_column in columns.cells(dataset)[: len(columns.text)]:
         text_sample = text_column[:: max(1, n // _SAMPLE)][:_SAMPLE]
         vectorizer = make_vectorizer(text_column, None, choices.ngrams)
         start_seconds = time.process_time()

@@ -40,17 +40,17 @@ class NearDuplicates:
         )
 
 
-def find_near_duplicates(table: Any, columns: Any) -> NearDuplicates:
+def find_near_duplicates(dataset: Any, columns: Any) -> NearDuplicates:
     """Find the near copies among the rows of a data set whose columns are known."""
     from hyperlabel.model_selection.near_duplicates import count_near_duplicates, near_duplicate_groups
 
-    word_columns = columns.cells(table) if columns.text_columns else []
+    word_columns = columns.cells(dataset) if columns.text_columns else []
     texts, category_columns = word_columns[: len(columns.text)], word_columns[len(columns.text) :]
     joined_texts = ["\n".join(row_texts) for row_texts in zip(*texts, strict=True)] if texts else None
-    row_numbers = table.X
+    row_numbers = dataset.X
     if category_columns:
         category_codes = [np.unique(column, return_inverse=True)[1] for column in category_columns]
-        row_numbers = np.column_stack([*category_codes, *([table.X] if columns.n_features else [])])
+        row_numbers = np.column_stack([*category_codes, *([dataset.X] if columns.n_features else [])])
     group_of_row = near_duplicate_groups(joined_texts, row_numbers)
     n_rows, group_sizes = count_near_duplicates(group_of_row), np.bincount(group_of_row)
     are_many, can_be_split = n_rows >= MANY * len(group_of_row), len(group_sizes) > 1
@@ -58,17 +58,17 @@ def find_near_duplicates(table: Any, columns: Any) -> NearDuplicates:
     return NearDuplicates(group_of_row, n_rows, bool(stay_together))
 
 
-def keep_together(table: Any, columns: Any) -> tuple[Any, str | None]:
+def keep_together(dataset: Any, columns: Any) -> tuple[Any, str | None]:
     """Return a data set with near copies as groups, where they are many, and what to say about them.
 
     Groups that the user named stay as they are, and then there is nothing to say.
     """
-    if table.groups is not None or columns.group == "":
-        return table, None
-    near_duplicates = find_near_duplicates(table, columns)
+    if dataset.groups is not None or columns.group == "":
+        return dataset, None
+    near_duplicates = find_near_duplicates(dataset, columns)
     if near_duplicates.stay_together:
-        table = replace(table, groups=near_duplicates.group)
-    return table, near_duplicates.sentence
+        dataset = replace(dataset, groups=near_duplicates.group)
+    return dataset, near_duplicates.sentence
 
 
 def count_near_copies(dataset: Any, path: str, settled: dict[str, Any]) -> int:

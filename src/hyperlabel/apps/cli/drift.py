@@ -169,7 +169,7 @@ def column_groups(old_table: Any, new_table: Any, columns: Any, scores: Any = No
     if old_table.n_labels and new_table.n_labels:
         sections.append(two_sample_test.label_section(old_table, new_table))
     old_columns, new_columns = (
-        (columns.cells(table) if columns.text_columns else []) for table in (old_table, new_table)
+        (columns.cells(dataset) if columns.text_columns else []) for dataset in (old_table, new_table)
     )
     for j, (column_name, old_cells, new_cells) in enumerate(
         zip(columns.text_columns, old_columns, new_columns, strict=True)

@@ -114,23 +114,23 @@ def _measure_model(
         file = open_model(model)
     with show_step(f"reading {data}"):
         judged_rows = rows_to_judge(file, read_with_groups_of_fit(data, file.columns, vectors), data)
-    table, scoring_mode, sentence = judged_rows.table, judged_rows.scored, judged_rows.sentence
-    Y, unknown_labels = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
+    dataset, scoring_mode, sentence = judged_rows.table, judged_rows.scored, judged_rows.sentence
+    Y, unknown_labels = aligned_labels(dataset, file.columns.label_names, normalise=file.columns.normalise)
     unknown_labels = _warn_of_unknown(unknown_labels, file.columns.left_out)
     if not Y.nnz and unknown_labels:
         label_list = some_names(unknown_labels)
         raise ValueError(f"{data} shares no label with the model: its labels are {label_list}.")
-    if scoring_mode == "out-of-fold" and table.missing is not None and table.missing.nnz:
+    if scoring_mode == "out-of-fold" and dataset.missing is not None and dataset.missing.nnz:
         scoring_mode, sentence = "held-out", warn_of_flattery(judged_rows.n_in_fit, data)
     with show_step("predicting" if scoring_mode == "held-out" else "fitting models of the other rows"):
-        predicted_labels, row_scores = _predict_rows(file, table, Y, scoring_mode)
+        predicted_labels, row_scores = _predict_rows(file, dataset, Y, scoring_mode)
         measures = measure(Y, predicted_labels, row_scores, per_label=True)
         measures["guarantees"] = guarantee_outcomes(file.model[-1], Y, predicted_labels)
     measures |= {"sentence": sentence, "scored": scoring_mode, "rows_in_fit": judged_rows.n_in_fit}
     if page is not None:
         from hyperlabel.apps.cli.report import write_model_page
 
-        write_model_page(file, table, data, scoring_mode, page)
+        write_model_page(file, dataset, data, scoring_mode, page)
     for label_row, label_name in zip(measures["per_label"], file.columns.label_names, strict=True):
         label_row["label"] = label_name
         label_row["mistakes"] = label_row["rows"] + label_row["predicted"] - 2 * label_row["right"]
@@ -150,15 +150,15 @@ def _warn_of_unknown(unknown_labels: list[str], left_out: list[str]) -> list[str
     return never_learned
 
 
-def _predict_rows(file: Any, table: Any, Y: Any, scoring_mode: str) -> tuple[Any, Any]:
+def _predict_rows(file: Any, dataset: Any, Y: Any, scoring_mode: str) -> tuple[Any, Any]:
     """Return label sets and scores, by the model or by models of the other rows."""
-    model_inputs = file.columns.inputs(table)
+    model_inputs = file.columns.inputs(dataset)
     if scoring_mode == "held-out":
         return file.predict(model_inputs), file.scores(model_inputs)
     from hyperlabel.apps.cli._near_duplicates import keep_together
     from hyperlabel.apps.report.page_scores import out_of_fold_sets, score_page_rows
 
-    row_groups = keep_together(table, file.columns)[0].groups  # as the fit did
+    row_groups = keep_together(dataset, file.columns)[0].groups  # as the fit did
     page_scores = score_page_rows(file.model, model_inputs, Y, scoring_mode, groups=row_groups)
     return out_of_fold_sets(file.model, page_scores), page_scores.scores
 

@@ -85,10 +85,10 @@ def _read_row(file: Any, data: str | None, vectors: str | None, row: int, one_te
         return [one_text]
     if data is None:
         return None
-    table = read_rows(data, file.columns, labelled=False, vectors=vectors)
-    if row > len(table):
-        raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
-    return file.columns.inputs(table[row - 1 : row])
+    dataset = read_rows(data, file.columns, labelled=False, vectors=vectors)
+    if row > len(dataset):
+        raise ValueError(f"{data} has {plural(len(dataset), 'row')}: there is no row {row}.")
+    return file.columns.inputs(dataset[row - 1 : row])
 
 
 def _print_explanation(explanation: Any) -> None:

@@ -88,7 +88,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
 
     DATA is CSV, JSON lines or Parquet (raw text, numbers, or both), ARFF, LIBSVM, XMC or npz; - reads CSV or
     JSON lines from stdin. The columns
-    of text and numbers are found by themselves; say --text and --features to choose.
+    of text and numbers are detected; say --text and --features to choose.
 
     \b
     hyperlabel fit tickets.csv --labels tags -o model.hyper
@@ -108,33 +108,33 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     options["alpha"] = _parse_numbers(options["alpha"])
     reading_options = {option_name: options.pop(option_name) for option_name in READING}
     with show_step(f"reading {data}"), as_file(data) as data_path:
-        table, columns = read_training(data_path, reading_options, advise=True)
-        table, left_out = _drop_rare_labels(table, min_rows)
+        dataset, columns = read_training(data_path, reading_options, advise=True)
+        dataset, left_out = _drop_rare_labels(dataset, min_rows)
     columns = replace(
-        columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
+        columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=len(dataset)
     )
     if not columns.text:
         refuse_options("There is no column of text", "words", "ngrams")
-    say(_describe_input(table, columns))
+    say(_describe_input(dataset, columns))
     choices = _choose_pipeline(method, options)
-    if table.time is not None:
-        table, choices = _number_time_blocks(table, choices, options)
+    if dataset.time is not None:
+        dataset, choices = _number_time_blocks(dataset, choices, options)
     else:
         with show_step("looking for near copies"):
-            table, near_copies = keep_together(table, columns)
+            dataset, near_copies = keep_together(dataset, columns)
         if near_copies:
             say(near_copies)
     if options["dry_run"]:
         from hyperlabel.apps.cli._memory_plan import plan_fit, show_plan
 
         with show_step("counting words"):
-            fit_plan = plan_fit(table, columns, method, choices, time.process_time() - start_cpu_seconds)
+            fit_plan = plan_fit(dataset, columns, method, choices, time.process_time() - start_cpu_seconds)
         (print_json if as_json else show_plan)(fit_plan)
         return
-    with show_step(f"fitting {method} on {plural(len(table), 'row')}"):
-        model = _fit_pipeline(table, columns, method, choices, options)
+    with show_step(f"fitting {method} on {plural(len(dataset), 'row')}"):
+        model = _fit_pipeline(dataset, columns, method, choices, options)
     with show_step(f"writing {output}"):
-        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(table))))
+        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(dataset))))
         save_model(ModelFile(model, columns, output))
     _report_fit(model, columns, output, time.perf_counter() - start_seconds, as_json)
 
@@ -151,43 +151,43 @@ def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
         refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
 
 
-def _drop_rare_labels(table: Any, min_rows: int) -> tuple[Any, list[str]]:
-    """Return the table without labels of too few rows, and the names of those labels."""
+def _drop_rare_labels(dataset: Any, min_rows: int) -> tuple[Any, list[str]]:
+    """Return the data without labels of too few rows, and the names of those labels."""
     import numpy as np
 
-    label_counts = np.asarray(table.Y.sum(axis=0)).ravel()
+    label_counts = np.asarray(dataset.Y.sum(axis=0)).ravel()
     frequent_labels = np.flatnonzero(label_counts >= min_rows)
     if not len(frequent_labels):
         raise ValueError(
             f"No label has {plural(min_rows, 'row')}: is the label column right, and its separator?"
         )
     if len(frequent_labels) == len(label_counts):
-        return table, []
-    label_names = list(table.label_names)
-    missing_labels = None if table.missing is None else table.missing[:, frequent_labels]
+        return dataset, []
+    label_names = list(dataset.label_names)
+    missing_labels = None if dataset.missing is None else dataset.missing[:, frequent_labels]
     frequent_names = [label_names[j] for j in frequent_labels]
-    frequent_table = replace(
-        table, Y=table.Y[:, frequent_labels], label_names=frequent_names, missing=missing_labels
+    frequent_dataset = replace(
+        dataset, Y=dataset.Y[:, frequent_labels], label_names=frequent_names, missing=missing_labels
     )
-    return frequent_table, [label_names[j] for j in np.flatnonzero(label_counts < min_rows)]
+    return frequent_dataset, [label_names[j] for j in np.flatnonzero(label_counts < min_rows)]
 
 
-def _number_time_blocks(table: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Number the moments of a table, and let later rows be scored by models of earlier ones."""
+def _number_time_blocks(dataset: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Number the times of a data set, and let later rows be scored by models of earlier ones."""
     import numpy as np
 
     from hyperlabel.tabular.pipeline import time_blocks
 
-    if table.groups is not None:
+    if dataset.groups is not None:
         raise ValueError("--group and --time both say which rows score which: name one of them.")
     if options["precision"] is not None:
         raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
-    if table.missing is not None and table.missing.nnz:
+    if dataset.missing is not None and dataset.missing.nnz:
         raise ValueError("Where labels are unknown no row is scored: leave out --time.")
-    time_index = np.unique(table.time, return_inverse=True)[1]
+    time_index = np.unique(dataset.time, return_inverse=True)[1]
     n_blocks = time_blocks(time_index)
     say(f"scored forward in time: {plural(n_blocks, 'block')} of rows, each by a model of earlier rows")
-    return replace(table, time=time_index), replace(choices, time_blocks=n_blocks)
+    return replace(dataset, time=time_index), replace(choices, time_blocks=n_blocks)
 
 
 def _choose_pipeline(method: str, options: dict[str, Any]) -> Any:
@@ -204,7 +204,7 @@ def _choose_pipeline(method: str, options: dict[str, Any]) -> Any:
     )
 
 
-def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
+def _fit_pipeline(dataset: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.apps.cli._guarantees import learned_rows, with_guarantee
@@ -214,11 +214,11 @@ def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: 
     from hyperlabel.tabular.model_file import aligned_labels
     from hyperlabel.tabular.pipeline import classifier_step, features_step, partial_step
 
-    feature_step = features_step(columns, table, choices.words, choices.ngrams)
-    row_groups = table.groups if table.time is None else table.time  # each moment is a group of its own
-    row_features = learned_rows(feature_step, columns.inputs(table), row_groups, options["precision"])
-    has_missing_labels = table.missing is not None and table.missing.nnz > 0
-    n_units = len(table) if table.groups is None else len(set(table.groups))
+    feature_step = features_step(columns, dataset, choices.words, choices.ngrams)
+    row_groups = dataset.groups if dataset.time is None else dataset.time  # each moment is a group of its own
+    row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, options["precision"])
+    has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
+    n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
     classifier = (
         partial_step(method, choices, DataShape.of(row_features))
         if has_missing_labels
@@ -227,9 +227,9 @@ def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: 
     if has_missing_labels and options["precision"] is not None:
         raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
     classifier = with_guarantee(classifier, options["precision"], options["confidence"])
-    Y, _ = aligned_labels(table, columns.label_names)
+    Y, _ = aligned_labels(dataset, columns.label_names)
     group_arguments = groups_for_fit(classifier, row_groups)
-    classifier.fit(row_features, Y if has_missing_labels else table.Y, **group_arguments)
+    classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
 
@@ -250,10 +250,10 @@ def _describe_numbers(columns: Any) -> str:
     return count_clause + (f": {name_list}" if number_names else "")
 
 
-def _describe_input(table: Any, columns: Any) -> str:
+def _describe_input(dataset: Any, columns: Any) -> str:
     from hyperlabel.tabular.column_types import describe_label_column
 
-    clauses = [f"{plural(len(table), 'row')}, {plural(table.n_labels, 'label')}"]
+    clauses = [f"{plural(len(dataset), 'row')}, {plural(dataset.n_labels, 'label')}"]
     if columns.label_column:
         clauses.append(describe_label_column(columns.label_column, columns.label_separator))
     if columns.text:
@@ -264,11 +264,11 @@ def _describe_input(table: Any, columns: Any) -> str:
         clauses.append(_describe_numbers(columns))
     if columns.left_out:
         clauses.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
-    if table.missing is not None and table.missing.nnz:
-        clauses.append(f"{plural(int(table.missing.nnz), 'label entry')} unknown: no threshold is tuned")
-    if n_unlabelled := int((table.Y.sum(axis=1) == 0).sum()):
+    if dataset.missing is not None and dataset.missing.nnz:
+        clauses.append(f"{plural(int(dataset.missing.nnz), 'label entry')} unknown: no threshold is tuned")
+    if n_unlabelled := int((dataset.Y.sum(axis=1) == 0).sum()):
         clauses.append(f"{plural(n_unlabelled, 'row')} without labels")
-    if columns.text and (n_empty_texts := sum(not text.strip() for text in table.text or ())):
+    if columns.text and (n_empty_texts := sum(not text.strip() for text in dataset.text or ())):
         clauses.append(plural(n_empty_texts, "empty text"))
     return "; ".join(clauses)
 

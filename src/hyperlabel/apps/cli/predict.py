@@ -154,15 +154,15 @@ def _read_model_and_rows(
         file.columns.need_text_only()
         return file, [one_text], {"text": [one_text]} if keeps_columns else {"row": ["1"]}, None
     with show_step(f"reading {data}"):
-        table, table_cells = read_with_cells(
+        dataset, table_cells = read_with_cells(
             str(data), file.columns, ids=id_column, cells=keeps_columns, vectors=options["vectors"]
         )
     if keeps_columns:
-        return file, file.columns.inputs(table), table_cells.columns, table_cells.delimiter
+        return file, file.columns.inputs(dataset), table_cells.columns, table_cells.delimiter
     row_names = (
-        [str(i + 1) for i in range(len(table))] if id_column is None else [str(v) for v in table.groups]
+        [str(i + 1) for i in range(len(dataset))] if id_column is None else [str(v) for v in dataset.groups]
     )
-    return file, file.columns.inputs(table), {"row": row_names}, None
+    return file, file.columns.inputs(dataset), {"row": row_names}, None
 
 
 def _open_plain_model(model: str, columns: Any) -> Any:
