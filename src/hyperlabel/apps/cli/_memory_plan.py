@@ -129,9 +129,7 @@ def _count_terms(vectorizer: Any, texts: list[str]) -> tuple[int, int]:
 def show_plan(fit_plan: dict[str, Any]) -> None:
     """Print a plan."""
     step_seconds = fit_plan["seconds"]
-    data_shape = ", ".join(
-        plural(fit_plan[f"{size_name}s"], size_name) for size_name in ("row", "feature", "label")
-    )
+    data_shape = ", ".join(plural(fit_plan[f"{size}s"], size) for size in ("row", "feature", "label"))
     click.echo(f"{fit_plan['method']} on {data_shape}; route: {fit_plan['route']}.")
     step_list = ", ".join(f"{step_name} {n_seconds:.1f}" for step_name, n_seconds in step_seconds.items())
     click.echo(f"About {fit_plan['total_seconds']:.1f} s of one processor ({step_list}).")

@@ -79,9 +79,7 @@ def table_lines(
 
 def _shorten_columns(columns: list[list[str]], total_width: int) -> list[list[str]]:
     """Shorten cells so that the first column and any other one fit side by side."""
-    max_other_width = max(
-        (_display_width(cell_text) for column in columns[1:] for cell_text in column), default=0
-    )
+    max_other_width = max((_display_width(text) for column in columns[1:] for text in column), default=0)
     max_first_width = max(total_width - min(max_other_width, total_width // 2) - len(_GAP), 6)
     first_width = min(max_first_width, max(map(_display_width, columns[0])))
     other_width = total_width - first_width - len(_GAP)

@@ -75,10 +75,7 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
     statistics["rows_with_near_twin"] = count_near_copies(dataset, file, settled_options)
     if is_table(file):
         table_columns = whole_table(file).columns
-        statistics["columns"] = [
-            _describe_column(name, column_cells, settled_options)
-            for name, column_cells in table_columns.items()
-        ]
+        statistics["columns"] = [_describe_column(*item, settled_options) for item in table_columns.items()]
     if as_json:
         print_json(statistics)
         return
@@ -96,10 +93,8 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
         column_rows = [[entry[key] for key in column_keys] for entry in statistics["columns"]]
         print_table(column_titles, column_rows, n_text_columns=2)
     if statistics["correlated_pairs"]:
-        correlated_rows = [
-            [*label_pair["labels"], label_pair["phi"], label_pair["together"]]
-            for label_pair in statistics["correlated_pairs"]
-        ]
+        label_pairs = statistics["correlated_pairs"]
+        correlated_rows = [[*pair["labels"], pair["phi"], pair["together"]] for pair in label_pairs]
         click.echo()
         column_titles = ["label", "label", "φ", "rows with both"]
         print_table(
@@ -352,8 +347,7 @@ def _rank_label_counts(dataset: Any, n_shown: int) -> dict[str, Any]:
 
     label_counts = np.asarray(dataset.Y.sum(axis=0)).ravel()
     label_order = np.argsort(-label_counts, kind="stable")
-    count_entries = [
-        {"label": str(dataset.label_names[j]), "rows": int(label_counts[j])} for j in label_order
-    ]
+    names = dataset.label_names
+    count_entries = [{"label": str(names[j]), "rows": int(label_counts[j])} for j in label_order]
     rare_entries = count_entries[n_shown:][-n_shown:][::-1]
     return {"frequent_labels": count_entries[:n_shown], "rare_labels": rare_entries}

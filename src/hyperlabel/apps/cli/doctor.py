@@ -94,12 +94,8 @@ def _run_check(name: str, check: Any) -> dict[str, Any]:
         ok, error_text = bool(check()), None
     except Exception as failure:  # the doctor reports whatever is broken
         ok, error_text = False, f"{type(failure).__name__}: {failure}"
-    return {
-        "check": name,
-        "ok": ok,
-        "error": error_text,
-        "seconds": round(time.perf_counter() - start_seconds, 2),
-    }
+    seconds = round(time.perf_counter() - start_seconds, 2)
+    return {"check": name, "ok": ok, "error": error_text, "seconds": seconds}
 
 
 def _print_findings(findings: dict[str, Any]) -> None:

@@ -114,10 +114,7 @@ def _write_records(
     output: str, row_names: list[Any], answers: Iterator[list[dict[str, Any]]], *, is_array: bool
 ) -> None:
     """Write the answers as JSON, one record a line."""
-    records = (
-        {"row": row_name, "labels": row_answer}
-        for row_name, row_answer in zip(row_names, answers, strict=True)
-    )
+    records = ({"row": name, "labels": row} for name, row in zip(row_names, answers, strict=True))
     json_records = (json.dumps(record, ensure_ascii=False) for record in records)
     with open_output(output) as output_file:
         if is_array:

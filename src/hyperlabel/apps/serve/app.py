@@ -60,10 +60,7 @@ def make_app(
         raise ValueError("Two models have the same name: rename one of the files.")
     request_limits, backend_entry = limits or Limits(), {"backend_id": "hyperlabel"}
     common_fields = {"language": "en", "vocab_language": "en", "is_trained": True, "backend": backend_entry}
-    project_entries = {
-        project_name: {"project_id": project_name, "name": project_name, **common_fields}
-        for project_name in project_of_name
-    }
+    project_entries = {name: {"project_id": name, "name": name, **common_fields} for name in project_of_name}
 
     def operation(project_operation: Callable[..., Any] | None) -> Callable[[Request], Any]:
         async def run(request: Request) -> Response:
@@ -86,16 +83,11 @@ def make_app(
         "/v1/projects": _make_json_response({"projects": list(project_entries.values())}),
     }
     routes = [Route(url_path, response, methods=["GET"]) for url_path, response in fixed_responses.items()]
-    project_operations = {
-        "suggest": _suggest,
-        "suggest-batch": _suggest_batch,
-        "explain": _explain,
-        "learn": _learn,
-    }
+    works = {"suggest": _suggest, "suggest-batch": _suggest_batch, "explain": _explain, "learn": _learn}
     routes.append(Route(project_path := "/v1/projects/{project_id}", operation(None)))
     routes += [
         Route(f"{project_path}/{operation_name}", operation(work), methods=["POST"])
-        for operation_name, work in project_operations.items()
+        for operation_name, work in works.items()
     ]
     exception_handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
     return _RequestValidation(Starlette(routes=routes, exception_handlers=exception_handlers), token)
@@ -209,13 +201,8 @@ def _make_json_response(content: Any, status: int = 200, kind: str = "applicatio
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as application/problem+json."""
-    problem_document = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-    }
-    response = _make_json_response(problem_document, status, "application/problem+json")
+    document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    response = _make_json_response(document, status, "application/problem+json")
     response.headers.update(headers or {})
     return response
 
