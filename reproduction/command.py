@@ -163,7 +163,7 @@ def _print_result(result: Result) -> None:
             texts = [show(value, result.digits) for value in (paper, number.ours, number.std)]
             difference = show(number.difference, result.digits, "+")
             rows.append([number.row, number.column, *texts, difference])
-        print_table(["", "", "paper", "ours", "± spread", "difference"], rows, title=title, left=2)
+        print_table(["", "", "paper", "ours", "± spread", "difference"], rows, title=title, n_text_columns=2)
     elif result.curves:
         click.echo(f"{title}: {plural(len(result.curves), 'panel')} in the report")
     else:

@@ -76,7 +76,7 @@ def test_the_verdict_in_words(folder):
     assert "Drift: the files differ significantly" in said
     assert "labels were not compared" in said
     assert "words never seen before" in said
-    assert "No drift found (p = " in done("data", "drift", folder / "old.csv", folder / "same.csv").stdout
+    assert "No drift detected (p = " in done("data", "drift", folder / "old.csv", folder / "same.csv").stdout
     assert run("drift", folder / "old.csv", folder / "same.csv").exit_code == 2  # it is a command of data
 
 

@@ -209,7 +209,7 @@ def test_d26_one_row_is_a_row_everywhere():
 
 
 def test_tables_repeat_the_first_column_where_others_find_no_room():
-    lines = table_lines(["label", "rows", "F1"], [["red", "12", "0.5"]], left=1, width=12)
+    lines = table_lines(["label", "rows", "F1"], [["red", "12", "0.5"]], n_text_columns=1, width=12)
     assert lines == ["label  rows", "red      12", "", "label   F1", "red    0.5"]
 
 

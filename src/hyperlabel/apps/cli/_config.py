@@ -10,39 +10,41 @@ import click
 def _read_config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     if path is None:
         return
-    command = ctx.command.name or ""
-    given = _command_table(path, command)
-    by_spelling = {spelling: p for p in ctx.command.params for spelling in _option_spellings(p)}
-    defaults: dict[str, Any] = {}
-    for key, value in given.items():
-        parameter = by_spelling.get(key.replace("_", "-"))
+    command_name = ctx.command.name or ""
+    file_options = _read_command_options(path, command_name)
+    by_spelling = {spelling: p for p in ctx.command.params for spelling in _list_option_spellings(p)}
+    option_defaults: dict[str, Any] = {}
+    for option_name, option_value in file_options.items():
+        parameter = by_spelling.get(option_name.replace("_", "-"))
         if parameter is None or parameter.name is None:
-            known = ", ".join(sorted(by_spelling))
-            raise ValueError(f"{path}: {command} has no option {key!r}; it has {known}.")
-        if parameter.multiple and not isinstance(value, list):
-            value = [value]
-        joined = isinstance(value, list) and not parameter.multiple and parameter.nargs == 1
-        defaults[parameter.name] = ",".join(map(str, value)) if joined else value
-    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+            option_names = ", ".join(sorted(by_spelling))
+            raise ValueError(f"{path}: {command_name} has no option {option_name!r}; it has {option_names}.")
+        if parameter.multiple and not isinstance(option_value, list):
+            option_value = [option_value]
+        is_comma_list = isinstance(option_value, list) and not parameter.multiple and parameter.nargs == 1
+        option_defaults[parameter.name] = ",".join(map(str, option_value)) if is_comma_list else option_value
+    ctx.default_map = {**(ctx.default_map or {}), **option_defaults}
 
 
-def _command_table(path: str, command: str) -> dict[str, Any]:
+def _read_command_options(path: str, command: str) -> dict[str, Any]:
     """Return the command's table of a file, or its plain keys where it has none."""
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        file_tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}.") from error
-    given = content.get(command, {k: v for k, v in content.items() if not isinstance(v, dict)})
-    if not isinstance(given, dict):
+    command_options = file_tables.get(
+        command, {k: v for k, v in file_tables.items() if not isinstance(v, dict)}
+    )
+    if not isinstance(command_options, dict):
         raise ValueError(f"{path}: [{command}] must be a table of options.")
-    return given
+    return command_options
 
 
-def _option_spellings(parameter: click.Parameter) -> list[str]:
+def _list_option_spellings(parameter: click.Parameter) -> list[str]:
     if isinstance(parameter, click.Argument):
         return [str(parameter.name).replace("_", "-")]
-    longs = [o[2:] for o in [*parameter.opts, *parameter.secondary_opts] if o.startswith("--")]
-    return [name for name in longs if name != "config"]
+    long_names = [o[2:] for o in [*parameter.opts, *parameter.secondary_opts] if o.startswith("--")]
+    return [name for name in long_names if name != "config"]
 
 
 config_option = click.option(

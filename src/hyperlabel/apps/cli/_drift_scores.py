@@ -18,7 +18,7 @@ _FOLDS = 5
 
 
 def comparable_scores(
-    file: Any, before: Any, after: Any, groups: np.ndarray | None, seed: int
+    file: Any, old_table: Any, new_table: Any, groups: np.ndarray | None, seed: int
 ) -> tuple[np.ndarray | None, str]:
     """Return scores of the old and then the new rows, and a sentence where they are not simply the model's.
 
@@ -27,48 +27,53 @@ def comparable_scores(
     New rows are dealt to the folds, so that old and new rows of a fold meet the same model.
     """
     columns = file.columns
-    rows = [columns.inputs(data) for data in (before, after)]
+    rows_by_file = [columns.inputs(dataset) for dataset in (old_table, new_table)]
     if not columns.row_hashes:
         return None, "the model file does not say which rows it was fitted on: fit it again"
-    n_old, n_new = (find_fit_rows(columns, one).n_in_fit for one in rows)
+    n_old, n_new = (find_fit_rows(columns, file_rows).n_in_fit for file_rows in rows_by_file)
     if not n_old and not n_new:
-        return np.vstack([file.scores(one) for one in rows]), ""
+        return np.vstack([file.scores(file_rows) for file_rows in rows_by_file]), ""
     if n_new:
         return None, f"{plural(n_new, 'row')} of NEW are rows of the fit"
-    reason = f"{plural(n_old, 'row')} of OLD are rows of the fit, and "
-    inside = file.model[-1]
-    fitted = getattr(inside, "estimator_", inside)
-    if not has_closed_form_cv(fitted):
-        return None, reason + f"{columns.method} models take too long to be fitted without them"
-    if not before.n_labels or (before.missing is not None and before.missing.nnz):
-        return None, reason + "OLD lacks the labels to fit the model without them"
-    Y, _ = aligned_labels(before, columns.label_names, normalise=columns.normalise)
-    estimator = clone(fitted).set_params(alpha=fitted.alpha_, cv=None)
-    features = clone(file.model[0])
-    scores = cross_fitted_scores(features, estimator, rows, Y, groups, np.random.default_rng(seed))
-    return scores, reason + f"all scores come from {_FOLDS} models fitted on the other rows of OLD"
+    overlap_reason = f"{plural(n_old, 'row')} of OLD are rows of the fit, and "
+    last_step = file.model[-1]
+    fitted_estimator = getattr(last_step, "estimator_", last_step)
+    if not has_closed_form_cv(fitted_estimator):
+        return None, overlap_reason + f"{columns.method} models take too long to be fitted without them"
+    if not old_table.n_labels or (old_table.missing is not None and old_table.missing.nnz):
+        return None, overlap_reason + "OLD lacks the labels to fit the model without them"
+    Y, _ = aligned_labels(old_table, columns.label_names, normalise=columns.normalise)
+    unfitted_estimator = clone(fitted_estimator).set_params(alpha=fitted_estimator.alpha_, cv=None)
+    feature_step = clone(file.model[0])
+    row_scores = cross_fitted_scores(
+        feature_step, unfitted_estimator, rows_by_file, Y, groups, np.random.default_rng(seed)
+    )
+    overlap_reason += f"all scores come from {_FOLDS} models fitted on the other rows of OLD"
+    return row_scores, overlap_reason
 
 
 def cross_fitted_scores(
-    features: Any, estimator: Any, rows: list[Any], Y: Any, groups: np.ndarray | None, rng: Any
+    features: Any, estimator: Any, rows_by_file: list[Any], Y: Any, groups: np.ndarray | None, rng: Any
 ) -> np.ndarray:
     """Score each row by a model of OLD's other folds; groups stay whole, also where both files share them."""
-    n_old, n_new = Y.shape[0], len(rows[1]) if isinstance(rows[1], list) else rows[1].shape[0]
-    units = np.arange(n_old + n_new) if groups is None else np.unique(groups, return_inverse=True)[1]
-    old_groups = None if groups is None else units[:n_old]
-    n_folds = min(_FOLDS, len(np.unique(units[:n_old])))
+    old_rows, new_rows = rows_by_file
+    n_old, n_new = Y.shape[0], len(new_rows) if isinstance(new_rows, list) else new_rows.shape[0]
+    group_of_row = np.arange(n_old + n_new) if groups is None else np.unique(groups, return_inverse=True)[1]
+    old_groups = None if groups is None else group_of_row[:n_old]
+    n_folds = min(_FOLDS, len(np.unique(group_of_row[:n_old])))
     splitter = resolve_cv(n_folds, Y, old_groups)
-    folds = list(splitter.split(np.zeros((n_old, 1)), Y, old_groups))
-    fold_sizes = np.array([len(test) for _, test in folds])
-    fold_of_unit = rng.choice(n_folds, size=units.max() + 1, p=fold_sizes / n_old)
-    for fold, (_, test) in enumerate(folds):
-        fold_of_unit[units[test]] = fold
-    scores = np.zeros((n_old + n_new, Y.shape[1]))
-    for fold, (train, test) in enumerate(folds):
-        numbers = learned_rows(features, _safe_indexing(rows[0], train), None, None)
-        model = clone(estimator).fit(numbers, Y[train])
-        dealt = np.flatnonzero(fold_of_unit[units[n_old:]] == fold)
-        for of_file, index, start in ((rows[0], test, 0), (rows[1], dealt, n_old)):
-            if len(index):
-                scores[start + index] = score_rows(model, features.transform(_safe_indexing(of_file, index)))
-    return scores
+    fold_rows = list(splitter.split(np.zeros((n_old, 1)), Y, old_groups))
+    fold_sizes = np.array([len(test_rows) for _, test_rows in fold_rows])
+    fold_of_group = rng.choice(n_folds, size=group_of_row.max() + 1, p=fold_sizes / n_old)
+    for fold, (_, test_rows) in enumerate(fold_rows):
+        fold_of_group[group_of_row[test_rows]] = fold
+    row_scores = np.zeros((n_old + n_new, Y.shape[1]))
+    for fold, (train_rows, test_rows) in enumerate(fold_rows):
+        train_features = learned_rows(features, _safe_indexing(old_rows, train_rows), None, None)
+        fold_model = clone(estimator).fit(train_features, Y[train_rows])
+        new_test_rows = np.flatnonzero(fold_of_group[group_of_row[n_old:]] == fold)
+        for file_rows, row_index, first_row in ((old_rows, test_rows, 0), (new_rows, new_test_rows, n_old)):
+            if len(row_index):
+                test_features = features.transform(_safe_indexing(file_rows, row_index))
+                row_scores[first_row + row_index] = score_rows(fold_model, test_features)
+    return row_scores

@@ -31,35 +31,41 @@ class Chosen(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Chosen:
         """Choose the setting and fit it on all rows; rows of one group stay in one fold."""
-        kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
-        folds = kind(self.cv, shuffle=True, random_state=self.random_state)
-        first, *others = folds.split(X, y, groups)
-        settings = list(ParameterGrid(self.grid))
-        held_out = [self._scores(X, y, groups, *first, setting) for setting in settings]
-        truth = sparse.csr_array(y[first[1]])
-        values = [per_label_thresholds(scores, truth, scoring=self.scoring).value for scores in held_out]
-        best = int(np.argmax(values))
-        self.best_params_ = settings[best]
+        splitter_class = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
+        fold_splitter = splitter_class(self.cv, shuffle=True, random_state=self.random_state)
+        first_fold, *other_folds = fold_splitter.split(X, y, groups)
+        grid_settings = list(ParameterGrid(self.grid))
+        held_out_scores = [self._score_test_rows(X, y, groups, *first_fold, s) for s in grid_settings]
+        first_fold_labels = sparse.csr_array(y[first_fold[1]])
+        setting_scores = [
+            per_label_thresholds(fold_scores, first_fold_labels, scoring=self.scoring).value
+            for fold_scores in held_out_scores
+        ]
+        best_index = int(np.argmax(setting_scores))
+        self.best_params_ = grid_settings[best_index]
         self.oof_scores_ = np.empty(y.shape)
-        self.oof_scores_[first[1]] = held_out[best]
-        for train, test in others:
-            self.oof_scores_[test] = self._scores(X, y, groups, train, test, self.best_params_)
-        best = clone(self.estimator).set_params(**self.best_params_)
-        self.estimator_ = best.fit(X, y, **groups_for_fit(best, groups))
+        self.oof_scores_[first_fold[1]] = held_out_scores[best_index]
+        for train_rows, test_rows in other_folds:
+            self.oof_scores_[test_rows] = self._score_test_rows(
+                X, y, groups, train_rows, test_rows, self.best_params_
+            )
+        best_model = clone(self.estimator).set_params(**self.best_params_)
+        self.estimator_ = best_model.fit(X, y, **groups_for_fit(best_model, groups))
         self.classes_ = self.estimator_.classes_
         return self
 
-    def _scores(
-        self, X: Any, y: Any, groups: Any, train: Any, test: Any, setting: dict[str, Any]
+    def _score_test_rows(
+        self, X: Any, y: Any, groups: Any, train_rows: Any, test_rows: Any, setting: dict[str, Any]
     ) -> np.ndarray:
         model = clone(self.estimator).set_params(**setting)
-        inside = groups_for_fit(model, None if groups is None else np.asarray(groups)[train])
-        return np.asarray(model.fit(X[train], y[train], **inside).decision_function(X[test]))
+        group_arguments = groups_for_fit(model, None if groups is None else np.asarray(groups)[train_rows])
+        model.fit(X[train_rows], y[train_rows], **group_arguments)
+        return np.asarray(model.decision_function(X[test_rows]))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the chosen model."""
+        """Return the scores of the chosen model."""
         return np.asarray(self.estimator_.decision_function(X))
 
     def predict(self, X: Any) -> Any:
-        """Label sets of the chosen model."""
+        """Return the label sets of the chosen model."""
         return self.estimator_.predict(X)

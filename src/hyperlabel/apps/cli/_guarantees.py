@@ -20,27 +20,27 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
     With a guaranteed precision it must not see the rows held out for the guarantee: they would not be new to
     it.
     """
-    train = inputs
+    train_inputs = inputs
     if precision is not None:
         from sklearn.utils import _safe_indexing
 
         from hyperlabel.meta.wrapper_base import held_out_rows
 
-        index, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
-        train = _safe_indexing(inputs, index)
+        train_index, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
+        train_inputs = _safe_indexing(inputs, train_index)
     try:
-        rows = features.fit_transform(train)
+        row_features = features.fit_transform(train_inputs)
     except ValueError as error:
         if "vocabulary" in str(error) or "no terms remain" in str(error):
             raise ValueError("The texts hold no words to learn from: is --text right?") from error
         raise
-    weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
-    if precision is None and hasattr(features, "vocabulary_"):  # no need to cut the texts again
+    pair_weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
+    if precision is None and hasattr(features, "vocabulary_"):  # no need to split the texts again
         from sklearn.preprocessing import normalize
 
-        return normalize(rows.multiply(weights[0]).tocsr())
-    unchanged = precision is None and all(weight is None for weight in weights)
-    return rows if unchanged else features.transform(inputs)
+        return normalize(row_features.multiply(pair_weights[0]).tocsr())
+    is_unweighted = precision is None and all(pair_weight is None for pair_weight in pair_weights)
+    return row_features if is_unweighted else features.transform(inputs)
 
 
 def with_guarantee(classifier: Any, precision: float | None, confidence: float) -> Any:
@@ -61,14 +61,13 @@ def guarantee_summary(model: Any) -> str | None:
     guarantees = getattr(model, "guarantees_", None)
     if guarantees is None:
         return None
-    kept = sum(line["guaranteed"] for line in guarantees)
-    share = 100 * model.coverage_
-    sure = "" if guarantees.confidence is None else f" with confidence {guarantees.confidence:g}"
+    n_guaranteed = sum(label_guarantee["guaranteed"] for label_guarantee in guarantees)
+    coverage_percent = 100 * model.coverage_
+    confidence_clause = "" if guarantees.confidence is None else f" with confidence {guarantees.confidence:g}"
     return (
-        f"{guarantees.kind.capitalize()} of at least {guarantees.target:g}{sure} is guaranteed for {kept} of "
-        f"{plural(len(guarantees), 'label')}, {_BASIS[guarantees.basis]}; they find {share:.0f} % of all "
-        "true "
-        "labels. The other labels are never predicted."
+        f"{guarantees.kind.capitalize()} of at least {guarantees.target:g}{confidence_clause} is guaranteed "
+        f"for {n_guaranteed} of {plural(len(guarantees), 'label')}, {_BASIS[guarantees.basis]}; they find "
+        f"{coverage_percent:.0f} % of all true labels. The other labels are never predicted."
     )
 
 
@@ -79,34 +78,38 @@ def guarantee_outcomes(model: Any, Y: Any, predicted: Any) -> tuple[str | None, 
     guarantees = getattr(model, "guarantees_", None)
     if guarantees is None or guarantees.error_control == "overall":
         return guarantee_summary(model), []
-    truth = (Y.toarray() if hasattr(Y, "toarray") else Y) > 0
-    found = []
-    for j, line in enumerate(guarantees):
-        if not line["guaranteed"]:
+    true_labels = (Y.toarray() if hasattr(Y, "toarray") else Y) > 0
+    label_outcomes = []
+    for j, label_guarantee in enumerate(guarantees):
+        if not label_guarantee["guaranteed"]:
             continue
-        right = int((truth[:, j] & predicted[:, j]).sum())
-        total = int((predicted if guarantees.kind == "precision" else truth)[:, j].sum())
-        one = {"label": line["label"], "guaranteed": guarantees.target, "bound": line["bound"]}
-        one |= {"rows": total, "right": right, "outcome": None, "low": None, "high": None}
+        n_correct = int((true_labels[:, j] & predicted[:, j]).sum())
+        n_counted = int((predicted if guarantees.kind == "precision" else true_labels)[:, j].sum())
+        label_outcome = {
+            "label": label_guarantee["label"],
+            "guaranteed": guarantees.target,
+            "bound": label_guarantee["bound"],
+        }
+        label_outcome |= {"rows": n_counted, "right": n_correct, "outcome": None, "low": None, "high": None}
         verdict = "no rows"
-        if total:
-            low, high = map(float, binomtest(right, total).proportion_ci(0.9, "exact"))
-            one |= {"outcome": right / total, "low": low, "high": high}
-            violated, kept = high < guarantees.target, low >= guarantees.target
-            verdict = "violated" if violated else "kept" if kept else "not refuted"
-        found.append({**one, "verdict": verdict})
-    return guarantee_summary(model), found
+        if n_counted:
+            low, high = map(float, binomtest(n_correct, n_counted).proportion_ci(0.9, "exact"))
+            label_outcome |= {"outcome": n_correct / n_counted, "low": low, "high": high}
+            is_violated, is_kept = high < guarantees.target, low >= guarantees.target
+            verdict = "violated" if is_violated else "kept" if is_kept else "not refuted"
+        label_outcomes.append({**label_outcome, "verdict": verdict})
+    return guarantee_summary(model), label_outcomes
 
 
 def show_outcomes(guarantees: tuple[str | None, list[dict[str, Any]]]) -> None:
     """Print what became of the guarantees."""
-    said, found = guarantees
-    if said is None:
+    summary_sentence, label_outcomes = guarantees
+    if summary_sentence is None:
         return
-    click.echo(said)
-    for one in found:
-        result = "no row predicted"
-        if one["rows"]:
-            share = f"{one['outcome']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
-            result = f"{share} in {plural(one['rows'], 'row')}: {one['verdict']}"
-        click.echo(f"  {one['label']}: {one['guaranteed']:g} guaranteed, {result}")
+    click.echo(summary_sentence)
+    for outcome in label_outcomes:
+        outcome_clause = "no row predicted"
+        if outcome["rows"]:
+            interval_text = f"{outcome['outcome']:.3f} [{outcome['low']:.3f}, {outcome['high']:.3f}]"
+            outcome_clause = f"{interval_text} in {plural(outcome['rows'], 'row')}: {outcome['verdict']}"
+        click.echo(f"  {outcome['label']}: {outcome['guaranteed']:g} guaranteed, {outcome_clause}")

@@ -105,11 +105,11 @@ def load_settled(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     """Read a data set as `load_file` does; return it and the options as the file settled them."""
     from hyperlabel.tabular.column_types import describe_label_column, warn_of_labels
 
-    data, options = read_file(path, options)
+    dataset, options = read_file(path, options)
     if options.get("label_column"):
         say(describe_label_column(options["label_column"], options["label_separator"]))
-        warn_of_labels(data, options)
-    return data, options
+        warn_of_labels(dataset, options)
+    return dataset, options
 
 
 def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator[Any]:
@@ -119,46 +119,54 @@ def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator
     from hyperlabel.tabular.column_types import describe_label_column
 
     refuse_options("Shards are written as the rows are read", "vectors", "normalise_labels")
-    given = reader_options(path, settle_options(path, options))
+    file_options = reader_options(path, settle_options(path, options))
     with plain_warnings():
-        if (column := given.get("label_column")) is not None:
-            mark, found = scan_labels(path, column, given.get("label_separator"))
-            given |= {"label_separator": mark or "", "label_names": found}
-            say(describe_label_column(column, mark))
-        yield from iter_data(path, chunk_rows=chunk_rows, **given)
+        if (label_column := file_options.get("label_column")) is not None:
+            label_separator, label_names = scan_labels(
+                path, label_column, file_options.get("label_separator")
+            )
+            file_options |= {"label_separator": label_separator or "", "label_names": label_names}
+            say(describe_label_column(label_column, label_separator))
+        yield from iter_data(path, chunk_rows=chunk_rows, **file_options)
 
 
 def named_options(*names: str) -> list[str]:
     """Return those of the options that the user gave, as they are typed: what cannot matter is refused."""
     context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    given = [p for p in context.command.params if p.name in names]
-    return [_typed(p) for p in given if context.get_parameter_source(str(p.name)) is not default]
+    default_source = click.core.ParameterSource.DEFAULT
+    parameters = [p for p in context.command.params if p.name in names]
+    return [
+        _format_option_name(p)
+        for p in parameters
+        if context.get_parameter_source(str(p.name)) is not default_source
+    ]
 
 
 def refuse_options(reason: str, *names: str) -> None:
     """Refuse options that would play no part, for the reason named."""
-    if void := named_options(*names):
-        raise ValueError(f"{reason}: leave {void[0]} out.")
+    if unused_options := named_options(*names):
+        raise ValueError(f"{reason}: leave {unused_options[0]} out.")
 
 
-def _typed(parameter: click.Parameter) -> str:
+def _format_option_name(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=lambda spelling: spelling.startswith("--"))
 
 
 def check_target(output: str, endings: Sequence[str] = (), *, makes_folder: bool = False) -> None:
     """Refuse a place that cannot be written to, or an ending of something else, before any work is done."""
-    path = Path(output)
-    if endings and path.suffix and path.suffix.lower() not in endings:
-        raise ValueError(f"{path.name} cannot be written: end it with {' or '.join(endings)}.")
-    if path.is_dir():
+    output_path = Path(output)
+    if endings and output_path.suffix and output_path.suffix.lower() not in endings:
+        raise ValueError(f"{output_path.name} cannot be written: end it with {' or '.join(endings)}.")
+    if output_path.is_dir():
         raise ValueError(f"{output} is a folder: name a file to write to.")
-    folder = path.resolve().parent
+    folder = output_path.resolve().parent
     if makes_folder and not folder.exists():
         return
     if not folder.is_dir():
-        raise ValueError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(
+            f"There is no folder {output_path.parent} to write {output_path.name} to: make it first."
+        )
+    if not os.access(output_path if output_path.exists() else folder, os.W_OK):
         raise ValueError(f"{output} cannot be written: choose another place.")
 
 
@@ -177,8 +185,8 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
 
-        def show(message: Any, *_: Any, **__: Any) -> None:
+        def show_warning(message: Any, *_: Any, **__: Any) -> None:
             say(f"Warning: {message}")
 
-        warnings.showwarning = show
+        warnings.showwarning = show_warning
         yield

@@ -16,18 +16,18 @@ def list_methods() -> dict[str, str]:
     """Return the names that ``--method`` takes, and what they are."""
     from hyperlabel.meta.catalogue import CATALOGUE
 
-    auto = {"auto": "tries a portfolio within --time-budget and keeps the best"}
-    return auto | {method.name: method.title for method in CATALOGUE}
+    auto_entry = {"auto": "tries a portfolio within --time-budget and keeps the best"}
+    return auto_entry | {method.name: method.title for method in CATALOGUE}
 
 
 def print_methods(methods: dict[str, str]) -> None:
     """Print names and what they are."""
-    for name, what in methods.items():
-        click.echo(f"{name:{max(map(len, methods))}}  {what}")
+    for method_name, title in methods.items():
+        click.echo(f"{method_name:{max(map(len, methods))}}  {title}")
 
 
-def need_methods(named: Sequence[str], known: Sequence[str] = METHODS) -> None:
+def need_methods(requested_names: Sequence[str], method_names: Sequence[str] = METHODS) -> None:
     """Refuse names that no method has, before the methods themselves are loaded."""
-    for name in named:
-        if name not in known:
-            raise ValueError(f"There is no method {name!r}: choose from {', '.join(known)}.")
+    for requested_name in requested_names:
+        if requested_name not in method_names:
+            raise ValueError(f"There is no method {requested_name!r}: choose from {', '.join(method_names)}.")

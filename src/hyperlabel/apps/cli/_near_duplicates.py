@@ -28,53 +28,58 @@ class NearDuplicates:
         if self.n_rows < _SOME * len(self.group):
             return None
         verb = "has" if self.n_rows == 1 else "have"
-        counted = f"{self.n_rows} of {plural(len(self.group), 'row')} {verb} a near twin"
+        count_clause = f"{self.n_rows} of {plural(len(self.group), 'row')} {verb} a near twin"
         if self.stay_together:
             return (
-                f"{counted}: twins stay in one fold, or the stated score would be too good. Say --group "
+                f"{count_clause}: twins stay in one fold, or the stated score would be too good. Say --group "
                 "COLUMN to keep other rows together, --group '' to let each row stand alone."
             )
         return (
-            f"{counted}, so the stated score is too good for rows that have none: --group COLUMN keeps rows "
-            "of one origin in one fold."
+            f"{count_clause}, so the stated score is too good for rows that have none: --group COLUMN keeps "
+            "rows of one origin in one fold."
         )
 
 
-def find_near_duplicates(table: Any, columns: Any) -> NearDuplicates:
+def find_near_duplicates(dataset: Any, columns: Any) -> NearDuplicates:
     """Find the near copies among the rows of a data set whose columns are known."""
     from hyperlabel.model_selection.near_duplicates import count_near_duplicates, near_duplicate_groups
 
-    words = columns.cells(table) if columns.text_columns else []
-    texts, categories = words[: len(columns.text)], words[len(columns.text) :]
-    joined = ["\n".join(row) for row in zip(*texts, strict=True)] if texts else None
-    values = table.X
-    if categories:
-        codes = [np.unique(cells, return_inverse=True)[1] for cells in categories]
-        values = np.column_stack([*codes, *([table.X] if columns.n_features else [])])
-    group = near_duplicate_groups(joined, values)
-    n_rows, sizes = count_near_duplicates(group), np.bincount(group)
-    many = n_rows >= MANY * len(group) and len(sizes) > 1 and sizes.max() <= _LARGEST * len(group)
-    return NearDuplicates(group, n_rows, bool(many))
+    word_columns = columns.cells(dataset) if columns.text_columns else []
+    texts, category_columns = word_columns[: len(columns.text)], word_columns[len(columns.text) :]
+    joined_texts = ["\n".join(row_texts) for row_texts in zip(*texts, strict=True)] if texts else None
+    row_numbers = dataset.X
+    if category_columns:
+        category_codes = [np.unique(column, return_inverse=True)[1] for column in category_columns]
+        row_numbers = np.column_stack([*category_codes, *([dataset.X] if columns.n_features else [])])
+    group_of_row = near_duplicate_groups(joined_texts, row_numbers)
+    n_rows, group_sizes = count_near_duplicates(group_of_row), np.bincount(group_of_row)
+    are_many, can_be_split = n_rows >= MANY * len(group_of_row), len(group_sizes) > 1
+    stay_together = are_many and can_be_split and group_sizes.max() <= _LARGEST * len(group_of_row)
+    return NearDuplicates(group_of_row, n_rows, bool(stay_together))
 
 
-def keep_together(table: Any, columns: Any) -> tuple[Any, str | None]:
+def keep_together(dataset: Any, columns: Any) -> tuple[Any, str | None]:
     """Return a data set with near copies as groups, where they are many, and what to say about them.
 
     Groups that the user named stay as they are, and then there is nothing to say.
     """
-    if table.groups is not None or columns.group == "":
-        return table, None
-    twins = find_near_duplicates(table, columns)
-    return (replace(table, groups=twins.group) if twins.stay_together else table), twins.sentence
+    if dataset.groups is not None or columns.group == "":
+        return dataset, None
+    near_duplicates = find_near_duplicates(dataset, columns)
+    if near_duplicates.stay_together:
+        dataset = replace(dataset, groups=near_duplicates.group)
+    return dataset, near_duplicates.sentence
 
 
-def count_near_copies(data: Any, path: str, settled: dict[str, Any]) -> int:
+def count_near_copies(dataset: Any, path: str, settled: dict[str, Any]) -> int:
     """Count the rows of a data set, read as `fit` would, that have a near copy."""
     from hyperlabel.datasets import data_format
     from hyperlabel.tabular.model_file import ModelColumns
     from hyperlabel.tabular.training_table import word_columns
 
-    kind = "npz" if path == "debtags" else data_format(path)
-    text, categories = word_columns(data, kind, settled.get("text") or [])
-    columns = ModelColumns(kind, [], n_features=data.n_features, text=text, categories=categories)
-    return find_near_duplicates(data, columns).n_rows
+    file_format = "npz" if path == "debtags" else data_format(path)
+    text_names, category_names = word_columns(dataset, file_format, settled.get("text") or [])
+    model_columns = ModelColumns(
+        file_format, [], n_features=dataset.n_features, text=text_names, categories=category_names
+    )
+    return find_near_duplicates(dataset, model_columns).n_rows

@@ -12,19 +12,23 @@ def cell_progress(title: str, total: int) -> Iterator[Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=total)
+    bar_columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *bar_columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress_bar:
+        task = progress_bar.add_task(title, total=total)
 
-        def move(done: int, total: int, failed: int, spec: dict[str, Any]) -> None:
-            what = " ".join(str(spec[key]) for key in ("data", "method") if key in spec)
-            note = f" ({failed} failed)" if failed else ""
-            bar.update(task, completed=done, total=total, description=f"{title}: {what}{note}")
+        def move_bar(done: int, total: int, failed: int, spec: dict[str, Any]) -> None:
+            job_name = " ".join(str(spec[key]) for key in ("data", "method") if key in spec)
+            failure_note = f" ({failed} failed)" if failed else ""
+            progress_bar.update(
+                task, completed=done, total=total, description=f"{title}: {job_name}{failure_note}"
+            )
 
-        yield move
+        yield move_bar
 
 
-_turning: list[Any] = []  # the spinner on the terminal, if one turns
+_active_spinners: list[Any] = []  # the spinner on the terminal, if one turns
 
 
 @contextmanager
@@ -35,28 +39,28 @@ def show_step(title: str) -> Iterator[None]:
     if not sys.stderr.isatty():  # before rich is imported
         yield
         return
-    if _turning:  # a stage of a stage: one spinner tells of both
-        before = _turning[-1].status
-        _turning[-1].update(title)
+    if _active_spinners:  # a stage of a stage: one spinner shows both
+        outer_title = _active_spinners[-1].status
+        _active_spinners[-1].update(title)
         yield
-        _turning[-1].update(before)
+        _active_spinners[-1].update(outer_title)
         return
     from rich.console import Console
 
     status = Console(stderr=True).status(title)
     with status:
-        _turning.append(status)
+        _active_spinners.append(status)
         try:
             yield
         finally:
-            _turning.remove(status)
+            _active_spinners.remove(status)
 
 
 @contextmanager
 def spinner_cleared() -> Iterator[None]:
     """Take the spinner away while a line is written."""
-    for status in _turning:
+    for status in _active_spinners:
         status.stop()
     yield
-    for status in _turning:
+    for status in _active_spinners:
         status.start()

@@ -73,29 +73,29 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
     datasets = []
     for source, vectors in zip(files, vectors_of(files, reading["vectors"]), strict=True):
         with show_step(f"reading {source}"):
-            one = reading | {"vectors": vectors and (vectors,)}
-            datasets.append(as_numbers(*read_training(source, one)))
-    twice = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
-    if twice:
-        raise ValueError(f"Two data sets are called {sorted(twice)[0]!r}: rename one file.")
+            file_options = reading | {"vectors": vectors and (vectors,)}
+            datasets.append(as_numbers(*read_training(source, file_options)))
+    repeated_names = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
+    if repeated_names:
+        raise ValueError(f"Two data sets are called {sorted(repeated_names)[0]!r}: rename one file.")
     with Store(options["store_path"]) as store:
-        suite = "compare " + ", ".join(d.name for d in datasets)
-        _run_comparison(store, suite, datasets, options)
-        comparison = Comparison(store, suite, rope=options["rope"])
+        suite_name = "compare " + ", ".join(d.name for d in datasets)
+        _run_comparison(store, suite_name, datasets, options)
+        comparison = Comparison(store, suite_name, rope=options["rope"])
         with show_step("drawing"):
-            html = comparison_report(comparison)
-    show_comparison(comparison, write_page(options["out_path"], html), as_json)
+            page_html = comparison_report(comparison)
+    show_comparison(comparison, write_page(options["out_path"], page_html), as_json)
 
 
 def _list_methods(as_json: bool) -> None:
     from hyperlabel.meta.catalogue import CATALOGUE
 
     if as_json:
-        listed = [{"name": m.name, "what": m.title, "default": m.default} for m in CATALOGUE]
-        print_json(listed)
+        method_entries = [{"name": m.name, "what": m.title, "default": m.default} for m in CATALOGUE]
+        print_json(method_entries)
         return
-    other = {True: "", False: "  (not in the default set)"}
-    print_methods({m.name: m.title + other[m.default] for m in CATALOGUE})
+    default_note = {True: "", False: "  (not in the default set)"}
+    print_methods({m.name: m.title + default_note[m.default] for m in CATALOGUE})
 
 
 def _run_comparison(store: Any, suite: str, datasets: list[Any], options: dict[str, Any]) -> None:
@@ -106,13 +106,15 @@ def _run_comparison(store: Any, suite: str, datasets: list[Any], options: dict[s
     scoring = options["scoring"]
     if not scoring:
         raise ValueError("--scoring needs at least one measure.")
-    for name in scoring:
-        get_scorer(name)
-    kinds = [kind for kind in ("groups", "time") if all(getattr(d, kind) is not None for d in datasets)]
-    kind = options["splits"] or [*kinds, "folds"][0]
-    splits = Splits(kind, options["folds"], options["repeats"], seed=options["seed"])
-    cells: list[Any] = []
-    spec: dict[str, Any] = {}
+    for metric_name in scoring:
+        get_scorer(metric_name)
+    shared_kinds = [
+        kind for kind in ("groups", "time") if all(getattr(d, kind) is not None for d in datasets)
+    ]
+    split_kind = options["splits"] or [*shared_kinds, "folds"][0]
+    splits = Splits(split_kind, options["folds"], options["repeats"], seed=options["seed"])
+    jobs: list[Any] = []
+    suite_spec: dict[str, Any] = {}
     for data in datasets:
         methods = build_methods(
             options["methods"],
@@ -122,28 +124,29 @@ def _run_comparison(store: Any, suite: str, datasets: list[Any], options: dict[s
             scoring=scoring[0],
         )
         protocol = Protocol(suite, [data], methods, splits, scoring[0], seed=options["seed"])
-        cells += protocol.cells()
-        part = protocol.spec()
-        names = [m["name"] for m in spec.get("methods", [])]
-        spec = part | {
-            "datasets": spec.get("datasets", []) + part["datasets"],
-            "methods": spec.get("methods", []) + [m for m in part["methods"] if m["name"] not in names],
+        jobs += protocol.cells()
+        data_spec = protocol.spec()
+        method_names = [m["name"] for m in suite_spec.get("methods", [])]
+        suite_spec = data_spec | {
+            "datasets": suite_spec.get("datasets", []) + data_spec["datasets"],
+            "methods": suite_spec.get("methods", [])
+            + [m for m in data_spec["methods"] if m["name"] not in method_names],
         }
-    spec["metrics"] = list(dict.fromkeys([*scoring, *_SHORT]))
-    command = shlex.join(["hyperlabel", *sys.argv[1:]])
-    with cell_progress("comparing", len(cells)) as progress:
-        summary = run(
-            cells,
+    suite_spec["metrics"] = list(dict.fromkeys([*scoring, *_SHORT]))
+    command_line = shlex.join(["hyperlabel", *sys.argv[1:]])
+    with cell_progress("comparing", len(jobs)) as progress:
+        run_summary = run(
+            jobs,
             store,
             suite,
-            spec=spec,
-            command=command,
+            spec=suite_spec,
+            command=command_line,
             n_jobs=options["n_jobs"],
             fresh=options["fresh"],
             retry_failed=options["retry_failed"],
             progress=progress,
         )
-    if summary.other_code and summary.resumed:
+    if run_summary.other_code and run_summary.resumed:
         click.echo("Some results were computed by other code: --fresh computes everything again.", err=True)
     for data in datasets:
         with show_step(f"learning curves of {data.name}"):
@@ -158,8 +161,10 @@ def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) ->
     if store.artifact(suite, f"portrait:{data.name}") is None or options["fresh"]:
         store.put_artifact(suite, f"portrait:{data.name}", data_profile(data))
     if options["curves"] and (store.artifact(suite, f"curve:{data.name}") is None or options["fresh"]):
-        shown = [m for m in build_methods(options["methods"], data, tune=False) if m.name != "prior"][:6]
-        store.put_artifact(suite, f"curve:{data.name}", learning_curves(data, shown, options["scoring"][0]))
+        untuned_methods = build_methods(options["methods"], data, tune=False)
+        curve_methods = [m for m in untuned_methods if m.name != "prior"][:6]
+        curves = learning_curves(data, curve_methods, options["scoring"][0])
+        store.put_artifact(suite, f"curve:{data.name}", curves)
 
 
 def _threshold_strategy(options: dict[str, Any]) -> str | None:
@@ -172,9 +177,9 @@ def _threshold_strategy(options: dict[str, Any]) -> str | None:
 
 def write_page(path: str, html: str) -> str:
     """Write a page to a folder that is made when missing."""
-    out = Path(path)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, html)
+    page_path = Path(path)
+    page_path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(page_path, html)
     return path
 
 
@@ -183,19 +188,21 @@ def show_comparison(comparison: Any, page: str | None, as_json: bool) -> None:
     from hyperlabel.apps.report.summary import answer_questions
 
     if as_json:
-        print_json(_as_dict(comparison, page))
+        print_json(_comparison_as_dict(comparison, page))
         return
-    first, *others = comparison.metrics
-    head = ["method", f"{first} ±", *(_SHORT.get(metric, metric) for metric in others), "fit (s)"]
+    first_metric, *other_metrics = comparison.metrics
+    short_names = [_SHORT.get(metric, metric) for metric in other_metrics]
+    column_titles = ["method", f"{first_metric} ±", *short_names, "fit (s)"]
     for data in comparison.datasets:
-        rows = []
+        method_rows = []
         for method in comparison.ranking(data):
-            cost = comparison.cost(data, method)
-            mean, std = comparison.mean(data, method), comparison.std(data, method)
-            values = [f"{comparison.mean(data, method, metric):.3f}" for metric in others]
-            seconds = "–" if cost is None else f"{cost.fit_seconds:.2f}"
-            rows.append([method, f"{mean:.3f} {std:.3f}", *values, seconds])
-        print_table(head, rows, title=f"{data}: means over splits; ± is the standard deviation")
+            fit_cost = comparison.cost(data, method)
+            mean_score, score_std = comparison.mean(data, method), comparison.std(data, method)
+            other_means = [f"{comparison.mean(data, method, metric):.3f}" for metric in other_metrics]
+            fit_seconds = "–" if fit_cost is None else f"{fit_cost.fit_seconds:.2f}"
+            method_rows.append([method, f"{mean_score:.3f} {score_std:.3f}", *other_means, fit_seconds])
+        title = f"{data}: means over splits; ± is the standard deviation"
+        print_table(column_titles, method_rows, title=title)
         click.echo()
     for answer in answer_questions(comparison)[:4]:
         tell(f"{answer.question} {answer.text}")
@@ -206,16 +213,18 @@ def show_comparison(comparison: Any, page: str | None, as_json: bool) -> None:
     click.echo(f"Report: {page}" if page else "For a report: pip install 'hyperlabel[report]'.")
 
 
-def _as_dict(comparison: Any, page: str | None) -> dict[str, Any]:
+def _comparison_as_dict(comparison: Any, page: str | None) -> dict[str, Any]:
     from hyperlabel.apps.report.summary import recommended_method
 
-    scores = []
+    score_rows = []
     for data, method in ((d, m) for d in comparison.datasets for m in comparison.ranking(d)):
-        cost = comparison.cost(data, method)
-        one = {"data": data, "method": method, "fit_seconds": None if cost is None else cost.fit_seconds}
-        one |= {m: comparison.mean(data, method, m) for m in comparison.metrics}
-        scores.append(one | {"std": {m: comparison.std(data, method, m) for m in comparison.metrics}})
-    best = {
+        fit_cost = comparison.cost(data, method)
+        fit_seconds = None if fit_cost is None else fit_cost.fit_seconds
+        method_scores = {"data": data, "method": method, "fit_seconds": fit_seconds}
+        method_scores |= {m: comparison.mean(data, method, m) for m in comparison.metrics}
+        method_scores["std"] = {m: comparison.std(data, method, m) for m in comparison.metrics}
+        score_rows.append(method_scores)
+    best_methods = {
         data: {
             "best": comparison.best(data),
             "not_significantly_different": comparison.not_significantly_different(data),
@@ -224,8 +233,8 @@ def _as_dict(comparison: Any, page: str | None) -> dict[str, Any]:
     }
     return {
         "scoring": comparison.scoring,
-        "scores": scores,
-        "best": best,
+        "scores": score_rows,
+        "best": best_methods,
         "recommended": recommended_method(comparison),
         "failures": comparison.failures(),
         "report": page,

@@ -70,33 +70,36 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
     from hyperlabel.apps.cli._near_duplicates import count_near_copies
 
-    data, settled = load_settled(file, options)
-    found = data.describe(n_pairs=pairs) | _label_counts(data, _SHOWN_LABELS)
-    found["rows_with_near_twin"] = count_near_copies(data, file, settled)
+    dataset, settled_options = load_settled(file, options)
+    statistics = dataset.describe(n_pairs=pairs) | _rank_label_counts(dataset, _SHOWN_LABELS)
+    statistics["rows_with_near_twin"] = count_near_copies(dataset, file, settled_options)
     if is_table(file):
-        cells_of = whole_table(file).columns
-        found["columns"] = [_column_facts(name, cells, settled) for name, cells in cells_of.items()]
+        table_columns = whole_table(file).columns
+        statistics["columns"] = [_describe_column(*item, settled_options) for item in table_columns.items()]
     if as_json:
-        print_json(found)
+        print_json(statistics)
         return
-    kind = "sparse" if found["sparse"] else "dense"
-    rows = [[title, found[key]] for key, title in _INFO.items() if found[key] is not None]
-    print_table([f"{found['name']} ({kind})", ""], rows)
+    storage_kind = "sparse" if statistics["sparse"] else "dense"
+    statistic_rows = [[title, statistics[key]] for key, title in _INFO.items() if statistics[key] is not None]
+    print_table([f"{statistics['name']} ({storage_kind})", ""], statistic_rows)
     for key, title in (("frequent_labels", "most frequent labels"), ("rare_labels", "rarest labels")):
-        if found[key]:
+        if statistics[key]:
             click.echo()
-            print_table([title, "rows"], [[one["label"], one["rows"]] for one in found[key]])
-    if "columns" in found:
+            print_table([title, "rows"], [[entry["label"], entry["rows"]] for entry in statistics[key]])
+    if "columns" in statistics:
         click.echo()
-        head = ["column", "kind", "missing", "distinct", "words per cell"]
-        keys = ("column", "kind", "missing", "distinct", "words_per_cell")
-        facts = [[one[key] for key in keys] for one in found["columns"]]
-        print_table(head, facts, left=2)
-    if found["correlated_pairs"]:
-        pairs_found = [[*pair["labels"], pair["phi"], pair["together"]] for pair in found["correlated_pairs"]]
+        column_titles = ["column", "kind", "missing", "distinct", "words per cell"]
+        column_keys = ("column", "kind", "missing", "distinct", "words_per_cell")
+        column_rows = [[entry[key] for key in column_keys] for entry in statistics["columns"]]
+        print_table(column_titles, column_rows, n_text_columns=2)
+    if statistics["correlated_pairs"]:
+        label_pairs = statistics["correlated_pairs"]
+        correlated_rows = [[*pair["labels"], pair["phi"], pair["together"]] for pair in label_pairs]
         click.echo()
-        head = ["label", "label", "φ", "rows with both"]
-        print_table(head, pairs_found, title="most correlated labels (φ)", left=2, floats=".3f")
+        column_titles = ["label", "label", "φ", "rows with both"]
+        print_table(
+            column_titles, correlated_rows, title="most correlated labels (φ)", n_text_columns=2, floats=".3f"
+        )
 
 
 @data.command()
@@ -113,16 +116,17 @@ def report(file: str, out: str, **options: Any) -> None:
     from hyperlabel.tabular.training_table import read_file
 
     with show_step(f"reading {file}"):
-        found, settled = read_file(file, options)
-        cells = whole_table(file).columns if is_table(file) else {}
-        columns = [
-            _column_facts(name, column, settled) | {"use": column_use(name, settled)}
-            for name, column in cells.items()
+        dataset, settled_options = read_file(file, options)
+        table_columns = whole_table(file).columns if is_table(file) else {}
+        column_facts = [
+            _describe_column(column_name, column_cells, settled_options)
+            | {"use": column_use(column_name, settled_options)}
+            for column_name, column_cells in table_columns.items()
         ]
-        n_twins = count_near_copies(found, file, settled)
+        n_twins = count_near_copies(dataset, file, settled_options)
     with show_step("drawing"):
-        html = data_report(found, Path(file).name, columns, n_twins)
-    write_text(Path(out), html)
+        page_html = data_report(dataset, Path(file).name, column_facts, n_twins)
+    write_text(Path(out), page_html)
     click.echo(f"Report: {out}")
 
 
@@ -138,7 +142,7 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
     """Convert SOURCE to TARGET: CSV, JSON lines, Parquet, npz, LIBSVM (.svm) or XMC (.xmc, .txt).
 
     From table to table every column is kept as it is, and no labels need be named (--normalise-labels
-    rewrites those it is told of). With --shard-rows a file larger than memory is read and written piece by
+    rewrites those it is given). With --shard-rows a file larger than memory is read and written piece by
     piece.
     """
     from hyperlabel.datasets.writing import target_format
@@ -150,8 +154,8 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
 
         if format not in (None, "npz"):
             raise ValueError("Shards are npz files: leave --to out.")
-        paths = save_shards(stream_file(source, options, shard_rows), target)
-        click.echo(f"wrote {plural(len(paths), 'shard')} to {target}")
+        shard_paths = save_shards(stream_file(source, options, shard_rows), target)
+        click.echo(f"wrote {plural(len(shard_paths), 'shard')} to {target}")
         return
     check_target(target)
     format = target_format(target, format)
@@ -162,38 +166,45 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
             )
         if not options.get("normalise_labels"):
             refuse_options("From table to table every column is kept", *READING)
-        cells = whole_table(source)
+        source_table = whole_table(source)
         if options.get("normalise_labels"):
-            cells = _with_joined_labels(cells, source, options, format)
-        write_rows(cells, None, Path(target), format)
-        click.echo(f"wrote {target}: {plural(len(cells.places), 'row')}, "
-                   f"{plural(len(cells.columns), 'column')}")  # fmt: skip
+            source_table = _join_label_spellings(source_table, source, options, format)
+        write_rows(source_table, None, Path(target), format)
+        click.echo(f"wrote {target}: {plural(len(source_table.places), 'row')}, "
+                   f"{plural(len(source_table.columns), 'column')}")  # fmt: skip
         return
-    found = load_file(source, options)
-    found.save(target, format)
-    sizes = {"row": found.n_rows, "feature": found.n_features, "label": found.n_labels}
-    click.echo(f"wrote {target}: " + ", ".join(plural(n, what) for what, n in sizes.items()))
+    dataset = load_file(source, options)
+    dataset.save(target, format)
+    sizes = {"row": dataset.n_rows, "feature": dataset.n_features, "label": dataset.n_labels}
+    click.echo(f"wrote {target}: " + ", ".join(plural(n, size_name) for size_name, n in sizes.items()))
 
 
-def _with_joined_labels(cells: Any, source: str, options: dict[str, Any], kind: str) -> Any:
+def _join_label_spellings(source_table: Any, source: str, options: dict[str, Any], table_kind: str) -> Any:
     """Return the cells of a table with one spelling of each label."""
     from hyperlabel.datasets.writing import list_cells
     from hyperlabel.tabular.training_table import read_file
 
-    found, settled = read_file(source, options | {"features": []})
-    columns = dict(cells.columns)
-    if (column := settled.get("label_column")) is not None:
-        mark, sets = settled.get("label_separator") or "", found.label_sets()
-        plain = bool(mark) and kind == "csv"
-        columns[column] = [mark.join(s) for s in sets] if plain else list_cells(sets, found.label_names, kind)
-        return replace(cells, columns=columns)
-    for name in options["labels"]:
-        columns.pop(name)
-    unknown = found.Y * 0 if found.missing is None else found.missing
-    for j, name in enumerate(found.label_names):
-        on, open_ = found.Y[:, [j]].toarray().ravel(), unknown[:, [j]].toarray().ravel()
-        columns[name] = [None if o else int(y) for y, o in zip(on, open_, strict=True)]
-    return replace(cells, columns=columns)
+    dataset, settled_options = read_file(source, options | {"features": []})
+    table_columns = dict(source_table.columns)
+    if (label_column := settled_options.get("label_column")) is not None:
+        label_separator, label_sets = settled_options.get("label_separator") or "", dataset.label_sets()
+        joins_labels = bool(label_separator) and table_kind == "csv"
+        table_columns[label_column] = (
+            [label_separator.join(label_set) for label_set in label_sets]
+            if joins_labels
+            else list_cells(label_sets, dataset.label_names, table_kind)
+        )
+        return replace(source_table, columns=table_columns)
+    for label_name in options["labels"]:
+        table_columns.pop(label_name)
+    missing_labels = dataset.Y * 0 if dataset.missing is None else dataset.missing
+    for j, label_name in enumerate(dataset.label_names):
+        label_values = dataset.Y[:, [j]].toarray().ravel()
+        is_missing = missing_labels[:, [j]].toarray().ravel()
+        table_columns[label_name] = [
+            None if o else int(y) for y, o in zip(label_values, is_missing, strict=True)
+        ]
+    return replace(source_table, columns=table_columns)
 
 
 @data.command()
@@ -233,34 +244,35 @@ def split(
     """
     from hyperlabel.datasets.table_sources import table_kind
 
-    table = is_table(file)
-    ending = format or (table_kind(file) if table else "npz")
-    cells = whole_table(file) if table and ending in TABLE_KINDS else None
-    _refuse_unused(by, folds, keeps_columns=cells is not None)
-    found = load_file(file, options | ({} if cells is None else {"features": []}))
-    pairs = _split_rows(found, by, test_size, folds, seed)
-    vectors = load_vectors(options["vectors"][0], len(found)) if options["vectors"] else None
+    has_columns = is_table(file)
+    file_kind = format or (table_kind(file) if has_columns else "npz")
+    source_table = whole_table(file) if has_columns and file_kind in TABLE_KINDS else None
+    _refuse_unused_options(by, folds, keeps_columns=source_table is not None)
+    dataset = load_file(file, options | ({} if source_table is None else {"features": []}))
+    split_pairs = _split_rows(dataset, by, test_size, folds, seed)
+    row_vectors = load_vectors(options["vectors"][0], len(dataset)) if options["vectors"] else None
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for i, rows in enumerate(pairs, start=1):
-        for part, index in zip(("train", "test"), rows, strict=True):
-            name = f"{found.name}-{part}" if folds is None else f"{found.name}-fold{i}-{part}"
-            target = folder / f"{name}.{_ENDINGS.get(ending, ending)}"
-            if cells is None:
-                found[index].save(target, ending)
+    split_summaries = []
+    for i, row_pair in enumerate(split_pairs, start=1):
+        for split_side, row_index in zip(("train", "test"), row_pair, strict=True):
+            fold_name = split_side if folds is None else f"fold{i}-{split_side}"
+            file_stem = f"{dataset.name}-{fold_name}"
+            target_path = folder / f"{file_stem}.{_ENDINGS.get(file_kind, file_kind)}"
+            if source_table is None:
+                dataset[row_index].save(target_path, file_kind)
             else:
-                write_rows(cells, index, target, ending, vectors)
-            written.append(_part_summary(found, found[index], target.name))
+                write_rows(source_table, row_index, target_path, file_kind, row_vectors)
+            split_summaries.append(_summarise_split_file(dataset, dataset[row_index], target_path.name))
     if as_json:
-        print_json({"folder": str(folder), "by": by, "parts": written})
+        print_json({"folder": str(folder), "by": by, "parts": split_summaries})
         return
-    head = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
-    shown = [list(part.values()) for part in written]
-    print_table(head, shown, title=f"split by {by}, written to {folder}", floats=".3g")
+    column_titles = ["file", "rows", "labels per row", "labels without rows", "mean |share − whole|"]
+    summary_rows = [list(summary.values()) for summary in split_summaries]
+    print_table(column_titles, summary_rows, title=f"split by {by}, written to {folder}", floats=".3g")
 
 
-def _refuse_unused(by: str, folds: int | None, *, keeps_columns: bool) -> None:
+def _refuse_unused_options(by: str, folds: int | None, *, keeps_columns: bool) -> None:
     if keeps_columns:
         refuse_options("Parts of a table keep every column", "features", "text", "decimal")
     if folds is not None:
@@ -269,65 +281,73 @@ def _refuse_unused(by: str, folds: int | None, *, keeps_columns: bool) -> None:
         refuse_options("Rows in the order of time are not dealt", "seed")
 
 
-def _split_rows(found: Any, by: str, test_size: float, folds: int | None, seed: int) -> list[tuple[Any, Any]]:
-    """Row numbers of (train, test), once or per fold."""
+def _split_rows(
+    dataset: Any, by: str, test_size: float, folds: int | None, seed: int
+) -> list[tuple[Any, Any]]:
+    """Return the row numbers of (train, test), once or per fold."""
     import numpy as np
 
     from hyperlabel import model_selection as splitters
     from hyperlabel.apps.comparison import Splits
 
-    source = {"groups": found.groups, "time": found.time}.get(by)
-    if by != "labels" and source is None:
-        column = by.removesuffix("s")
-        raise ValueError(f"The data have no {by}: name a column with --{column}, or split by labels.")
+    row_groups = {"groups": dataset.groups, "time": dataset.time}.get(by)
+    if by != "labels" and row_groups is None:
+        column_option = by.removesuffix("s")
+        raise ValueError(f"The data have no {by}: name a column with --{column_option}, or split by labels.")
     if folds is not None:
-        return Splits("folds" if by == "labels" else by, folds, seed=seed).parts(found)
+        return Splits("folds" if by == "labels" else by, folds, seed=seed).parts(dataset)
     if by == "time":
-        splitter = splitters.TimeOrderedSplit(1, test_size=max(1, round(test_size * len(found))))
-        return list(splitter.split(found.X, found.Y, source))
-    train, test = splitters.iterative_train_test_split(
-        np.arange(len(found)), y=found.Y, test_size=test_size, random_state=seed, groups=source
+        splitter = splitters.TimeOrderedSplit(1, test_size=max(1, round(test_size * len(dataset))))
+        return list(splitter.split(dataset.X, dataset.Y, row_groups))
+    train_rows, test_rows = splitters.iterative_train_test_split(
+        np.arange(len(dataset)), y=dataset.Y, test_size=test_size, random_state=seed, groups=row_groups
     )
-    return [(np.sort(train), np.sort(test))]
+    return [(np.sort(train_rows), np.sort(test_rows))]
 
 
-def _part_summary(found: Any, piece: Any, name: str) -> dict[str, Any]:
-    """Sizes of a part, and how far the share of a label in it is from the whole, on average."""
+def _summarise_split_file(dataset: Any, split_dataset: Any, file_name: str) -> dict[str, Any]:
+    """Return the sizes of a split file, and the mean difference of its label shares from all rows."""
     import numpy as np
 
-    whole = np.asarray(found.Y.sum(axis=0)) / max(len(found), 1)
-    share = np.asarray(piece.Y.sum(axis=0)) / max(len(piece), 1)
+    all_shares = np.asarray(dataset.Y.sum(axis=0)) / max(len(dataset), 1)
+    split_shares = np.asarray(split_dataset.Y.sum(axis=0)) / max(len(split_dataset), 1)
     return {
-        "file": name,
-        "rows": len(piece),
-        "cardinality": piece.Y.nnz / max(len(piece), 1),
-        "labels_without_positives": int((share == 0).sum()),
-        "mean_share_difference": float(np.abs(share - whole).mean()) if share.size else 0.0,
+        "file": file_name,
+        "rows": len(split_dataset),
+        "cardinality": split_dataset.Y.nnz / max(len(split_dataset), 1),
+        "labels_without_positives": int((split_shares == 0).sum()),
+        "mean_share_difference": float(np.abs(split_shares - all_shares).mean())
+        if split_shares.size
+        else 0.0,
     }
 
 
-def _column_facts(name: str, cells: list[Any], settled: dict[str, Any]) -> dict[str, Any]:
+def _describe_column(name: str, column_cells: list[Any], settled_options: dict[str, Any]) -> dict[str, Any]:
     """Say what a column holds: its kind, as `fit` sees it, missing cells, distinct values and words."""
-    written = [
-        "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip() for c in cells if c is not None
+    cell_texts = [
+        "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip()
+        for c in column_cells
+        if c is not None
     ]
-    filled = [text for text in written if text]
-    words = sum(len(text.split()) for text in filled) / max(len(filled), 1)
+    filled_texts = [text for text in cell_texts if text]
+    words_per_cell = sum(len(text.split()) for text in filled_texts) / max(len(filled_texts), 1)
     return {
         "column": name,
-        "kind": settled["kinds"][name],
-        "missing": len(cells) - len(filled),
-        "distinct": len(set(filled)),
-        "words_per_cell": words,
-        "example": filled[0][:400] if filled else "",
+        "kind": settled_options["kinds"][name],
+        "missing": len(column_cells) - len(filled_texts),
+        "distinct": len(set(filled_texts)),
+        "words_per_cell": words_per_cell,
+        "example": filled_texts[0][:400] if filled_texts else "",
     }
 
 
-def _label_counts(data: Any, count: int) -> dict[str, Any]:
+def _rank_label_counts(dataset: Any, n_shown: int) -> dict[str, Any]:
     """Return the labels on most and on fewest rows."""
     import numpy as np
 
-    rows = np.asarray(data.Y.sum(axis=0)).ravel()
-    order = np.argsort(-rows, kind="stable")
-    named = [{"label": str(data.label_names[j]), "rows": int(rows[j])} for j in order]
-    return {"frequent_labels": named[:count], "rare_labels": named[count:][-count:][::-1]}
+    label_counts = np.asarray(dataset.Y.sum(axis=0)).ravel()
+    label_order = np.argsort(-label_counts, kind="stable")
+    names = dataset.label_names
+    count_entries = [{"label": str(names[j]), "rows": int(label_counts[j])} for j in label_order]
+    rare_entries = count_entries[n_shown:][-n_shown:][::-1]
+    return {"frequent_labels": count_entries[:n_shown], "rare_labels": rare_entries}

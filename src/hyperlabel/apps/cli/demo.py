@@ -16,14 +16,18 @@ def _demo_methods(data: Any) -> list[tuple[str, Any, dict[str, list[Any]]]]:
     """Return the rows of the table: a name, a model and what to choose from."""
     from hyperlabel.meta.catalogue import DataShape, method_spec
 
-    rows = DataShape.of(data.X)
-    listed = []
+    data_shape = DataShape.of(data.X)
+    demo_methods = []
     for method in map(method_spec, _METHODS):
         # one dimension for all settings, so that the demo stays under a minute
-        fixed = {"n_components": _PLST_DIMENSIONS} if method.name == "plst" else {}
-        title = f"PLST, {_PLST_DIMENSIONS} of {data.n_labels} dimensions" if fixed else method.title
-        listed.append((title, method.make(rows).set_params(**fixed), method.grid(rows)))
-    return listed
+        fixed_parameters = {"n_components": _PLST_DIMENSIONS} if method.name == "plst" else {}
+        method_title = (
+            f"PLST, {_PLST_DIMENSIONS} of {data.n_labels} dimensions" if fixed_parameters else method.title
+        )
+        demo_methods.append(
+            (method_title, method.make(data_shape).set_params(**fixed_parameters), method.grid(data_shape))
+        )
+    return demo_methods
 
 
 def _tune_inside(model: Any, grid: dict[str, list[Any]]) -> Any:
@@ -54,20 +58,20 @@ def demo(as_json: bool, seed: int, out_path: str) -> None:
     from hyperlabel.apps.report.svg import MISSING
     from hyperlabel.datasets import load_debtags
 
-    data = load_debtags()
-    methods = [Method(name, _tune_inside(model, grid)) for name, model, grid in _demo_methods(data)]
-    protocol = Protocol("demo", [data], methods, Splits("groups", 3, seed=seed), _SCORING, seed=seed)
-    cells = protocol.cells()
-    with Store(":memory:") as store, cell_progress("training", len(cells)) as progress:
-        spec = protocol.spec() | {"metrics": list(_SHOWN)}
-        run(cells, store, "demo", spec=spec, command="hyperlabel demo", progress=progress)
-        store.put_artifact("demo", f"portrait:{data.name}", data_profile(data))
+    dataset = load_debtags()
+    methods = [Method(name, _tune_inside(model, grid)) for name, model, grid in _demo_methods(dataset)]
+    protocol = Protocol("demo", [dataset], methods, Splits("groups", 3, seed=seed), _SCORING, seed=seed)
+    jobs = protocol.cells()
+    with Store(":memory:") as store, cell_progress("training", len(jobs)) as progress:
+        suite_spec = protocol.spec() | {"metrics": list(_SHOWN)}
+        run(jobs, store, "demo", spec=suite_spec, command="hyperlabel demo", progress=progress)
+        store.put_artifact("demo", f"portrait:{dataset.name}", data_profile(dataset))
         comparison = Comparison(store, "demo")
     try:
-        html = comparison_report(comparison, title="hyperlabel on Debian's package tags")
+        page_html = comparison_report(comparison, title="hyperlabel on Debian's package tags")
     except ValueError as error:
         if str(error) != MISSING:  # without matplotlib and jinja2 the demo still shows its table
             raise
         show_comparison(comparison, None, as_json)
     else:
-        show_comparison(comparison, write_page(out_path, html), as_json)
+        show_comparison(comparison, write_page(out_path, page_html), as_json)

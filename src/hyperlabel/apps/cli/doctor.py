@@ -29,7 +29,7 @@ def doctor(as_json: bool) -> None:
     """Check this installation; exit code 1 if the self-test fails."""
     from hyperlabel import __version__
 
-    found: dict[str, Any] = {
+    findings: dict[str, Any] = {
         "hyperlabel": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -40,10 +40,10 @@ def doctor(as_json: bool) -> None:
         "self_test": self_test(),
     }
     if as_json:
-        print_json(found)
+        print_json(findings)
     else:
-        _print_findings(found)
-    if not all(check["ok"] for check in found["self_test"]):
+        _print_findings(findings)
+    if not all(check["ok"] for check in findings["self_test"]):
         raise click.exceptions.Exit(1)
 
 
@@ -59,8 +59,8 @@ def _thread_settings() -> list[dict[str, Any]]:
     from threadpoolctl import threadpool_info
 
     np.ones((2, 2)) @ np.ones((2, 2))
-    keys = ("user_api", "internal_api", "version", "num_threads")
-    return [{key: pool.get(key) for key in keys} for pool in threadpool_info()]
+    pool_keys = ("user_api", "internal_api", "version", "num_threads")
+    return [{key: pool.get(key) for key in pool_keys} for pool in threadpool_info()]
 
 
 def self_test() -> list[dict[str, Any]]:
@@ -70,41 +70,42 @@ def self_test() -> list[dict[str, Any]]:
     import hyperlabel as hl
     from hyperlabel.datasets import make_multilabel
 
-    data = make_multilabel(120, 8, 4, random_state=0)
+    dataset = make_multilabel(120, 8, 4, random_state=0)
 
-    def saves() -> bool:
-        model = hl.BinaryRelevance().fit(data.X, data.Y)
+    def reloads_model() -> bool:
+        model = hl.BinaryRelevance().fit(dataset.X, dataset.Y)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.hyper")
-            hl.save(model, path)
-            again = hl.load(path)
-        return np.array_equal(again.decision_function(data.X), model.decision_function(data.X))
+            model_path = Path(folder, "model.hyper")
+            hl.save(model, model_path)
+            reloaded_model = hl.load(model_path)
+        return np.array_equal(reloaded_model.decision_function(dataset.X), model.decision_function(dataset.X))
 
-    checks = {
-        "shared ridge": lambda: hl.BinaryRelevance().fit(data.X, data.Y).residual_ < 1e-8,
-        "compiled solver": lambda: hl.RankSVM(tol=1e-2).fit(data.X, data.Y).dual_gap_ <= 1e-2,
-        "model file": saves,
+    self_checks = {
+        "shared ridge": lambda: hl.BinaryRelevance().fit(dataset.X, dataset.Y).residual_ < 1e-8,
+        "compiled solver": lambda: hl.RankSVM(tol=1e-2).fit(dataset.X, dataset.Y).dual_gap_ <= 1e-2,
+        "model file": reloads_model,
     }
-    return [_run_check(name, check) for name, check in checks.items()]
+    return [_run_check(name, check) for name, check in self_checks.items()]
 
 
 def _run_check(name: str, check: Any) -> dict[str, Any]:
-    start = time.perf_counter()
+    start_seconds = time.perf_counter()
     try:
-        ok, error = bool(check()), None
+        ok, error_text = bool(check()), None
     except Exception as failure:  # the doctor reports whatever is broken
-        ok, error = False, f"{type(failure).__name__}: {failure}"
-    return {"check": name, "ok": ok, "error": error, "seconds": round(time.perf_counter() - start, 2)}
+        ok, error_text = False, f"{type(failure).__name__}: {failure}"
+    seconds = round(time.perf_counter() - start_seconds, 2)
+    return {"check": name, "ok": ok, "error": error_text, "seconds": seconds}
 
 
-def _print_findings(found: dict[str, Any]) -> None:
-    click.echo(f"hyperlabel {found['hyperlabel']}, Python {found['python']}, {found['platform']}")
-    for name, version in found["needed"].items():
+def _print_findings(findings: dict[str, Any]) -> None:
+    click.echo(f"hyperlabel {findings['hyperlabel']}, Python {findings['python']}, {findings['platform']}")
+    for name, version in findings["needed"].items():
         click.echo(f"  {name:13} {version or 'MISSING: pip install ' + name}")
-    for name, version in found["optional"].items():
+    for name, version in findings["optional"].items():
         click.echo(f"  {name:13} {version or 'not installed (' + _OPTIONAL[name] + ')'}")
-    pools = ", ".join(f"{pool['internal_api']} {pool['num_threads']}" for pool in found["threads"])
-    click.echo(f"  threads       {found['cpus']} CPUs; {pools}")
-    for check in found["self_test"]:
+    pool_list = ", ".join(f"{pool['internal_api']} {pool['num_threads']}" for pool in findings["threads"])
+    click.echo(f"  threads       {findings['cpus']} CPUs; {pool_list}")
+    for check in findings["self_test"]:
         state = "ok" if check["ok"] else f"FAILED ({check['error'] or 'wrong answer'})"
         click.echo(f"  self-test     {check['check']}: {state} ({check['seconds']} s)")

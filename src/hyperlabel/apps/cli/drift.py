@@ -38,171 +38,193 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
     if model is not None:
         refuse_options("With --model the columns are the model's", *(set(READING) - {"group", "vectors"}))
         need_model(model)
-    reading = {key: options.get(key) for key in READING}
-    before, after, columns, file = _read_both_files(old, new, model, reading)
+    reading_options = {option_name: options.get(option_name) for option_name in READING}
+    old_table, new_table, columns, file = _read_both_files(old, new, model, reading_options)
     from hyperlabel.tabular.two_sample_test import LEVEL, two_sample_test
 
-    groups = None if reading["group"] is None else joined_groups(before, after)
-    scores, source = None, ""
+    row_groups = None if reading_options["group"] is None else joined_groups(old_table, new_table)
+    row_scores, score_note = None, ""
     if file is not None:
         from hyperlabel.apps.cli._drift_scores import comparable_scores
 
         with show_step("scoring"):
-            scores, source = comparable_scores(file, before, after, groups, seed)
-        if source:
-            say(f"Scores{' were not compared' if scores is None else ''}: {source}.")
+            row_scores, score_note = comparable_scores(file, old_table, new_table, row_groups, seed)
+        if score_note:
+            say(f"Scores{' were not compared' if row_scores is None else ''}: {score_note}.")
     with show_step("comparing"):
-        compared = column_groups(before, after, columns, scores)
-        shift = two_sample_test(compared, len(before), groups=groups, seed=seed)
-    found: dict[str, Any] = {
-        "old": {"file": old, "rows": len(before)},
-        "new": {"file": new, "rows": len(after)},
-        "drift": shift.alarm,
-        "p_value": shift.p_value,
+        compared_sections = column_groups(old_table, new_table, columns, row_scores)
+        drift_test = two_sample_test(compared_sections, len(old_table), groups=row_groups, seed=seed)
+    findings: dict[str, Any] = {
+        "old": {"file": old, "rows": len(old_table)},
+        "new": {"file": new, "rows": len(new_table)},
+        "drift": drift_test.alarm,
+        "p_value": drift_test.p_value,
         "level": LEVEL,
-        "labels_compared": bool(before.n_labels and after.n_labels),
-        "scores_compared": scores is not None,
-        "moved": shift.moved if as_json else shift.moved[:top],
+        "labels_compared": bool(old_table.n_labels and new_table.n_labels),
+        "scores_compared": row_scores is not None,
+        "moved": drift_test.moved if as_json else drift_test.moved[:top],
     }
-    if columns.text and before.text is not None and after.text is not None:
-        found["words"] = new_words(before.text, after.text, top)
+    if columns.text and old_table.text is not None and new_table.text is not None:
+        findings["words"] = new_words(old_table.text, new_table.text, top)
     if as_json:
-        print_json(found)
+        print_json(findings)
     else:
-        _print_drift(found)
+        _print_drift(findings)
 
 
 def _read_both_files(
-    old: str, new: str, model: str | None, reading: dict[str, Any]
+    old: str, new: str, model: str | None, reading_options: dict[str, Any]
 ) -> tuple[Any, Any, Any, Any]:
     from hyperlabel.tabular.model_file import open_model, read_with_cells
     from hyperlabel.tabular.table_io import vectors_of
     from hyperlabel.tabular.training_table import read_training
 
-    file, group = None, reading["group"]
-    beside = vectors_of([old, new], reading["vectors"])
+    file, group_column = None, reading_options["group"]
+    vector_files = vectors_of([old, new], reading_options["vectors"])
     if model is not None:
         with show_step(f"loading {model}"):
             file = open_model(model)
         columns = file.columns
         with show_step(f"reading {old}"):
-            before, _ = read_with_cells(
-                old, columns, labelled=_says_labels(old, columns), ids=group, vectors=beside[0]
+            has_labels = _has_label_columns(old, columns)
+            old_table, _ = read_with_cells(
+                old, columns, labelled=has_labels, ids=group_column, vectors=vector_files[0]
             )
     else:
-        if is_table(old) and reading["labels"] is None and reading["label_column"] is None:
-            reading |= {"labels": []}
+        if is_table(old) and reading_options["labels"] is None and reading_options["label_column"] is None:
+            reading_options |= {"labels": []}
         with show_step(f"reading {old}"):
-            before, columns = read_training(old, reading | {"vectors": beside[0] and (beside[0],)})
+            old_table, columns = read_training(
+                old, reading_options | {"vectors": vector_files[0] and (vector_files[0],)}
+            )
             if is_table(old) and is_table(new):
-                before, columns = _keep_shared_columns(old, new, before, columns, group, beside[0])
+                old_table, columns = _keep_shared_columns(
+                    old, new, old_table, columns, group_column, vector_files[0]
+                )
     with show_step(f"reading {new}"):
-        nameless, labelled = replace(columns, label_names=[]), _says_labels(new, columns)
-        after, _ = read_with_cells(new, nameless, labelled=labelled, ids=group, vectors=beside[1])
-    return before, after, columns, file
+        unnamed_columns, has_labels = replace(columns, label_names=[]), _has_label_columns(new, columns)
+        new_table, _ = read_with_cells(
+            new, unnamed_columns, labelled=has_labels, ids=group_column, vectors=vector_files[1]
+        )
+    return old_table, new_table, columns, file
 
 
 def _keep_shared_columns(
-    old: str, new: str, before: Any, columns: Any, group: str | None, vectors: str | None
+    old: str, new: str, old_table: Any, columns: Any, group_column: str | None, vectors: str | None
 ) -> tuple[Any, Any]:
     """Return the old rows with those columns only that the new file has, too."""
     from hyperlabel.tabular.column_types import column_names
     from hyperlabel.tabular.model_file import read_with_cells
 
-    used = [*columns.text, *columns.categories, *columns.numbers]
-    there = set(column_names(new, used))
-    missing = [name for name in used if name not in there]
-    if not missing:
-        return before, columns
-    if len(missing) == len(used):
-        raise ValueError(f"{new} has none of the columns of {old}: {some_names(missing)}.")
-    say(f"Warning: {new} has no {some_names([repr(name) for name in missing])}: left out.")
-    fewer = {
-        key: [name for name in getattr(columns, key) if name in there]
-        for key in ("text", "categories", "numbers")
+    input_names = [*columns.text, *columns.categories, *columns.numbers]
+    new_names = set(column_names(new, input_names))
+    missing_names = [name for name in input_names if name not in new_names]
+    if not missing_names:
+        return old_table, columns
+    if len(missing_names) == len(input_names):
+        raise ValueError(f"{new} has none of the columns of {old}: {some_names(missing_names)}.")
+    say(f"Warning: {new} has no {some_names([repr(name) for name in missing_names])}: left out.")
+    shared_names = {
+        field_name: [name for name in getattr(columns, field_name) if name in new_names]
+        for field_name in ("text", "categories", "numbers")
     }
-    columns = replace(columns, **fewer, feature_names=[], n_features=0)
-    labelled = bool(columns.labels or columns.label_column)
-    before, _ = read_with_cells(old, columns, labelled=labelled, ids=group, vectors=vectors)
-    return before, replace(columns, feature_names=list(before.feature_names), n_features=before.n_features)
+    columns = replace(columns, **shared_names, feature_names=[], n_features=0)
+    has_labels = bool(columns.labels or columns.label_column)
+    old_table, _ = read_with_cells(old, columns, labelled=has_labels, ids=group_column, vectors=vectors)
+    return old_table, replace(
+        columns, feature_names=list(old_table.feature_names), n_features=old_table.n_features
+    )
 
 
-def _says_labels(path: str, columns: Any) -> bool:
+def _has_label_columns(path: str, columns: Any) -> bool:
     """Tell whether a file has the columns of labels; files other than tables always have labels."""
     from hyperlabel.tabular.column_types import column_names
 
     if path == "-" or not is_table(path):
         return path != "-"
-    wanted = [columns.label_column] if columns.label_column else columns.labels
-    return bool(wanted) and set(wanted) <= set(column_names(path, wanted))
+    label_names = [columns.label_column] if columns.label_column else columns.labels
+    return bool(label_names) and set(label_names) <= set(column_names(path, label_names))
 
 
-def joined_groups(before: Any, after: Any) -> Any:
+def joined_groups(old_table: Any, new_table: Any) -> Any:
     """Number the groups of the old and then the new rows; a row that names none is a group of its own."""
     import numpy as np
 
-    names, groups = np.unique(np.concatenate([before.groups, after.groups]), return_inverse=True)
-    alone = np.isin(names, ["", "None", "nan"])[groups]
-    groups[alone] = len(names) + np.arange(alone.sum())
-    return groups
+    group_names, group_of_row = np.unique(
+        np.concatenate([old_table.groups, new_table.groups]), return_inverse=True
+    )
+    is_ungrouped = np.isin(group_names, ["", "None", "nan"])[group_of_row]
+    group_of_row[is_ungrouped] = len(group_names) + np.arange(is_ungrouped.sum())
+    return group_of_row
 
 
-def column_groups(before: Any, after: Any, columns: Any, scores: Any = None) -> list[Any]:
+def column_groups(old_table: Any, new_table: Any, columns: Any, scores: Any = None) -> list[Any]:
     """Return what two data sets are compared by; `scores` are of the old and then the new rows."""
     import numpy as np
     from scipy import sparse
 
     from hyperlabel.tabular import two_sample_test
 
-    found = []
-    if before.n_labels and after.n_labels:
-        found.append(two_sample_test.label_section(before, after))
-    old, new = ((columns.cells(data) if columns.text_columns else []) for data in (before, after))
-    for j, (name, here, there) in enumerate(zip(columns.text_columns, old, new, strict=True)):
+    sections = []
+    if old_table.n_labels and new_table.n_labels:
+        sections.append(two_sample_test.label_section(old_table, new_table))
+    old_columns, new_columns = (
+        (columns.cells(dataset) if columns.text_columns else []) for dataset in (old_table, new_table)
+    )
+    for j, (column_name, old_cells, new_cells) in enumerate(
+        zip(columns.text_columns, old_columns, new_columns, strict=True)
+    ):
         if j < len(columns.text):
-            found.append(two_sample_test.word_section(here + there, name if len(columns.text) > 1 else None))
+            section_name = column_name if len(columns.text) > 1 else None
+            sections.append(two_sample_test.word_section(old_cells + new_cells, section_name))
         else:
-            found.append(two_sample_test.category_section(here + there, name))
+            sections.append(two_sample_test.category_section(old_cells + new_cells, column_name))
     if columns.n_features:
-        parts = [before.X, after.X]
-        if any(map(sparse.issparse, parts)):
-            X = sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+        numbers_by_file = [old_table.X, new_table.X]
+        if any(map(sparse.issparse, numbers_by_file)):
+            X = sparse.vstack([sparse.csr_array(numbers) for numbers in numbers_by_file], format="csr")
         else:
-            X = np.vstack(parts)
-        found += two_sample_test.number_sections(X, columns.feature_names or before.feature_names)
+            X = np.vstack(numbers_by_file)
+        sections += two_sample_test.number_sections(X, columns.feature_names or old_table.feature_names)
     if scores is not None:
-        found += two_sample_test.number_sections(scores, columns.label_names, "scores")[:1]
-    return found
+        sections += two_sample_test.number_sections(scores, columns.label_names, "scores")[:1]
+    return sections
 
 
-def new_words(before: list[str], after: list[str], top: int) -> dict[str, Any]:
-    """Words of the new texts that the old ones never used, by the number of texts that use them."""
-    known = {word for text in before for word in _WORD.findall(text.lower())}
-    texts = [_WORD.findall(text.lower()) for text in after]
-    used = [word for words in texts for word in words]
-    fresh = Counter(word for words in texts for word in set(words) - known)
-    ordered = sorted(fresh.items(), key=lambda pair: (-pair[1], pair[0]))[:top]
+def new_words(old_texts: list[str], new_texts: list[str], top: int) -> dict[str, Any]:
+    """Return the words that only the new texts use, by the number of texts that use them."""
+    old_words = {word for text in old_texts for word in _WORD.findall(text.lower())}
+    words_by_text = [_WORD.findall(text.lower()) for text in new_texts]
+    used_words = [word for text_words in words_by_text for word in text_words]
+    text_counts = Counter(word for text_words in words_by_text for word in set(text_words) - old_words)
+    frequent_words = sorted(text_counts.items(), key=lambda pair: (-pair[1], pair[0]))[:top]
     return {
-        "share_of_words_never_seen": sum(word not in known for word in used) / max(len(used), 1),
-        "most_frequent": [{"word": word, "texts": count} for word, count in ordered],
+        "share_of_words_never_seen": sum(word not in old_words for word in used_words)
+        / max(len(used_words), 1),
+        "most_frequent": [{"word": word, "texts": count} for word, count in frequent_words],
     }
 
 
-def _print_drift(found: dict[str, Any]) -> None:
-    for place in ("old", "new"):
-        click.echo(f"{place}: {plural(found[place]['rows'], 'row')} ({found[place]['file']})")
-    labels = "" if found["labels_compared"] else "; labels were not compared: not both files have them"
-    if found["drift"]:
-        click.echo(f"Drift: the files differ significantly (p = {found['p_value']:.4f}){labels}.")
+def _print_drift(findings: dict[str, Any]) -> None:
+    for file_side in ("old", "new"):
+        click.echo(
+            f"{file_side}: {plural(findings[file_side]['rows'], 'row')} ({findings[file_side]['file']})"
+        )
+    label_note = "" if findings["labels_compared"] else "; labels were not compared: not both files have them"
+    if findings["drift"]:
+        click.echo(f"Drift: the files differ significantly (p = {findings['p_value']:.4f}){label_note}.")
     else:
-        click.echo(f"No drift found (p = {found['p_value']:.2f}){labels}.")
-    if "words" in found:
-        words = found["words"]
-        shown = ", ".join(f"{w['word']} ({w['texts']})" for w in words["most_frequent"])
-        share = f"words never seen before: {words['share_of_words_never_seen']:.2%} of all"
-        click.echo(share + (f"; in most texts: {shown}" if shown else ""))
-    if found["moved"]:
-        keys = ("name", "kind", "old", "new")
-        rows = [[*(one[key] for key in keys), f"{one['z']:+.1f}"] for one in found["moved"]]
-        head = ["what moved most", "kind", "old mean", "new mean", "z"]
-        print_table(head, rows, left=2)
+        click.echo(f"No drift detected (p = {findings['p_value']:.2f}){label_note}.")
+    if "words" in findings:
+        word_findings = findings["words"]
+        word_list = ", ".join(f"{w['word']} ({w['texts']})" for w in word_findings["most_frequent"])
+        new_share = f"words never seen before: {word_findings['share_of_words_never_seen']:.2%} of all"
+        click.echo(new_share + (f"; in most texts: {word_list}" if word_list else ""))
+    if findings["moved"]:
+        column_keys = ("name", "kind", "old", "new")
+        moved_rows = [
+            [*(moved_column[key] for key in column_keys), f"{moved_column['z']:+.1f}"]
+            for moved_column in findings["moved"]
+        ]
+        column_titles = ["what moved most", "kind", "old mean", "new mean", "z"]
+        print_table(column_titles, moved_rows, n_text_columns=2)

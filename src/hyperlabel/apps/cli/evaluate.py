@@ -67,7 +67,7 @@ def evaluate(
     judged by models of the other rows; otherwise they are left out. Both is said.
 
     Macro averages are means over labels. A label that no row of DATA has counts 0 in them; the value over
-    the labels that occur stands beside it.
+    the labels that occur is printed beside it.
     """
     need_model(model)
     need_data(data)
@@ -76,26 +76,30 @@ def evaluate(
         output_kind(table)
     if page is not None:
         check_target(page, PAGE)
-    values, unknown = _measure_model(model, data, vectors, page)
-    labels = values.pop("per_label")
+    measures, unknown_labels = _measure_model(model, data, vectors, page)
+    label_measures = measures.pop("per_label")
     if table is not None:
-        write_table(table, {name: [one[name] for one in labels] for name in labels[0]}, output_kind(table))
-    lost = sorted(labels, key=lambda one: (-one["mistakes"], one["label"]))[:worst]
+        label_columns = {
+            name: [label_row[name] for label_row in label_measures] for name in label_measures[0]
+        }
+        write_table(table, label_columns, output_kind(table))
+    worst_labels = sorted(label_measures, key=lambda row: (-row["mistakes"], row["label"]))[:worst]
     if as_json:
-        found: dict[str, Any] = {"model": model, "data": data, "unknown_labels": len(unknown), **values}
-        _, kept = found.pop("guarantees")
-        del found["sentence"]
-        found |= {"guarantees": kept} if kept else {}
-        found |= {"worst": lost} if worst else {}
-        print_json(found)
+        n_unknown = len(unknown_labels)
+        json_output: dict[str, Any] = {"model": model, "data": data, "unknown_labels": n_unknown, **measures}
+        _, label_outcomes = json_output.pop("guarantees")
+        del json_output["sentence"]
+        json_output |= {"guarantees": label_outcomes} if label_outcomes else {}
+        json_output |= {"worst": worst_labels} if worst else {}
+        print_json(json_output)
         return
-    guarantees = values.pop("guarantees")
-    if sentence := values.pop("sentence"):
+    guarantees = measures.pop("guarantees")
+    if sentence := measures.pop("sentence"):
         click.echo(sentence)
-    _print_measures(values, lost)
+    _print_measures(measures, worst_labels)
     show_outcomes(guarantees)
     if table is not None:
-        click.echo(f"Wrote {table}: {plural(len(labels), 'label')}.", err=True)
+        click.echo(f"Wrote {table}: {plural(len(label_measures), 'label')}.", err=True)
 
 
 def _measure_model(
@@ -109,73 +113,74 @@ def _measure_model(
     with show_step(f"loading {model}"):
         file = open_model(model)
     with show_step(f"reading {data}"):
-        chosen = rows_to_judge(file, read_with_groups_of_fit(data, file.columns, vectors), data)
-    table, scored, sentence = chosen.table, chosen.scored, chosen.sentence
-    Y, unknown = aligned_labels(table, file.columns.label_names, normalise=file.columns.normalise)
-    unknown = _warn_of_unknown(unknown, file.columns.left_out)
-    if not Y.nnz and unknown:
-        raise ValueError(f"{data} shares no label with the model: its labels are {some_names(unknown)}.")
-    if scored == "out-of-fold" and table.missing is not None and table.missing.nnz:
-        scored, sentence = "held-out", warn_of_flattery(chosen.n_in_fit, data)
-    with show_step("predicting" if scored == "held-out" else "fitting models of the other rows"):
-        predicted, scores = _predictions(file, table, Y, scored)
-        values = measure(Y, predicted, scores, per_label=True)
-        values["guarantees"] = guarantee_outcomes(file.model[-1], Y, predicted)
-    values |= {"sentence": sentence, "scored": scored, "rows_in_fit": chosen.n_in_fit}
+        judged_rows = rows_to_judge(file, read_with_groups_of_fit(data, file.columns, vectors), data)
+    dataset, scoring_mode, sentence = judged_rows.table, judged_rows.scored, judged_rows.sentence
+    Y, unknown_labels = aligned_labels(dataset, file.columns.label_names, normalise=file.columns.normalise)
+    unknown_labels = _warn_of_unknown(unknown_labels, file.columns.left_out)
+    if not Y.nnz and unknown_labels:
+        label_list = some_names(unknown_labels)
+        raise ValueError(f"{data} shares no label with the model: its labels are {label_list}.")
+    if scoring_mode == "out-of-fold" and dataset.missing is not None and dataset.missing.nnz:
+        scoring_mode, sentence = "held-out", warn_of_flattery(judged_rows.n_in_fit, data)
+    with show_step("predicting" if scoring_mode == "held-out" else "fitting models of the other rows"):
+        predicted_labels, row_scores = _predict_rows(file, dataset, Y, scoring_mode)
+        measures = measure(Y, predicted_labels, row_scores, per_label=True)
+        measures["guarantees"] = guarantee_outcomes(file.model[-1], Y, predicted_labels)
+    measures |= {"sentence": sentence, "scored": scoring_mode, "rows_in_fit": judged_rows.n_in_fit}
     if page is not None:
         from hyperlabel.apps.cli.report import write_model_page
 
-        write_model_page(file, table, data, scored, page)
-    for one, name in zip(values["per_label"], file.columns.label_names, strict=True):
-        one["label"] = name
-        one["mistakes"] = one["rows"] + one["predicted"] - 2 * one["right"]
-    return values, unknown
+        write_model_page(file, dataset, data, scoring_mode, page)
+    for label_row, label_name in zip(measures["per_label"], file.columns.label_names, strict=True):
+        label_row["label"] = label_name
+        label_row["mistakes"] = label_row["rows"] + label_row["predicted"] - 2 * label_row["right"]
+    return measures, unknown_labels
 
 
-def _warn_of_unknown(unknown: list[str], left_out: list[str]) -> list[str]:
-    """Warn of labels that do not count; return those that the model has never met."""
-    too_rare = [name for name in unknown if name in left_out]
+def _warn_of_unknown(unknown_labels: list[str], left_out: list[str]) -> list[str]:
+    """Warn of labels that do not count; return those that the model does not know."""
+    too_rare = [label_name for label_name in unknown_labels if label_name in left_out]
     if too_rare:
-        left = plural(len(too_rare), "label")
-        say(f"Warning: {left} the fit left out (--min-rows) do not count: {some_names(too_rare)}")
-    never_met = [name for name in unknown if name not in left_out]
-    if never_met:
-        left = plural(len(never_met), "label")
-        say(f"Warning: left out {left} the model does not know: {some_names(never_met)}")
-    return never_met
+        label_count = plural(len(too_rare), "label")
+        say(f"Warning: {label_count} the fit left out (--min-rows) do not count: {some_names(too_rare)}")
+    never_learned = [label_name for label_name in unknown_labels if label_name not in left_out]
+    if never_learned:
+        label_count = plural(len(never_learned), "label")
+        say(f"Warning: left out {label_count} the model does not know: {some_names(never_learned)}")
+    return never_learned
 
 
-def _predictions(file: Any, table: Any, Y: Any, scored: str) -> tuple[Any, Any]:
+def _predict_rows(file: Any, dataset: Any, Y: Any, scoring_mode: str) -> tuple[Any, Any]:
     """Return label sets and scores, by the model or by models of the other rows."""
-    rows = file.columns.inputs(table)
-    if scored == "held-out":
-        return file.predict(rows), file.scores(rows)
+    model_inputs = file.columns.inputs(dataset)
+    if scoring_mode == "held-out":
+        return file.predict(model_inputs), file.scores(model_inputs)
     from hyperlabel.apps.cli._near_duplicates import keep_together
     from hyperlabel.apps.report.page_scores import out_of_fold_sets, score_page_rows
 
-    groups = keep_together(table, file.columns)[0].groups  # as the fit did
-    judged = score_page_rows(file.model, rows, Y, scored, groups=groups)
-    return out_of_fold_sets(file.model, judged), judged.scores
+    row_groups = keep_together(dataset, file.columns)[0].groups  # as the fit did
+    page_scores = score_page_rows(file.model, model_inputs, Y, scoring_mode, groups=row_groups)
+    return out_of_fold_sets(file.model, page_scores), page_scores.scores
 
 
-def _print_measures(values: dict[str, Any], lost: list[dict[str, Any]]) -> None:
-    click.echo(f"{plural(int(values['n_rows']), 'row')}, {plural(int(values['n_labels']), 'label')}")
-    absent = int(values["n_labels_without_positives"])
-    unlabelled = int(values["n_rows_without_labels"])
-    for name in _SHOWN:
-        if name == "ranking_loss" and unlabelled:
-            verb = "is" if unlabelled == 1 else "are"
-            click.echo(
-                f"  {plural(unlabelled, 'row')} without labels {verb} left out from here on, but in roc_auc."
-            )
-        if name in values:
-            click.echo(f"{name:32} {values[name]:.4f}")
-        if name == "f1_macro" and absent and f"{name}_present" in values:
-            n = int(values["n_labels"]) - absent
-            click.echo(f"{'f1_macro_present':32} {values['f1_macro_present']:.4f}")
-            occur = "occurs" if n == 1 else "occur"
-            click.echo(f"  {plural(absent, 'label')} without a row count 0 in f1_macro; {n} {occur}.")
-    if lost:
-        head = ["label", "mistakes", "rows", "predicted", "right", "precision", "recall", "f1"]
+def _print_measures(measures: dict[str, Any], worst_labels: list[dict[str, Any]]) -> None:
+    click.echo(f"{plural(int(measures['n_rows']), 'row')}, {plural(int(measures['n_labels']), 'label')}")
+    n_absent = int(measures["n_labels_without_positives"])
+    n_unlabelled = int(measures["n_rows_without_labels"])
+    for measure_name in _SHOWN:
+        if measure_name == "ranking_loss" and n_unlabelled:
+            row_verb = "is" if n_unlabelled == 1 else "are"
+            row_count = plural(n_unlabelled, "row")
+            click.echo(f"  {row_count} without labels {row_verb} left out from here on, but in roc_auc.")
+        if measure_name in measures:
+            click.echo(f"{measure_name:32} {measures[measure_name]:.4f}")
+        if measure_name == "f1_macro" and n_absent and f"{measure_name}_present" in measures:
+            n = int(measures["n_labels"]) - n_absent
+            click.echo(f"{'f1_macro_present':32} {measures['f1_macro_present']:.4f}")
+            label_verb = "occurs" if n == 1 else "occur"
+            click.echo(f"  {plural(n_absent, 'label')} without a row count 0 in f1_macro; {n} {label_verb}.")
+    if worst_labels:
+        column_titles = ["label", "mistakes", "rows", "predicted", "right", "precision", "recall", "f1"]
         click.echo()
-        print_table(head, [[one[key] for key in head] for one in lost], floats=".3f")
+        table_rows = [[label_row[key] for key in column_titles] for label_row in worst_labels]
+        print_table(column_titles, table_rows, floats=".3f")

@@ -56,21 +56,25 @@ def explain(
     rows = _read_row(file, data, vectors, row, one_text)
     if rows is None and not labels:
         raise ValueError("Name a label with --label, or give a file (and --row) or --text.")
-    wanted = list(labels)
-    if not wanted:
+    label_names = list(labels)
+    if not label_names:
         import numpy as np
 
-        best = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
-        wanted = [file.columns.label_names[j] for j in best]
-    found = list(explain_scores(file.model, rows, labels=wanted, top=top, feature_names=file.columns.names))
-    for i, one in enumerate(found):
-        named = (replace(s, name=plain_feature(s.name, file.columns.text)) for s in one.features)
-        found[i] = replace(one, features=tuple(named))
+        best_labels = np.argsort(-file.scores(rows)[0], kind="stable")[:_BEST]
+        label_names = [file.columns.label_names[j] for j in best_labels]
+    explanations = list(
+        explain_scores(file.model, rows, labels=label_names, top=top, feature_names=file.columns.names)
+    )
+    for i, explanation in enumerate(explanations):
+        named_features = (
+            replace(s, name=plain_feature(s.name, file.columns.text)) for s in explanation.features
+        )
+        explanations[i] = replace(explanation, features=tuple(named_features))
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(explanation) for explanation in explanations])
         return
-    for one in found:
-        _print_explanation(one)
+    for explanation in explanations:
+        _print_explanation(explanation)
 
 
 def _read_row(file: Any, data: str | None, vectors: str | None, row: int, one_text: str | None) -> Any:
@@ -81,27 +85,27 @@ def _read_row(file: Any, data: str | None, vectors: str | None, row: int, one_te
         return [one_text]
     if data is None:
         return None
-    table = read_rows(data, file.columns, labelled=False, vectors=vectors)
-    if row > len(table):
-        raise ValueError(f"{data} has {plural(len(table), 'row')}: there is no row {row}.")
-    return file.columns.inputs(table[row - 1 : row])
+    dataset = read_rows(data, file.columns, labelled=False, vectors=vectors)
+    if row > len(dataset):
+        raise ValueError(f"{data} has {plural(len(dataset), 'row')}: there is no row {row}.")
+    return file.columns.inputs(dataset[row - 1 : row])
 
 
-def _print_explanation(one: Any) -> None:
-    head = one.label
-    if one.score is not None:
-        head += f": score {one.score:.3f}"
-        if one.threshold is not None:
-            verdict = "predicted" if one.score > one.threshold else "not predicted"
-            head += f", threshold {one.threshold:.3f}: {verdict}"
-    click.echo(head + (f" ({one.note})" if one.note else ""))
-    if one.note:
+def _print_explanation(explanation: Any) -> None:
+    heading = explanation.label
+    if explanation.score is not None:
+        heading += f": score {explanation.score:.3f}"
+        if explanation.threshold is not None:
+            verdict = "predicted" if explanation.score > explanation.threshold else "not predicted"
+            heading += f", threshold {explanation.threshold:.3f}: {verdict}"
+    click.echo(heading + (f" ({explanation.note})" if explanation.note else ""))
+    if explanation.note:
         return
-    for share in one.features:
-        click.echo(f"  {share.share:+8.3f}  {share.name}")
-    if one.row is not None:
-        click.echo(f"  {one.rest:+8.3f}  everything else")
-    click.echo(f"  {one.base:+8.3f}  base")
-    for share in one.directions[:5]:
-        moved = ", ".join(f"{name} {weight:+.2f}" for name, weight in share.labels)
-        click.echo(f"  through {share.name} ({share.share:+.3f}): {moved}")
+    for feature_share in explanation.features:
+        click.echo(f"  {feature_share.share:+8.3f}  {feature_share.name}")
+    if explanation.row is not None:
+        click.echo(f"  {explanation.rest:+8.3f}  everything else")
+    click.echo(f"  {explanation.base:+8.3f}  base")
+    for feature_share in explanation.directions[:5]:
+        moved_labels = ", ".join(f"{name} {weight:+.2f}" for name, weight in feature_share.labels)
+        click.echo(f"  through {feature_share.name} ({feature_share.share:+.3f}): {moved_labels}")

@@ -88,7 +88,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
 
     DATA is CSV, JSON lines or Parquet (raw text, numbers, or both), ARFF, LIBSVM, XMC or npz; - reads CSV or
     JSON lines from stdin. The columns
-    of text and numbers are found by themselves; say --text and --features to choose.
+    of text and numbers are detected; say --text and --features to choose.
 
     \b
     hyperlabel fit tickets.csv --labels tags -o model.hyper
@@ -100,47 +100,47 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.tabular.model_file import ModelFile, as_file, save_model
 
-    start, cpu = time.perf_counter(), time.process_time()
+    start_seconds, start_cpu_seconds = time.perf_counter(), time.process_time()
     check_target(output, MODEL_FILE)
     need_data(data)
     need_methods([method])
-    _refuse_void(method, options)
+    _refuse_unused_options(method, options)
     options["alpha"] = _parse_numbers(options["alpha"])
-    reading = {key: options.pop(key) for key in READING}
-    with show_step(f"reading {data}"), as_file(data) as path:
-        table, columns = read_training(path, reading, advise=True)
-        table, left_out = _frequent_labels(table, min_rows)
+    reading_options = {option_name: options.pop(option_name) for option_name in READING}
+    with show_step(f"reading {data}"), as_file(data) as data_path:
+        dataset, columns = read_training(data_path, reading_options, advise=True)
+        dataset, left_out = _drop_rare_labels(dataset, min_rows)
     columns = replace(
-        columns, label_names=list(table.label_names), left_out=left_out, method=method, rows=len(table)
+        columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=len(dataset)
     )
     if not columns.text:
         refuse_options("There is no column of text", "words", "ngrams")
-    say(_describe_input(table, columns))
-    choices = _pipeline_choices(method, options)
-    if table.time is not None:
-        table, choices = _in_time(table, choices, options)
+    say(_describe_input(dataset, columns))
+    choices = _choose_pipeline(method, options)
+    if dataset.time is not None:
+        dataset, choices = _number_time_blocks(dataset, choices, options)
     else:
         with show_step("looking for near copies"):
-            table, near_copies = keep_together(table, columns)
+            dataset, near_copies = keep_together(dataset, columns)
         if near_copies:
             say(near_copies)
     if options["dry_run"]:
         from hyperlabel.apps.cli._memory_plan import plan_fit, show_plan
 
         with show_step("counting words"):
-            found = plan_fit(table, columns, method, choices, time.process_time() - cpu)
-        (print_json if as_json else show_plan)(found)
+            fit_plan = plan_fit(dataset, columns, method, choices, time.process_time() - start_cpu_seconds)
+        (print_json if as_json else show_plan)(fit_plan)
         return
-    with show_step(f"fitting {method} on {plural(len(table), 'row')}"):
-        model = _fit_pipeline(table, columns, method, choices, options)
+    with show_step(f"fitting {method} on {plural(len(dataset), 'row')}"):
+        model = _fit_pipeline(dataset, columns, method, choices, options)
     with show_step(f"writing {output}"):
-        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(table))))
+        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(dataset))))
         save_model(ModelFile(model, columns, output))
-    _report_fit(model, columns, output, time.perf_counter() - start, as_json)
+    _report_fit(model, columns, output, time.perf_counter() - start_seconds, as_json)
 
 
-def _refuse_void(method: str, options: dict[str, Any]) -> None:
-    """Refuse options that others make void."""
+def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
+    """Refuse options that have no effect beside the others."""
     if method != "auto":
         refuse_options("Only --method auto has a time budget", "time_budget")
     if options["precision"] is None:
@@ -151,43 +151,46 @@ def _refuse_void(method: str, options: dict[str, Any]) -> None:
         refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
 
 
-def _frequent_labels(table: Any, min_rows: int) -> tuple[Any, list[str]]:
-    """Leave out labels with too few rows; name them."""
+def _drop_rare_labels(dataset: Any, min_rows: int) -> tuple[Any, list[str]]:
+    """Return the data without labels of too few rows, and the names of those labels."""
     import numpy as np
 
-    counts = np.asarray(table.Y.sum(axis=0)).ravel()
-    kept = np.flatnonzero(counts >= min_rows)
-    if not len(kept):
+    label_counts = np.asarray(dataset.Y.sum(axis=0)).ravel()
+    frequent_labels = np.flatnonzero(label_counts >= min_rows)
+    if not len(frequent_labels):
         raise ValueError(
             f"No label has {plural(min_rows, 'row')}: is the label column right, and its separator?"
         )
-    if len(kept) == len(counts):
-        return table, []
-    names = list(table.label_names)
-    unknown = None if table.missing is None else table.missing[:, kept]
-    frequent = replace(table, Y=table.Y[:, kept], label_names=[names[j] for j in kept], missing=unknown)
-    return frequent, [names[j] for j in np.flatnonzero(counts < min_rows)]
+    if len(frequent_labels) == len(label_counts):
+        return dataset, []
+    label_names = list(dataset.label_names)
+    missing_labels = None if dataset.missing is None else dataset.missing[:, frequent_labels]
+    frequent_names = [label_names[j] for j in frequent_labels]
+    frequent_dataset = replace(
+        dataset, Y=dataset.Y[:, frequent_labels], label_names=frequent_names, missing=missing_labels
+    )
+    return frequent_dataset, [label_names[j] for j in np.flatnonzero(label_counts < min_rows)]
 
 
-def _in_time(table: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Number the moments of a table, and let later rows be scored by models of earlier ones."""
+def _number_time_blocks(dataset: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Number the times of a data set, and let later rows be scored by models of earlier ones."""
     import numpy as np
 
     from hyperlabel.tabular.pipeline import time_blocks
 
-    if table.groups is not None:
+    if dataset.groups is not None:
         raise ValueError("--group and --time both say which rows score which: name one of them.")
     if options["precision"] is not None:
         raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
-    if table.missing is not None and table.missing.nnz:
+    if dataset.missing is not None and dataset.missing.nnz:
         raise ValueError("Where labels are unknown no row is scored: leave out --time.")
-    moments = np.unique(table.time, return_inverse=True)[1]
-    blocks = time_blocks(moments)
-    say(f"scored forward in time: {plural(blocks, 'block')} of rows, each by a model of earlier rows")
-    return replace(table, time=moments), replace(choices, time_blocks=blocks)
+    time_index = np.unique(dataset.time, return_inverse=True)[1]
+    n_blocks = time_blocks(time_index)
+    say(f"scored forward in time: {plural(n_blocks, 'block')} of rows, each by a model of earlier rows")
+    return replace(dataset, time=time_index), replace(choices, time_blocks=n_blocks)
 
 
-def _pipeline_choices(method: str, options: dict[str, Any]) -> Any:
+def _choose_pipeline(method: str, options: dict[str, Any]) -> Any:
     from hyperlabel.tabular.pipeline import AUTO_WORDS, WORDS, Choices
 
     return Choices(
@@ -201,7 +204,7 @@ def _pipeline_choices(method: str, options: dict[str, Any]) -> Any:
     )
 
 
-def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
+def _fit_pipeline(dataset: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.apps.cli._guarantees import learned_rows, with_guarantee
@@ -211,108 +214,110 @@ def _fit_pipeline(table: Any, columns: Any, method: str, choices: Any, options: 
     from hyperlabel.tabular.model_file import aligned_labels
     from hyperlabel.tabular.pipeline import classifier_step, features_step, partial_step
 
-    features = features_step(columns, table, choices.words, choices.ngrams)
-    groups = table.groups if table.time is None else table.time  # each moment is a group of its own
-    rows = learned_rows(features, columns.inputs(table), groups, options["precision"])
-    partial = table.missing is not None and table.missing.nnz > 0
-    n_units = len(table) if table.groups is None else len(set(table.groups))
+    feature_step = features_step(columns, dataset, choices.words, choices.ngrams)
+    row_groups = dataset.groups if dataset.time is None else dataset.time  # each moment is a group of its own
+    row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, options["precision"])
+    has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
+    n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
     classifier = (
-        partial_step(method, choices, DataShape.of(rows))
-        if partial
-        else classifier_step(method, choices, DataShape.of(rows), n_units)
+        partial_step(method, choices, DataShape.of(row_features))
+        if has_missing_labels
+        else classifier_step(method, choices, DataShape.of(row_features), n_units)
     )
-    if partial and options["precision"] is not None:
+    if has_missing_labels and options["precision"] is not None:
         raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
     classifier = with_guarantee(classifier, options["precision"], options["confidence"])
-    Y, _ = aligned_labels(table, columns.label_names)
-    classifier.fit(rows, Y if partial else table.Y, **groups_for_fit(classifier, groups))
+    Y, _ = aligned_labels(dataset, columns.label_names)
+    group_arguments = groups_for_fit(classifier, row_groups)
+    classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
-    return Pipeline([("features", features), ("classifier", classifier)])
+    return Pipeline([("features", feature_step), ("classifier", classifier)])
 
 
 def _parse_numbers(text: str | None) -> tuple[float, ...]:
     try:
-        return tuple(float(part) for part in split_names(text or ""))
+        return tuple(float(number_text) for number_text in split_names(text or ""))
     except ValueError as error:
         raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
 
 
-def _numbers_found(columns: Any) -> str:
-    given = columns.numbers or columns.feature_names
-    vectors = columns.n_features - len(columns.numbers) if columns.numbers else 0
-    what = plural(columns.n_features, "column") + " of numbers"
-    shown = some_names([repr(name) for name in given]) + (" and vectors" if vectors else "")
-    return what + (f": {shown}" if given else "")
+def _describe_numbers(columns: Any) -> str:
+    number_names = columns.numbers or columns.feature_names
+    n_vector_columns = columns.n_features - len(columns.numbers) if columns.numbers else 0
+    count_clause = plural(columns.n_features, "column") + " of numbers"
+    vectors_clause = " and vectors" if n_vector_columns else ""
+    name_list = some_names([repr(name) for name in number_names]) + vectors_clause
+    return count_clause + (f": {name_list}" if number_names else "")
 
 
-def _describe_input(table: Any, columns: Any) -> str:
+def _describe_input(dataset: Any, columns: Any) -> str:
     from hyperlabel.tabular.column_types import describe_label_column
 
-    parts = [f"{plural(len(table), 'row')}, {plural(table.n_labels, 'label')}"]
+    clauses = [f"{plural(len(dataset), 'row')}, {plural(dataset.n_labels, 'label')}"]
     if columns.label_column:
-        parts.append(describe_label_column(columns.label_column, columns.label_separator))
+        clauses.append(describe_label_column(columns.label_column, columns.label_separator))
     if columns.text:
-        parts.append("text: " + ", ".join(map(repr, columns.text)))
+        clauses.append("text: " + ", ".join(map(repr, columns.text)))
     if columns.categories:
-        parts.append(f"categories: {some_names([repr(name) for name in columns.categories])}")
+        clauses.append(f"categories: {some_names([repr(name) for name in columns.categories])}")
     if columns.n_features:
-        parts.append(_numbers_found(columns))
+        clauses.append(_describe_numbers(columns))
     if columns.left_out:
-        parts.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
-    if table.missing is not None and table.missing.nnz:
-        parts.append(f"{plural(int(table.missing.nnz), 'label entry')} unknown: no threshold is tuned")
-    if unlabelled := int((table.Y.sum(axis=1) == 0).sum()):
-        parts.append(f"{plural(unlabelled, 'row')} without labels")
-    if columns.text and (empty := sum(not text.strip() for text in table.text or ())):
-        parts.append(plural(empty, "empty text"))
-    return "; ".join(parts)
+        clauses.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
+    if dataset.missing is not None and dataset.missing.nnz:
+        clauses.append(f"{plural(int(dataset.missing.nnz), 'label entry')} unknown: no threshold is tuned")
+    if n_unlabelled := int((dataset.Y.sum(axis=1) == 0).sum()):
+        clauses.append(f"{plural(n_unlabelled, 'row')} without labels")
+    if columns.text and (n_empty_texts := sum(not text.strip() for text in dataset.text or ())):
+        clauses.append(plural(n_empty_texts, "empty text"))
+    return "; ".join(clauses)
 
 
 def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
     from hyperlabel.apps.cli._guarantees import guarantee_summary
     from hyperlabel.meta.updating import can_be_updated
 
-    last = model[-1]
-    score, std = (getattr(last, name, None) for name in ("cv_score_", "cv_score_std_"))
-    found = {
+    last_step = model[-1]
+    cv_score, cv_score_std = (getattr(last_step, name, None) for name in ("cv_score_", "cv_score_std_"))
+    fit_summary = {
         "model": output,
         "method": columns.method,
         "rows": columns.rows,
         "labels": len(columns.label_names),
-        "features": int(getattr(last, "n_features_in_", 0)),
-        "score": score,
-        "score_std": std,
-        "scoring": getattr(last, "scoring", None),
-        "summary": getattr(last, "summary_", None),
+        "features": int(getattr(last_step, "n_features_in_", 0)),
+        "score": cv_score,
+        "score_std": cv_score_std,
+        "scoring": getattr(last_step, "scoring", None),
+        "summary": getattr(last_step, "summary_", None),
         "can_be_updated": can_be_updated(model),
         "bytes": Path(output).stat().st_size,
         "seconds": round(seconds, 2),
     }
     if as_json:
-        print_json(found)
+        print_json(fit_summary)
         return
-    if found["summary"]:
-        tell(found["summary"])
-    if score is not None and score == score:
+    if fit_summary["summary"]:
+        tell(fit_summary["summary"])
+    if cv_score is not None and cv_score == cv_score:
         tell(
-            f"{found['scoring']} {abs(score):.3f} ± {std:.3f} by cross-fitting: on rows that neither the "
-            "model nor the thresholds had seen."
+            f"{fit_summary['scoring']} {abs(cv_score):.3f} ± {cv_score_std:.3f} by cross-fitting: on rows "
+            "that neither the model nor the thresholds had seen."
         )
-    if guarantee := guarantee_summary(last):
-        tell(guarantee)
-    size = found["bytes"] / 2**20
+    if guarantee_sentence := guarantee_summary(last_step):
+        tell(guarantee_sentence)
+    megabytes = fit_summary["bytes"] / 2**20
     tell(
-        f"Wrote {output} ({columns.method}, {plural(found['features'], 'feature')}, {size:.1f} MB, "
-        f"{seconds:.1f} s)."
+        f"Wrote {output} ({columns.method}, {plural(fit_summary['features'], 'feature')}, "
+        f"{megabytes:.1f} MB, {seconds:.1f} s)."
     )
-    if columns.method == "ridge" and found["features"] > SUMS and not found["can_be_updated"]:
+    if columns.method == "ridge" and fit_summary["features"] > SUMS and not fit_summary["can_be_updated"]:
         tell(f"It cannot be updated, only fitted again: with --words {SUMS} it could.")
     tell(f"Next: hyperlabel predict {output} NEW --top 5")
 
 
-def _list_methods(ctx: click.Context, asked: bool) -> None:
+def _list_methods(ctx: click.Context, is_requested: bool) -> None:
     from hyperlabel.apps.cli._methods import list_methods, print_methods
 
-    if asked and not ctx.resilient_parsing:
+    if is_requested and not ctx.resilient_parsing:
         print_methods(list_methods())
         ctx.exit()

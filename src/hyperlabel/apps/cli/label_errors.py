@@ -34,59 +34,63 @@ def label_errors(file: str, entries: int, folds: int, output: str, **options: An
 
     if output != "-":
         check_target(output)
-    kind = output_kind(output)
+    file_kind = output_kind(output)
     with show_step(f"reading {file}"):
-        table, columns = read_training(file, {key: options.get(key) for key in READING})
-    if len(table) < folds:
-        raise ValueError(f"{file} has {plural(len(table), 'row')}, too few for {folds} folds: say --folds.")
+        dataset, columns = read_training(file, {key: options.get(key) for key in READING})
+    if len(dataset) < folds:
+        raise ValueError(f"{file} has {plural(len(dataset), 'row')}, too few for {folds} folds: say --folds.")
     with show_step("looking for near copies"):
-        table, near_copies = keep_together(table, columns)
+        dataset, near_copies = keep_together(dataset, columns)
     if near_copies:
         say(near_copies)
-    with show_step(f"judging {plural(len(table), 'row')}"):
-        found = _find_errors(table, columns, entries, folds)
+    with show_step(f"judging {plural(len(dataset), 'row')}"):
+        error_entries = _find_errors(dataset, columns, entries, folds)
     columns_written: dict[str, list[Any]] = {
-        "row": [one["row"] + 1 for one in found],
-        "label": [one["label"] for one in found],
-        "looks": [one["looks"] for one in found],
-        "probability": [f"{one['probability']:.4f}" for one in found],
-        "score": [f"{one['evidence']:.3f}" for one in found],
-        "words": [" ".join(one["words"]) for one in found],
-        "text": ["" if table.text is None else table.text[one["row"]] for one in found],
+        "row": [label_error["row"] + 1 for label_error in error_entries],
+        "label": [label_error["label"] for label_error in error_entries],
+        "looks": [label_error["looks"] for label_error in error_entries],
+        "probability": [f"{label_error['probability']:.4f}" for label_error in error_entries],
+        "score": [f"{label_error['evidence']:.3f}" for label_error in error_entries],
+        "words": [" ".join(label_error["words"]) for label_error in error_entries],
+        "text": [
+            "" if dataset.text is None else dataset.text[label_error["row"]] for label_error in error_entries
+        ],
     }
-    write_table(output, columns_written, kind)
+    write_table(output, columns_written, file_kind)
     if output != "-":
-        click.echo(f"Wrote {output}: {plural(len(found), 'entry')}.", err=True)
+        click.echo(f"Wrote {output}: {plural(len(error_entries), 'entry')}.", err=True)
 
 
-def _find_errors(table: Any, columns: Any, entries: int, folds: int) -> list[dict[str, Any]]:
-    """Return the table of suspicious entries, with the words behind each."""
+def _find_errors(dataset: Any, columns: Any, entries: int, folds: int) -> list[dict[str, Any]]:
+    """Return the suspected label errors, with the words behind each."""
     from hyperlabel import BinaryRelevance
     from hyperlabel.decision import label_errors
     from hyperlabel.tabular.pipeline import WORDS, features_step
 
-    step = features_step(columns, table, WORDS)
-    rows = step.fit_transform(columns.inputs(table))
-    n_units = len(table) if table.groups is None else len(set(table.groups))
-    model = BinaryRelevance(cv=max(2, min(folds, n_units))).fit(rows, table.Y, groups=table.groups)
-    listed = label_errors(table.Y, model.oof_scores_, n_entries=entries, label_names=table.label_names)
-    names = [str(name).split("__")[-1] for name in step.get_feature_names_out(columns.names)]
-    place = {name: j for j, name in enumerate(table.label_names)}
-    return [
-        one
-        | {
-            "words": _strongest_words(
-                rows[[one["row"]]], model.coef_[place[one["label"]]], one["looks"], names
-            )
-        }
-        for one in listed.table()
-    ]
+    feature_step = features_step(columns, dataset, WORDS)
+    row_features = feature_step.fit_transform(columns.inputs(dataset))
+    n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
+    model = BinaryRelevance(cv=max(2, min(folds, n_units))).fit(
+        row_features, dataset.Y, groups=dataset.groups
+    )
+    ranked_errors = label_errors(
+        dataset.Y, model.oof_scores_, n_entries=entries, label_names=dataset.label_names
+    )
+    feature_names = [str(name).split("__")[-1] for name in feature_step.get_feature_names_out(columns.names)]
+    column_of_label = {name: j for j, name in enumerate(dataset.label_names)}
+    error_entries = ranked_errors.table()
+    for label_error in error_entries:
+        row, weights = row_features[[label_error["row"]]], model.coef_[column_of_label[label_error["label"]]]
+        label_error["words"] = _strongest_words(row, weights, label_error["looks"], feature_names)
+    return error_entries
 
 
-def _strongest_words(row: Any, weights: Any, looks: str, names: list[str]) -> list[str]:
+def _strongest_words(row: Any, weights: Any, looks: str, feature_names: list[str]) -> list[str]:
     """Return up to three features that speak loudest for a missing label, or against a wrong one."""
     import numpy as np
 
-    values = np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
-    share = values * weights * (1 if looks == "missing" else -1)
-    return [names[i] for i in np.argsort(-share, kind="stable")[:3] if share[i] > 0]
+    feature_values = np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
+    evidence_shares = feature_values * weights * (1 if looks == "missing" else -1)
+    return [
+        feature_names[i] for i in np.argsort(-evidence_shares, kind="stable")[:3] if evidence_shares[i] > 0
+    ]

@@ -69,8 +69,8 @@ def predict(
     """
     if (data is None) == (one_text is None):
         raise ValueError("Name a file to predict (- for stdin), or one text with --text.")
-    _refuse_unused(one_text, form, options)
-    form = _checked_form(output, "jsonl" if options["as_json"] else form, options["review"])
+    _refuse_unused_options(one_text, form, options)
+    form = _check_form(output, "jsonl" if options["as_json"] else form, options["review"])
     need_model(model)
     need_data(data)
     if options["review"]:
@@ -78,27 +78,30 @@ def predict(
 
         write_queue(model, data, output, options["entries"] or 100, options["group"], options["ids"])
         return
-    plain = one_text is not None and not options["probabilities"]
-    file, rows, kept, mark = _read_model_and_rows(model, data, one_text, plain, options)
+    is_plain = one_text is not None and not options["probabilities"]
+    file, model_inputs, data_columns, column_delimiter = _read_model_and_rows(
+        model, data, one_text, is_plain, options
+    )
     with show_step("predicting"):
-        probabilities, wide = options["probabilities"], options["wide"]
-        top = len(file.columns.label_names) if probabilities and wide else None
-        answers = _row_answers(file, rows, options["top"] or top, probabilities)
-        if wide:
-            found = _wide_columns(kept, answers, file.columns.label_names, probabilities)
-            write_table(output, found, form, delimiter_of(output, mark))
-        elif form in ("jsonl", "json") and not options["keep"]:
-            _write_records(output, kept["row"], answers, is_array=form == "json")
-        else:
-            write_table(
-                output, _answer_columns(kept, answers, file.columns, form), form, delimiter_of(output, mark)
+        probabilities, is_wide = options["probabilities"], options["wide"]
+        n_labels = len(file.columns.label_names) if probabilities and is_wide else None
+        row_answers = _iter_row_answers(file, model_inputs, options["top"] or n_labels, probabilities)
+        if is_wide:
+            wide_columns = _build_wide_columns(
+                data_columns, row_answers, file.columns.label_names, probabilities
             )
+            write_table(output, wide_columns, form, delimiter_of(output, column_delimiter))
+        elif form in ("jsonl", "json") and not options["keep"]:
+            _write_records(output, data_columns["row"], row_answers, is_array=form == "json")
+        else:
+            answer_columns = _build_answer_columns(data_columns, row_answers, file.columns, form)
+            write_table(output, answer_columns, form, delimiter_of(output, column_delimiter))
     if output != "-":
-        click.echo(f"Wrote {output}: {plural(n_rows(rows), 'row')}.", err=True)
+        click.echo(f"Wrote {output}: {plural(n_rows(model_inputs), 'row')}.", err=True)
 
 
-def _checked_form(output: str, form: str | None, review: bool) -> str:
-    """Return what to write, before any work is done."""
+def _check_form(output: str, form: str | None, review: bool) -> str:
+    """Return the output format, checked before any work is done."""
     if output != "-":
         check_target(output)
     form = output_kind(output, form)
@@ -108,20 +111,20 @@ def _checked_form(output: str, form: str | None, review: bool) -> str:
 
 
 def _write_records(
-    output: str, keys: list[Any], answers: Iterator[list[dict[str, Any]]], *, is_array: bool
+    output: str, row_names: list[Any], answers: Iterator[list[dict[str, Any]]], *, is_array: bool
 ) -> None:
     """Write the answers as JSON, one record a line."""
-    records = ({"row": key, "labels": row} for key, row in zip(keys, answers, strict=True))
-    lines = (json.dumps(record, ensure_ascii=False) for record in records)
-    with open_output(output) as out:
+    records = ({"row": name, "labels": row} for name, row in zip(row_names, answers, strict=True))
+    json_records = (json.dumps(record, ensure_ascii=False) for record in records)
+    with open_output(output) as output_file:
         if is_array:
-            out.write("[\n" + ",\n".join(lines) + "\n]\n")
+            output_file.write("[\n" + ",\n".join(json_records) + "\n]\n")
         else:
-            out.writelines(f"{line}\n" for line in lines)
+            output_file.writelines(f"{json_record}\n" for json_record in json_records)
 
 
-def _refuse_unused(one_text: str | None, form: str | None, options: dict[str, Any]) -> None:
-    """Refuse options that others make void."""
+def _refuse_unused_options(one_text: str | None, form: str | None, options: dict[str, Any]) -> None:
+    """Refuse options that have no effect beside the others."""
     if options["keep"]:
         refuse_options("--keep keeps every column", "ids")
     if options["as_json"] and form not in (None, "jsonl"):
@@ -129,42 +132,44 @@ def _refuse_unused(one_text: str | None, form: str | None, options: dict[str, An
     if one_text is not None:
         refuse_options("One text is no file of rows", "ids", "vectors")
     if options["review"]:
-        void = ("top", "probabilities", "keep", "wide", "as_json")
-        refuse_options("--review writes questions, not answers", *void)
+        answer_options = ("top", "probabilities", "keep", "wide", "as_json")
+        refuse_options("--review writes questions, not answers", *answer_options)
     else:
         refuse_options("There is no queue without --review", "entries", "group")
 
 
 def _read_model_and_rows(
-    model: str, data: str | None, one_text: str | None, plain: bool, options: dict[str, Any]
+    model: str, data: str | None, one_text: str | None, is_plain: bool, options: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, list[Any]], str | None]:
-    """Return the model, the rows it takes, the columns that stand beside its answers, and their mark."""
+    """Return the model, its input rows, the data columns to write beside the answers, and their delimiter."""
     from hyperlabel.tabular.model_file import open_model, read_columns, read_with_cells
 
-    ids, keep = options["ids"], options["keep"]
+    id_column, keeps_columns = options["ids"], options["keep"]
     with show_step(f"loading {model}"):
-        file = (_plain_model(model, read_columns(model)) if plain else None) or open_model(model)
+        file = (_open_plain_model(model, read_columns(model)) if is_plain else None) or open_model(model)
     if one_text is not None:
         file.columns.need_text_only()
-        return file, [one_text], {"text": [one_text]} if keep else {"row": ["1"]}, None
+        return file, [one_text], {"text": [one_text]} if keeps_columns else {"row": ["1"]}, None
     with show_step(f"reading {data}"):
-        table, cells = read_with_cells(
-            str(data), file.columns, ids=ids, cells=keep, vectors=options["vectors"]
+        dataset, table_cells = read_with_cells(
+            str(data), file.columns, ids=id_column, cells=keeps_columns, vectors=options["vectors"]
         )
-    if keep:
-        return file, file.columns.inputs(table), cells.columns, cells.delimiter
-    keys = [str(i + 1) for i in range(len(table))] if ids is None else [str(v) for v in table.groups]
-    return file, file.columns.inputs(table), {"row": keys}, None
+    if keeps_columns:
+        return file, file.columns.inputs(dataset), table_cells.columns, table_cells.delimiter
+    row_names = (
+        [str(i + 1) for i in range(len(dataset))] if id_column is None else [str(v) for v in dataset.groups]
+    )
+    return file, file.columns.inputs(dataset), {"row": row_names}, None
 
 
-def _plain_model(model: str, columns: Any) -> Any:
+def _open_plain_model(model: str, columns: Any) -> Any:
     """Return what answers one text without scikit-learn; None where the whole model is needed."""
     from hyperlabel.tabular.model_file import open_plain
 
-    found = open_plain(model, columns)
-    if found is None or found.thresholds is None:
+    plain_model = open_plain(model, columns)
+    if plain_model is None or plain_model.thresholds is None:
         return None
-    return SimpleNamespace(columns=columns, scores=found.scores, predict=found.predict)
+    return SimpleNamespace(columns=columns, scores=plain_model.scores, predict=plain_model.predict)
 
 
 def n_rows(rows: Any) -> int:
@@ -172,45 +177,55 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def _wide_columns(
-    kept: dict[str, list[Any]],
-    answers: Iterator[list[dict[str, Any]]],
+def _build_wide_columns(
+    data_columns: dict[str, list[Any]],
+    row_answers: Iterator[list[dict[str, Any]]],
     label_names: list[str],
     probabilities: bool,
 ) -> dict[str, list[Any]]:
-    """Put a column for each label beside the columns kept: its probabilities, or 1 where it is given."""
-    table = dict(kept)
-    rows = [{one["label"]: one["score"] for one in row} for row in answers]
-    for label in label_names:
-        cells = [row.get(label) if probabilities else int(label in row) for row in rows]
-        table[_unused_name(label, table)] = cells
-    return table
+    """Put a column for each label beside those of the data: its probabilities, or 1 where predicted."""
+    wide_columns = dict(data_columns)
+    scores_by_row = [
+        {answer["label"]: answer["score"] for answer in row_answer} for row_answer in row_answers
+    ]
+    for label_name in label_names:
+        label_values = [
+            row_scores.get(label_name) if probabilities else int(label_name in row_scores)
+            for row_scores in scores_by_row
+        ]
+        wide_columns[_make_unused_name(label_name, wide_columns)] = label_values
+    return wide_columns
 
 
-def _answer_columns(
-    kept: dict[str, list[Any]], answers: Iterator[list[dict[str, Any]]], columns: Any, form: str
+def _build_answer_columns(
+    data_columns: dict[str, list[Any]], row_answers: Iterator[list[dict[str, Any]]], columns: Any, form: str
 ) -> dict[str, list[Any]]:
-    """Put the answers beside the columns kept; a name that is taken says that it is predicted."""
+    """Put the answers beside the columns of the data; a name in use gets the suffix (predicted)."""
     from hyperlabel.datasets.writing import list_cells
 
-    table, names = dict(kept), []
-    scores: list[Any] = []
-    mark = columns.label_separator or ";"
-    for row in answers:
-        names.append([str(one["label"]) for one in row])
-        found = [one["score"] for one in row]
-        scores.append(mark.join(f"{value:.4f}" for value in found) if form == "csv" else found)
-    plain = form == "csv" and columns.label_separator
-    listed = [mark.join(row) for row in names] if plain else list_cells(names, columns.label_names, form)
-    table[_unused_name("labels", table)] = listed
-    table[_unused_name("scores", table)] = scores
-    return table
+    answer_columns, label_sets = dict(data_columns), []
+    score_cells: list[Any] = []
+    label_separator = columns.label_separator or ";"
+    for row_answer in row_answers:
+        label_sets.append([str(label_answer["label"]) for label_answer in row_answer])
+        row_scores = [label_answer["score"] for label_answer in row_answer]
+        score_text = label_separator.join(f"{score:.4f}" for score in row_scores)
+        score_cells.append(score_text if form == "csv" else row_scores)
+    joins_labels = form == "csv" and columns.label_separator
+    label_cells = (
+        [label_separator.join(label_set) for label_set in label_sets]
+        if joins_labels
+        else list_cells(label_sets, columns.label_names, form)
+    )
+    answer_columns[_make_unused_name("labels", answer_columns)] = label_cells
+    answer_columns[_make_unused_name("scores", answer_columns)] = score_cells
+    return answer_columns
 
 
-def _unused_name(name: str, taken: dict[str, Any]) -> str:
-    while name in taken:
-        name += " (predicted)"
-    return name
+def _make_unused_name(column_name: str, used_names: dict[str, Any]) -> str:
+    while column_name in used_names:
+        column_name += " (predicted)"
+    return column_name
 
 
 def write_table(
@@ -224,29 +239,34 @@ def write_table(
         write_columns(columns, sys.stdout.buffer, form, delimiter=delimiter or ",")
         sys.stdout.buffer.flush()
         return
-    with opened(output) as file:
-        write_columns(columns, file, form, delimiter=delimiter or delimiter_of(output))
+    with opened(output) as output_file:
+        write_columns(columns, output_file, form, delimiter=delimiter or delimiter_of(output))
 
 
-def _row_answers(
+def _iter_row_answers(
     file: Any, rows: Any, top: int | None, probabilities: bool
 ) -> Iterator[list[dict[str, Any]]]:
-    """Labels of each row, best first, a block of rows at a time."""
+    """Yield the labels of each row, best first, a block of rows at a time."""
     import numpy as np
 
     from hyperlabel.tabular.review_queue import review_probabilities as calibrated
 
     label_names = file.columns.label_names
-    for start in range(0, n_rows(rows), _BLOCK):
-        part = rows[start : start + _BLOCK]
-        scores, sets = calibrated(file, part) if probabilities else file.scores(part), file.predict(part)
-        for row, chosen in zip(scores, sets, strict=True):
+    for block_start in range(0, n_rows(rows), _BLOCK):
+        row_block = rows[block_start : block_start + _BLOCK]
+        block_scores = calibrated(file, row_block) if probabilities else file.scores(row_block)
+        block_labels = file.predict(row_block)
+        for row_scores, is_predicted in zip(block_scores, block_labels, strict=True):
             if top is not None:
-                best = np.argsort(-row, kind="stable")[:top]
+                label_order = np.argsort(-row_scores, kind="stable")[:top]
             else:
-                found = np.flatnonzero(chosen)
-                best = found[np.argsort(-row[found], kind="stable")]
+                predicted_labels = np.flatnonzero(is_predicted)
+                label_order = predicted_labels[np.argsort(-row_scores[predicted_labels], kind="stable")]
             yield [
-                {"label": label_names[j], "score": round(float(row[j]), 6), "predicted": bool(chosen[j])}
-                for j in best
+                {
+                    "label": label_names[j],
+                    "score": round(float(row_scores[j]), 6),
+                    "predicted": bool(is_predicted[j]),
+                }
+                for j in label_order
             ]

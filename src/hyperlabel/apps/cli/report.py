@@ -63,7 +63,7 @@ def report(
         refuse_options(
             "A comparison has no rows to show", "vectors", "scores", "no_texts", "max_rows", "prune"
         )
-        html = _comparison_page(source, **store_options)
+        page_html = _read_comparison_page(source, **store_options)
     else:
         refuse_options("DATA shows a model, not a comparison", "suite", "scoring", "rope", "as_list")
         need_model(source)
@@ -71,14 +71,14 @@ def report(
         from hyperlabel.apps.report.model_page import PageOptions
         from hyperlabel.tabular.model_file import open_model
 
-        options = PageOptions(max_rows=max_rows, prune=prune)
+        page_options = PageOptions(max_rows=max_rows, prune=prune)
         with show_step(f"loading {source}"):
             file = open_model(source)
-        html = model_html(file, data, scores, vectors=vectors, no_texts=no_texts, options=options)
-    if html is None:
+        page_html = model_html(file, data, scores, vectors=vectors, no_texts=no_texts, options=page_options)
+    if page_html is None:
         return
-    out = write_page(out_path or "out/report.html", html)
-    click.echo(f"Report: {out} ({len(html.encode()) / 2**20:.1f} MB)")
+    written_path = write_page(out_path or "out/report.html", page_html)
+    click.echo(f"Report: {written_path} ({len(page_html.encode()) / 2**20:.1f} MB)")
 
 
 def model_html(
@@ -88,25 +88,25 @@ def model_html(
     from hyperlabel.apps.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
 
     with show_step(f"reading {data}"):
-        table = read_with_groups_of_fit(data, file.columns, vectors)
-    chosen = rows_to_judge(file, table, Path(data).name)
+        dataset = read_with_groups_of_fit(data, file.columns, vectors)
+    judged_rows = rows_to_judge(file, dataset, Path(data).name)
     if scores is None:
-        table, scores = chosen.table, chosen.scored
-        if chosen.sentence:
-            say(chosen.sentence)
-    elif scores == "held-out" and chosen.n_in_fit:
-        say(f"Warning: {warn_of_flattery(chosen.n_in_fit, Path(data).name)}")
-    return page_of(file, table, data, scores, **options)
+        dataset, scores = judged_rows.table, judged_rows.scored
+        if judged_rows.sentence:
+            say(judged_rows.sentence)
+    elif scores == "held-out" and judged_rows.n_in_fit:
+        say(f"Warning: {warn_of_flattery(judged_rows.n_in_fit, Path(data).name)}")
+    return page_of(file, dataset, data, scores, **options)
 
 
-def write_model_page(file: Any, table: Any, data: str, scores: str, page: str) -> None:
+def write_model_page(file: Any, dataset: Any, data: str, scores: str, page: str) -> None:
     """Write the page of a loaded model on labelled rows."""
-    write_text(Path(page), page_of(file, table, data, scores))
+    write_text(Path(page), page_of(file, dataset, data, scores))
     click.echo(f"Report: {page}", err=True)
 
 
 def page_of(
-    file: Any, table: Any, data: str, scores: str, *, no_texts: bool = False, options: Any = None
+    file: Any, dataset: Any, data: str, scores: str, *, no_texts: bool = False, options: Any = None
 ) -> str:
     """Return the page of a loaded model on labelled rows, scored "out-of-fold" or as "held-out" ones."""
     from dataclasses import replace
@@ -116,29 +116,31 @@ def page_of(
     from hyperlabel.apps.report.page_scores import score_page_rows
     from hyperlabel.tabular.model_file import aligned_labels
 
-    columns, rows = file.columns, file.columns.inputs(table)
-    Y, unknown = aligned_labels(table, columns.label_names, normalise=columns.normalise)
+    columns, model_inputs = file.columns, file.columns.inputs(dataset)
+    Y, unknown_labels = aligned_labels(dataset, columns.label_names, normalise=columns.normalise)
     Y = known_labels(Y)
     if not Y.nnz:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     with show_step("judging every threshold"):
-        groups = None if scores == "held-out" else keep_together(table, columns)[0].groups  # as fit did
-        judged = score_page_rows(file.model, rows, Y, scores, groups=groups)
-    shown = [
+        row_groups = None if scores == "held-out" else keep_together(dataset, columns)[0].groups  # as fit did
+        page_scores = score_page_rows(file.model, model_inputs, Y, scores, groups=row_groups)
+    subtitle_facts = [
         f"{columns.method} model",
-        f"{plural(len(table), 'row')} of {Path(data).name}, scored {judged.kind}",
+        f"{plural(len(dataset), 'row')} of {Path(data).name}, scored {page_scores.kind}",
     ]
-    if unknown:
-        shown.append(f"{plural(len(unknown), 'label')} unknown to the model left out")
+    if unknown_labels:
+        subtitle_facts.append(f"{plural(len(unknown_labels), 'label')} unknown to the model left out")
     with show_step("drawing"):
         return model_report(
             file.model,
-            judged,
+            page_scores,
             columns.label_names,
-            _page_rows(table, rows, columns, no_texts),
+            _select_page_rows(dataset, model_inputs, columns, no_texts),
             title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
             feature_names=None if columns.text_only else columns.names,
-            options=replace(options or PageOptions(), facts={"model": Path(file.path).name, "shown": shown}),
+            options=replace(
+                options or PageOptions(), facts={"model": Path(file.path).name, "shown": subtitle_facts}
+            ),
         )
 
 
@@ -153,41 +155,41 @@ def known_labels(Y: Any) -> Any:
     return Y
 
 
-def _page_rows(table: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
+def _select_page_rows(dataset: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
     """Return what the page may show and write of the rows."""
     import numpy as np
     from scipy import sparse
 
     from hyperlabel.apps.report.model_page import PageRows
 
-    texts = None
+    row_texts = None
     if columns.text and not no_texts:
         n = len(columns.text)
-        texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
-    dense = columns.n_features and not sparse.issparse(table.X)
-    export = None
-    if _can_write_rows(table, columns, has_texts=texts is not None):
-        export = {
+        row_texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
+    has_dense_numbers = columns.n_features and not sparse.issparse(dataset.X)
+    export_columns = None
+    if _can_write_rows(dataset, columns, has_texts=row_texts is not None):
+        export_columns = {
             "text": columns.text,
             "numbers": columns.feature_names,
             "labelColumn": columns.label_column,
             "labels": columns.labels,
         }
-    numbers = np.asarray(table.X, dtype=np.float64) if dense and export else None
-    features = sparse.csr_array(table.X) if sparse.issparse(table.X) and not columns.text else None
-    return PageRows(texts, numbers, features, export, len(columns.text_columns))
+    dense_numbers = np.asarray(dataset.X, dtype=np.float64) if has_dense_numbers and export_columns else None
+    sparse_features = sparse.csr_array(dataset.X) if sparse.issparse(dataset.X) and not columns.text else None
+    return PageRows(row_texts, dense_numbers, sparse_features, export_columns, len(columns.text_columns))
 
 
-def _can_write_rows(table: Any, columns: Any, *, has_texts: bool) -> bool:
+def _can_write_rows(dataset: Any, columns: Any, *, has_texts: bool) -> bool:
     """Say whether a page can write corrected rows as the training file has them."""
     has_inputs = columns.format == "table" and (has_texts or not columns.text)
     # one text is all a page can write, and labels nobody knows would be written as absent
     is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.text_columns) <= 1 and not columns.vectors
-    is_known = table.missing is None or not table.missing.nnz
+    is_known = dataset.missing is None or not dataset.missing.nnz
     return has_inputs and is_plain and is_known
 
 
-def _comparison_page(
+def _read_comparison_page(
     store_path: str, suite: str | None, scoring: str | None, rope: float, as_list: bool
 ) -> str | None:
     """Return the report of a comparison kept in a results file; None where only its suites were asked for."""
@@ -200,11 +202,11 @@ def _comparison_page(
     from hyperlabel.apps.report import comparison_report
 
     with Store(store_path) as store:
-        suites = store.suites()
+        suite_names = store.suites()
         if as_list:
-            click.echo("\n".join(suites))
+            click.echo("\n".join(suite_names))
             return None
-        comparisons = [name for name in suites if name.startswith("compare ")]
-        if suite is None and not comparisons:
+        comparison_names = [suite_name for suite_name in suite_names if suite_name.startswith("compare ")]
+        if suite is None and not comparison_names:
             raise ValueError(f"{store_path} holds no comparison.")
-        return comparison_report(Comparison(store, suite or comparisons[-1], scoring=scoring, rope=rope))
+        return comparison_report(Comparison(store, suite or comparison_names[-1], scoring=scoring, rope=rope))

@@ -48,16 +48,16 @@ def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **opt
     except ImportError as error:
         raise ValueError("Serving needs starlette and uvicorn: pip install 'hyperlabel[serve]'.") from error
     token = _read_token(options["token_file"], host)
-    projects = [ServedModel(path, learns=options["learns"]) for path in models]
-    page = projects[0].page(data) if data else ""
+    projects = [ServedModel(model_path, learns=options["learns"]) for model_path in models]
+    page_html = projects[0].page(data) if data else ""
     limits = Limits(int(options["max_body"] * 2**20), options["max_batch"], options["timeout"])
-    app = make_app(projects, page=page, token=token, limits=limits)
-    names = [project.project_id for project in projects]
-    url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    click.echo(f"Serving {', '.join(names)} on {url} (Ctrl-C ends it)")
+    web_app = make_app(projects, page=page_html, token=token, limits=limits)
+    project_names = [project.project_id for project in projects]
+    server_url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    click.echo(f"Serving {', '.join(project_names)} on {server_url} (Ctrl-C ends it)")
     if token is None:
-        click.echo(f'Next: curl -d text="a text" {url}v1/projects/{names[0]}/suggest')
-    uvicorn.run(app, host=host, port=port, **server_options(limits))
+        click.echo(f'Next: curl -d text="a text" {server_url}v1/projects/{project_names[0]}/suggest')
+    uvicorn.run(web_app, host=host, port=port, **server_options(limits))
 
 
 def _read_token(token_file: str | None, host: str) -> str | None:
@@ -104,8 +104,8 @@ class ServedModel:
         from hyperlabel.apps.cli.report import model_html
         from hyperlabel.apps.report.model_page import PageOptions
 
-        live = PageOptions(live={"base": "/", "project": self.project_id})
-        return model_html(self.file, data, options=live)
+        page_options = PageOptions(live={"base": "/", "project": self.project_id})
+        return model_html(self.file, data, options=page_options)
 
     def probabilities(self, texts: list[str]) -> Any:
         """Return probabilities, one row for each text."""
@@ -119,20 +119,25 @@ class ServedModel:
         """Return the words behind the scores of labels; of the best three where none is named."""
         from hyperlabel.meta import explain
 
-        file = self.file
-        best = file.scores([text])[0].argsort(kind="stable")[::-1][:3]
-        labels = labels or [self.label_names[j] for j in best]
-        found = [asdict(one) for one in explain(file.model, [text], labels=labels, top=max(top, 1))]
-        for one in found:  # JSON knows no infinite threshold
-            one["threshold"] = one["threshold"] if abs(one["threshold"] or 0) < 1e300 else None
-        return found
+        model_file = self.file
+        best_labels = model_file.scores([text])[0].argsort(kind="stable")[::-1][:3]
+        labels = labels or [self.label_names[j] for j in best_labels]
+        explanations = [
+            asdict(explanation)
+            for explanation in explain(model_file.model, [text], labels=labels, top=max(top, 1))
+        ]
+        for explanation in explanations:  # JSON knows no infinite threshold
+            explanation["threshold"] = (
+                explanation["threshold"] if abs(explanation["threshold"] or 0) < 1e300 else None
+            )
+        return explanations
 
     def learn(self, texts: list[str], labels: list[list[str]]) -> None:
         """Learn texts; the file is on disk before the answers change."""
         from hyperlabel.apps.cli._fit_rows import change_hashes
         from hyperlabel.meta import update
 
-        Y = [[int(name in given) for name in self.label_names] for given in labels]
+        Y = [[int(label_name in text_labels) for label_name in self.label_names] for text_labels in labels]
         with locked(self.path, lambda: None) as lock:
             file = self.file
             if self.file_stamp != lock.stamp:  # another process has changed it meanwhile

@@ -59,70 +59,73 @@ def update(
 
     renames = _parse_renames(renamed)
     _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
-    said = f"{model} is being updated by another process: waiting until it is done."
+    waiting_message = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
-    click.get_current_context().with_resource(locked(model, lambda: click.echo(said, err=True)))
+    click.get_current_context().with_resource(locked(model, lambda: click.echo(waiting_message, err=True)))
     with show_step(f"loading {model}"):
         file = open_model(model)
         need_updatable(file)
-    names = _edited_names(file.columns.label_names, renames, dropped, added)
-    change = dropped, renames
-    beside = _vectors_beside(new, leaving, vectors)
-    entering, extra = (None, []) if new is None else _read_change(file, new, beside, names, add_all, *change)
-    forgotten = _concat_changes(
-        [_read_change(file, path, beside, names, False, *change)[0] for path in leaving]
+    label_names = _edit_label_names(file.columns.label_names, renames, dropped, added)
+    label_change = dropped, renames
+    vector_files = _match_vector_files(new, leaving, vectors)
+    entering, new_labels = (
+        (None, [])
+        if new is None
+        else _read_change(file, new, vector_files, label_names, add_all, *label_change)
     )
-    names += extra
+    forgotten = _concat_changes(
+        [_read_change(file, path, vector_files, label_names, False, *label_change)[0] for path in leaving]
+    )
+    label_names += new_labels
     if forgotten is not None:  # labels that only another file has
-        forgotten[1].resize((forgotten[1].shape[0], len(names)))
+        forgotten[1].resize((forgotten[1].shape[0], len(label_names)))
     with show_step("updating"):
-        changed = update_model(
+        changed_model = update_model(
             file.model,
             entering,
             forget=forgotten,
-            add_labels=[*added, *extra],
+            add_labels=[*added, *new_labels],
             drop_labels=dropped,
             rename_labels=renames,
         )
     merged, taken = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
-    updated = with_columns(
-        ModelFile(changed, file.columns, output or model),
-        label_names=names,
+    updated_file = with_columns(
+        ModelFile(changed_model, file.columns, output or model),
+        label_names=label_names,
         rows=file.columns.rows + merged - taken,
         row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
-        labels=names if file.columns.labels else [],
-        left_out=[name for name in file.columns.left_out if name not in names],
+        labels=label_names if file.columns.labels else [],
+        left_out=[label_name for label_name in file.columns.left_out if label_name not in label_names],
     )
-    save_model(updated)
-    found = {
-        "model": updated.path,
-        "rows": updated.columns.rows,
-        "labels": len(names),
+    save_model(updated_file)
+    update_summary = {
+        "model": updated_file.path,
+        "rows": updated_file.columns.rows,
+        "labels": len(label_names),
         "merged": merged,
         "forgotten": taken,
-        "added": [*added, *extra],
+        "added": [*added, *new_labels],
         "dropped": list(dropped),
         "renamed": renames,
     }
     if as_json:
-        print_json(found)
+        print_json(update_summary)
     else:
         tell(
-            f"Wrote {updated.path}: {plural(merged, 'row')} merged, {taken} forgotten, now "
-            f"{plural(updated.columns.rows, 'row')} and {plural(len(names), 'label')}; thresholds of known "
-            "labels "
-            "and the words are those of the first fit."
+            f"Wrote {updated_file.path}: {plural(merged, 'row')} merged, {taken} forgotten, now "
+            f"{plural(updated_file.columns.rows, 'row')} and {plural(len(label_names), 'label')}; thresholds "
+            "of known labels and the words are those of the first fit."
         )
 
 
-def _vectors_beside(
+def _match_vector_files(
     new: str | None, leaving: tuple[str, ...], vectors: tuple[str, ...]
 ) -> dict[str, str | None]:
     """Return the file of vectors of each file of rows."""
     from hyperlabel.tabular.table_io import vectors_of
 
-    files = [path for path in (new, *leaving) if path is not None]
-    return dict(zip(files, vectors_of(files, vectors), strict=True))
+    row_files = [path for path in (new, *leaving) if path is not None]
+    return dict(zip(row_files, vectors_of(row_files, vectors), strict=True))
 
 
 def need_updatable(file: Any) -> None:
@@ -145,23 +148,23 @@ def need_updatable(file: Any) -> None:
 
 
 def _parse_renames(renamed: tuple[str, ...]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in renamed]
-    for (old, mark, name), text in zip(pairs, renamed, strict=True):
-        if not (old and mark and name):
-            raise ValueError(f"--rename-label takes OLD=NEW, not {text!r}.")
-    return {old: name for old, _, name in pairs}
+    name_pairs = [rename_text.partition("=") for rename_text in renamed]
+    for (old_name, equals_sign, new_name), rename_text in zip(name_pairs, renamed, strict=True):
+        if not (old_name and equals_sign and new_name):
+            raise ValueError(f"--rename-label takes OLD=NEW, not {rename_text!r}.")
+    return {old_name: new_name for old_name, _, new_name in name_pairs}
 
 
 def _read_change(
     file: Any,
     path: str,
-    beside: dict[str, str | None],
-    names: list[str],
+    vector_files: dict[str, str | None],
+    label_names: list[str],
     add_all: bool,
     dropped: tuple[str, ...],
     renames: dict[str, str],
 ) -> tuple[tuple[Any, Any], list[str]]:
-    """Rows, their labels in the order of `names` (and the new ones), the new labels."""
+    """Return rows, their labels in the order of `label_names` (and the new ones), and the new labels."""
     from dataclasses import replace
 
     from hyperlabel.tabular.model_file import aligned_labels, read_rows
@@ -169,59 +172,59 @@ def _read_change(
 
     columns = file.columns
     if columns.labels:
-        columns = replace(columns, labels=names)
-    with answered_rows(path, columns) as place:
-        table = read_rows(place, columns, labelled=True, vectors=beside[path])
+        columns = replace(columns, labels=label_names)
+    with answered_rows(path, columns) as answers_path:
+        change_table = read_rows(answers_path, columns, labelled=True, vectors=vector_files[path])
     if renames:  # a file may still use the old names
-        table = replace(table, label_names=[renames.get(name, name) for name in table.label_names])
-    Y, unknown = aligned_labels(table, names, normalise=columns.normalise)
-    unknown = [name for name in unknown if name not in dropped]
-    ignored = [name for name in unknown if name in columns.left_out]
-    if ignored and not add_all:
-        click.echo(f"{path}: ignored {plural(len(ignored), 'label')} that the fit left out as too rare: "
-                   f"{some_names(ignored)}", err=True)  # fmt: skip
-        unknown = [name for name in unknown if name not in ignored]
-    if unknown and not add_all:
+        renamed_labels = [renames.get(name, name) for name in change_table.label_names]
+        change_table = replace(change_table, label_names=renamed_labels)
+    Y, unknown_labels = aligned_labels(change_table, label_names, normalise=columns.normalise)
+    unknown_labels = [label_name for label_name in unknown_labels if label_name not in dropped]
+    rare_labels = [label_name for label_name in unknown_labels if label_name in columns.left_out]
+    if rare_labels and not add_all:
+        click.echo(f"{path}: ignored {plural(len(rare_labels), 'label')} that the fit left out as too rare: "
+                   f"{some_names(rare_labels)}", err=True)  # fmt: skip
+        unknown_labels = [label_name for label_name in unknown_labels if label_name not in rare_labels]
+    if unknown_labels and not add_all:
         raise ValueError(
-            f"{path} has {plural(len(unknown), 'label')} the model does not know ({some_names(unknown)}): "
-            "add them "
-            "with --add-labels, or each with --add-label."
+            f"{path} has {plural(len(unknown_labels), 'label')} the model does not know "
+            f"({some_names(unknown_labels)}): add them with --add-labels, or each with --add-label."
         )
-    if unknown:
-        Y, _ = aligned_labels(table, [*names, *unknown], normalise=columns.normalise)
-    return (columns.inputs(table), Y), unknown
+    if unknown_labels:
+        Y, _ = aligned_labels(change_table, [*label_names, *unknown_labels], normalise=columns.normalise)
+    return (columns.inputs(change_table), Y), unknown_labels
 
 
 def _check_arguments(
-    new: str | None, leaving: tuple[str, ...], add_all: bool, output: str | None, anything: bool
+    new: str | None, leaving: tuple[str, ...], add_all: bool, output: str | None, has_change: bool
 ) -> None:
     if output is not None:
         check_target(output, MODEL_FILE)
     if add_all and new is None:
         raise ValueError("--add-labels takes the labels of NEW: name that file.")
-    if not anything:
+    if not has_change:
         raise ValueError("There is nothing to do: name a file of new rows, --forget, or labels to change.")
     if len({Path(path).resolve() for path in leaving}) < len(leaving):
         raise ValueError("--forget names a file twice: its rows can leave once only.")
 
 
-def _edited_names(names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
-    """Names of the labels after renaming, dropping and adding."""
-    names = [renames.get(name, name) for name in names]
-    return [name for name in names if name not in dropped] + list(added)
+def _edit_label_names(label_names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
+    """Return the names of the labels after renaming, dropping and adding."""
+    label_names = [renames.get(label_name, label_name) for label_name in label_names]
+    return [label_name for label_name in label_names if label_name not in dropped] + list(added)
 
 
-def _concat_changes(parts: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
+def _concat_changes(changes: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:
     """Put the rows and labels of several files on top of each other, so that they leave in one step."""
     import numpy as np
     from scipy import sparse
 
-    if not parts:
+    if not changes:
         return None
-    rows = [rows for rows, _ in parts]
-    Y = sparse.vstack([Y for _, Y in parts], format="csr")
-    if isinstance(rows[0], list):
-        return [row for part in rows for row in part], Y
-    if any(sparse.issparse(part) for part in rows):
-        return sparse.vstack(rows, format="csr"), Y
-    return np.concatenate(rows), Y
+    rows_by_file = [file_rows for file_rows, _ in changes]
+    Y = sparse.vstack([Y for _, Y in changes], format="csr")
+    if isinstance(rows_by_file[0], list):
+        return [row for file_rows in rows_by_file for row in file_rows], Y
+    if any(sparse.issparse(file_rows) for file_rows in rows_by_file):
+        return sparse.vstack(rows_by_file, format="csr"), Y
+    return np.concatenate(rows_by_file), Y

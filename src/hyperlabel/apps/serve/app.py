@@ -55,68 +55,76 @@ def make_app(
     projects: list[Any], *, page: str = "", token: str | None = None, limits: Limits | None = None
 ) -> Any:
     """Return the ASGI application; with a token, every request but ``/healthz`` must carry it."""
-    known = {project.project_id: project for project in projects}
-    if len(known) < len(projects):
+    project_of_name = {project.project_id: project for project in projects}
+    if len(project_of_name) < len(projects):
         raise ValueError("Two models have the same name: rename one of the files.")
-    allowed, backend = limits or Limits(), {"backend_id": "hyperlabel"}
-    usual = {"language": "en", "vocab_language": "en", "is_trained": True, "backend": backend}
-    listed = {name: {"project_id": name, "name": name, **usual} for name in known}
+    request_limits, backend_entry = limits or Limits(), {"backend_id": "hyperlabel"}
+    common_fields = {"language": "en", "vocab_language": "en", "is_trained": True, "backend": backend_entry}
+    project_entries = {name: {"project_id": name, "name": name, **common_fields} for name in project_of_name}
 
-    def operation(work: Callable[..., Any] | None) -> Callable[[Request], Any]:
+    def operation(project_operation: Callable[..., Any] | None) -> Callable[[Request], Any]:
         async def run(request: Request) -> Response:
-            if (name := request.path_params["project_id"]) not in known:
+            if (project_name := request.path_params["project_id"]) not in project_of_name:
                 raise Refused(404, "There is no such project.")
-            if work is None:
-                return _json_answer(listed[name])
-            found = await work(known[name], request, await _read_body(request, allowed), allowed)
-            return Response(status_code=204) if found is None else _json_answer(found)
+            if project_operation is None:
+                return _make_json_response(project_entries[project_name])
+            project, body = project_of_name[project_name], await _read_body(request, request_limits)
+            answer = await project_operation(project, request, body, request_limits)
+            return Response(status_code=204) if answer is None else _make_json_response(answer)
 
         return run
 
-    described = Path(__file__).with_name("openapi.json").read_bytes()
-    shown = {
-        "/": HTMLResponse(page) if page else _json_answer({"projects": list(known)}),
-        "/healthz": _json_answer({"status": "ok", "projects": len(known)}),
-        "/v1/": _json_answer({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
-        "/v1/openapi.json": Response(described, media_type="application/json"),
-        "/v1/projects": _json_answer({"projects": list(listed.values())}),
+    openapi_document = Path(__file__).with_name("openapi.json").read_bytes()
+    fixed_responses = {
+        "/": HTMLResponse(page) if page else _make_json_response({"projects": list(project_of_name)}),
+        "/healthz": _make_json_response({"status": "ok", "projects": len(project_of_name)}),
+        "/v1/": _make_json_response({"title": "hyperlabel, by Annif's REST API", "version": __version__}),
+        "/v1/openapi.json": Response(openapi_document, media_type="application/json"),
+        "/v1/projects": _make_json_response({"projects": list(project_entries.values())}),
     }
-    routes = [Route(path, found, methods=["GET"]) for path, found in shown.items()]
+    routes = [Route(url_path, response, methods=["GET"]) for url_path, response in fixed_responses.items()]
     works = {"suggest": _suggest, "suggest-batch": _suggest_batch, "explain": _explain, "learn": _learn}
-    routes.append(Route(one := "/v1/projects/{project_id}", operation(None)))
-    routes += [Route(f"{one}/{name}", operation(work), methods=["POST"]) for name, work in works.items()]
-    handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
-    return _RequestValidation(Starlette(routes=routes, exception_handlers=handlers), token)
+    routes.append(Route(project_path := "/v1/projects/{project_id}", operation(None)))
+    routes += [
+        Route(f"{project_path}/{operation_name}", operation(work), methods=["POST"])
+        for operation_name, work in works.items()
+    ]
+    exception_handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
+    return _RequestValidation(Starlette(routes=routes, exception_handlers=exception_handlers), token)
 
 
 async def _suggest(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
-    text, form = _text_and_fields(body)
-    (found,) = await _work(limits, _suggest_labels, project, [text], *_asked_of(form))
-    return {"results": found}
+    text, form_fields = _parse_form(body)
+    (suggestions,) = await _run_limited(limits, _suggest_labels, project, [text], *_asked_of(form_fields))
+    return {"results": suggestions}
 
 
 async def _suggest_batch(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
-    asked, given = _asked_of(request.query_params), _json_of(body)
-    documents: Any = given.get("documents") if isinstance(given, dict) else None
+    result_limits, json_body = _asked_of(request.query_params), _parse_json(body)
+    documents: Any = json_body.get("documents") if isinstance(json_body, dict) else None
     if not isinstance(documents, list) or not all(isinstance(d, dict) for d in documents):
         documents = [{}]
-    texts, ids = [d.get("text") for d in documents], [d.get("document_id") for d in documents]
-    if not all(isinstance(t, str) and isinstance(i, str | None) for t, i in zip(texts, ids, strict=True)):
+    texts, document_ids = [d.get("text") for d in documents], [d.get("document_id") for d in documents]
+    if not all(
+        isinstance(t, str) and isinstance(i, str | None) for t, i in zip(texts, document_ids, strict=True)
+    ):
         raise Refused(400, 'The body must be {"documents": [{"text": "…"}, …]}.')
     if len(texts) > limits.batch:
         raise Refused(400, f"A batch may hold {limits.batch} documents, this one has {len(texts)}.")
-    found = await _work(limits, _suggest_labels, project, texts, *asked) if texts else []
-    return [{"results": one, "document_id": i} for one, i in zip(found, ids, strict=True)]
+    suggestions = await _run_limited(limits, _suggest_labels, project, texts, *result_limits) if texts else []
+    return [
+        {"results": labels, "document_id": i} for labels, i in zip(suggestions, document_ids, strict=True)
+    ]
 
 
 async def _explain(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
-    text, form = _text_and_fields(body)
-    labels = [form["label"]] if "label" in form else []
-    if not set(labels) <= set(project.label_names):
+    text, form = _parse_form(body)
+    label_names = [form["label"]] if "label" in form else []
+    if not set(label_names) <= set(project.label_names):
         raise Refused(400, "The model has no such label.")
-    most = min(_asked_of(form)[0], 100)
+    n_features = min(_asked_of(form)[0], 100)
     try:
-        return {"results": await _work(limits, project.explain, text, labels, most)}
+        return {"results": await _run_limited(limits, project.explain, text, label_names, n_features)}
     except ValueError:
         raise Refused(400, "explain needs a linear model.") from None
 
@@ -126,17 +134,17 @@ async def _learn(project: Any, request: Request, body: bytes, limits: Limits) ->
         raise Refused(403, "Learning is off: start hyperlabel serve with --learn.")
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise Refused(415, "Send documents to learn as application/json.")
-    texts, labels = _indexed_documents(_json_of(body), project.label_names)
+    texts, labels = _read_indexed_documents(_parse_json(body), project.label_names)
     if texts:
         async with project.learning:  # no time limit: a change half waited for would still be made
             await anyio.to_thread.run_sync(project.learn, texts, labels)
 
 
-async def _work(limits: Limits, work: Callable[..., Any], *given: Any) -> Any:
+async def _run_limited(limits: Limits, work: Callable[..., Any], *arguments: Any) -> Any:
     """Return what work returns; given up, it goes on in its thread, but takes no second one."""
     try:
         async with asyncio.timeout(limits.seconds):
-            return await asyncio.get_running_loop().run_in_executor(_workers, work, *given)
+            return await asyncio.get_running_loop().run_in_executor(_workers, work, *arguments)
     except TimeoutError:
         raise Refused(503, f"The answer took more than {limits.seconds:g} seconds.") from None
     except asyncio.CancelledError:
@@ -150,7 +158,7 @@ def _suggest_labels(
     names = project.label_names
     return [
         [
-            {"uri": _label_uri(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
+            {"uri": _make_label_uri(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
             for j in (-row).argsort(kind="stable")[:limit]
             if row[j] > 0 and row[j] >= threshold
         ]
@@ -158,22 +166,24 @@ def _suggest_labels(
     ]
 
 
-def _label_uri(label: str) -> str:
+def _make_label_uri(label: str) -> str:
     """Return what names a label: itself where it is a URI."""
-    own = label.startswith(("http://", "https://", "urn:"))
-    return label if own else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
+    is_uri = label.startswith(("http://", "https://", "urn:"))
+    return label if is_uri else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
 
 
-def _indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str], list[list[str]]]:
+def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str], list[list[str]]]:
     """Read documents with their subjects; as in Annif, those without either do not count."""
-    known = {_label_uri(name): name for name in label_names} | {name: name for name in label_names}
+    label_of_uri = {_make_label_uri(name): name for name in label_names} | {
+        name: name for name in label_names
+    }
     try:
-        found = [d for d in body if {"text", "subjects"} <= d.keys()]
-        texts = [d["text"] for d in found]
-        named = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in found]
+        documents = [d for d in body if {"text", "subjects"} <= d.keys()]
+        texts = [d["text"] for d in documents]
+        subjects_by_document = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in documents]
         if not isinstance(body, list) or not all(isinstance(text, str) for text in texts):
             raise TypeError
-        return texts, [[known[name] for name in names] for names in named]
+        return texts, [[label_of_uri[uri] for uri in subjects] for subjects in subjects_by_document]
     except (TypeError, AttributeError):
         raise Refused(400, 'The body must be [{"text": "…", "subjects": [{"uri": "…"}]}, …].') from None
     except KeyError:
@@ -183,16 +193,16 @@ def _indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str], li
 # -- requests in, problems out
 
 
-def _json_answer(content: Any, status: int = 200, kind: str = "application/json") -> Response:
+def _make_json_response(content: Any, status: int = 200, kind: str = "application/json") -> Response:
     """Return JSON in ASCII: halves of characters that a client sent come back as it wrote them."""
-    body = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return Response(body.encode("ascii"), status, media_type=kind)
+    json_text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return Response(json_text.encode("ascii"), status, media_type=kind)
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as application/problem+json."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    response = _json_answer(document, status, "application/problem+json")
+    response = _make_json_response(document, status, "application/problem+json")
     response.headers.update(headers or {})
     return response
 
@@ -208,35 +218,37 @@ async def _answer_failed(request: Request, error: Exception) -> Response:
 async def _read_body(request: Request, limits: Limits) -> bytes:
     """Read a body that is neither too large nor too slow."""
     too_large = Refused(413, f"The body is larger than {limits.body} bytes.")
-    if (_whole_number(request.headers.get("content-length", "0")) or 0) > limits.body:
+    if (_parse_whole_number(request.headers.get("content-length", "0")) or 0) > limits.body:
         raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(limits.arrival_seconds):
-            async for block in request.stream():
-                body += block
+            async for body_block in request.stream():
+                body += body_block
                 if len(body) > limits.body:
                     raise too_large
     except TimeoutError:
-        seconds = f"{limits.arrival_seconds:g}"
-        raise Refused(408, f"The body took more than {seconds} seconds.", {"Connection": "close"}) from None
+        time_limit = f"{limits.arrival_seconds:g}"
+        message = f"The body took more than {time_limit} seconds."
+        raise Refused(408, message, {"Connection": "close"}) from None
     except ClientDisconnect:
         raise Refused(400, "The body is not whole.") from None  # nobody is there to read it
     return bytes(body)
 
 
-def _text_and_fields(body: bytes) -> tuple[str, dict[str, str]]:
+def _parse_form(body: bytes) -> tuple[str, dict[str, str]]:
     """Read the text and all fields of a form (urlencoded, as Annif's clients send it)."""
     try:
-        found = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100)
+        form_fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100)
     except ValueError as error:
         raise Refused(400, "The body must be a form in UTF-8 (application/x-www-form-urlencoded).") from error
-    if "text" not in found:
+    if "text" not in form_fields:
         raise Refused(400, "The field text is missing.")
-    return found["text"][-1], {name: values[-1] for name, values in found.items()}
+    last_values = {field_name: field_values[-1] for field_name, field_values in form_fields.items()}
+    return last_values["text"], last_values
 
 
-def _json_of(body: bytes) -> Any:
+def _parse_json(body: bytes) -> Any:
     """Read a body of JSON."""
     try:
         return json.loads(body)
@@ -244,15 +256,16 @@ def _json_of(body: bytes) -> Any:
         raise Refused(400, "The body must be JSON.") from error
 
 
-def _asked_of(given: Mapping[str, str]) -> tuple[int, float]:
-    """Read how many results are wanted, and the lowest score."""
-    limit, lowest = _whole_number(given.get("limit", "10")), given.get("threshold", "0")
-    if limit is None or not _DECIMAL.fullmatch(lowest) or not 0 <= float(lowest) <= 1:
+def _asked_of(query_fields: Mapping[str, str]) -> tuple[int, float]:
+    """Return the number of labels requested, and the lowest score."""
+    max_labels = _parse_whole_number(query_fields.get("limit", "10"))
+    min_score = query_fields.get("threshold", "0")
+    if max_labels is None or not _DECIMAL.fullmatch(min_score) or not 0 <= float(min_score) <= 1:
         raise Refused(400, "limit must be a whole number, 0 or more, and threshold a number from 0 to 1.")
-    return min(limit, 10_000), float(lowest)
+    return min(max_labels, 10_000), float(min_score)
 
 
-def _whole_number(text: str) -> int | None:
+def _parse_whole_number(text: str) -> int | None:
     """Read digits as other programs do: Python alone knows ``1_0`` and digits of other scripts."""
     return int(text) if re.fullmatch("[0-9]{1,4000}", text) else None
 
@@ -273,16 +286,16 @@ class _RequestValidation:
                 message = {**message, "headers": [*message.get("headers", ()), *_GUARDS]}
             await send(message)
 
-        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        refusal = self._make_refusal(scope["path"], Headers(scope=scope))
         await (refusal or self.app)(scope, receive, send_guarded)
 
-    def _refusal(self, path: str, headers: Headers) -> Response | None:
+    def _make_refusal(self, path: str, headers: Headers) -> Response | None:
         if not _is_own_page(headers):
             return problem(403, "Pages of other sites may not ask this server.")
         if self.token is None:
             # another site's name that points here must not reach the models through a browser
-            host = _HOST_AND_PORT.fullmatch(headers.get("host", "localhost"))
-            is_local = host is not None and is_loopback(host[1].strip("[]"))
+            host_match = _HOST_AND_PORT.fullmatch(headers.get("host", "localhost"))
+            is_local = host_match is not None and is_loopback(host_match[1].strip("[]"))
             return None if is_local else problem(403, "Ask for localhost, or start the server with a token.")
         if path == "/healthz" or _carries_token(headers.get("authorization", ""), self.token):
             return None
@@ -306,11 +319,11 @@ def _is_own_page(headers: Headers) -> bool:
     return origin is None or origin.partition("://")[2].lower() in own_hosts
 
 
-def _carries_token(given: str, token: str) -> bool:
+def _carries_token(authorization: str, token: str) -> bool:
     """Say whether the token is given, by a program (Bearer) or as the password a browser asks for (Basic)."""
-    kind, _, rest = given.partition(" ")
-    sent = rest.encode("latin-1") if kind.lower() == "bearer" else b""
-    if kind.lower() == "basic":
+    scheme, _, credentials = authorization.partition(" ")
+    sent = credentials.encode("latin-1") if scheme.lower() == "bearer" else b""
+    if scheme.lower() == "basic":
         with suppress(ValueError):
-            sent = base64.b64decode(rest, validate=True).partition(b":")[2]
+            sent = base64.b64decode(credentials, validate=True).partition(b":")[2]
     return hmac.compare_digest(sent, token.encode())

@@ -1,4 +1,4 @@
-"""Connections that no client keeps for nothing: uvicorn itself has no read timeouts and makes no room."""
+"""Connections that no client keeps for nothing: uvicorn has no read timeouts and closes no idle one."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ class Connection(H11Protocol):
     """One client's connection; it is closed if the head of a request takes too long.
 
     The application waits for the body itself. Where there are too many connections, the one that has waited
-    longest for a request to be complete makes room for a new one.
+    longest for a request to be complete is closed for a new one.
     """
 
     arrival_seconds = Limits.arrival_seconds
@@ -70,20 +70,21 @@ class Connection(H11Protocol):
             self._arrival_timer = None
 
     def _make_room(self) -> None:
-        idle = [one for one in self.connections if one is not self and one.is_waiting()]  # type: ignore
-        if not idle:
+        other_connections: list[Any] = [c for c in self.connections if c is not self]
+        idle_connections = [connection for connection in other_connections if connection.is_waiting()]
+        if not idle_connections:
             self.app = problem(503, "Too many requests at once: try again.")
             return
-        longest = min(idle, key=lambda one: one.waiting_since)  # type: ignore
-        self.connections.discard(longest)
-        longest.transport.abort()
+        longest_idle = min(idle_connections, key=lambda connection: connection.waiting_since)
+        self.connections.discard(longest_idle)
+        longest_idle.transport.abort()
 
 
 def server_options(limits: Limits) -> dict[str, Any]:
     """Return the options of uvicorn by which half-sent requests hinder neither others nor the end."""
-    timed = type("Connection", (Connection,), {"arrival_seconds": limits.arrival_seconds})
+    connection_class = type("Connection", (Connection,), {"arrival_seconds": limits.arrival_seconds})
     return {
-        "http": timed,
+        "http": connection_class,
         "ws": "none",
         "log_level": "warning",
         "access_log": False,

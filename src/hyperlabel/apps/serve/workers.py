@@ -21,10 +21,10 @@ class DaemonThreads(Executor):
         with self._starting:
             if self._started < self._most:
                 self._started += 1
-                threading.Thread(target=self._work, name="hyperlabel-work", daemon=True).start()
+                threading.Thread(target=self._run_calls, name="hyperlabel-work", daemon=True).start()
         return future
 
-    def _work(self) -> None:
+    def _run_calls(self) -> None:
         while True:
             future, call = self._waiting.get()
             if not future.set_running_or_notify_cancel():
