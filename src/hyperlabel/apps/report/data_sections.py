@@ -61,7 +61,7 @@ def curves_section(c: Comparison) -> Section:
         "How the score moves with the number of training rows and with a method's main parameter. Bands are "
         "one standard deviation over splits each way, not confidence intervals."
     )
-    section = Section("curves", "Calibrators", [text])
+    section = Section("curves", "Curves", [text])
     for n, data in enumerate(c.datasets):
         charts = []
         for i, curve in enumerate(c.curves[data] or []):
