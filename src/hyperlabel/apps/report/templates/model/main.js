@@ -72,7 +72,7 @@ async function start() {
   addEventListener("hashchange", () => route(data, views));
   addEventListener("keydown", (event) => { if (views.now === "row") views.row.key(event); });
   $("facts").textContent = (data.facts.shown ?? []).join(" · ");
-  $("rule").textContent = data.threshold_strategy;
+  $("rule").textContent = data.rule;
   route(data, views);
   globalThis.hyperlabelPage = { data, views };
   document.body.dataset.ready = "yes";
