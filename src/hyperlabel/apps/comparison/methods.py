@@ -99,9 +99,8 @@ def learning_curves(data: Dataset, methods: Sequence[Method], scoring: str) -> l
         )
         for a in alpha_grid
     ]
-    component_grid = sorted(
-        {max(1, round(f * data.n_labels)) for f in (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)}
-    )
+    label_shares = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+    component_grid = sorted({max(1, round(share * data.n_labels)) for share in label_shares})
     alpha = data_shape.alphas[0]
     plst_estimator = method_spec("plst").make(data_shape).set_params(alpha=alpha)
     plst_scores = [

@@ -44,11 +44,9 @@ def vectorizer_settings(vectorizer: Any, weight: float = 1.0) -> tuple[dict[str,
         raise NotInPage("The model splits texts into words in a way of its own.")
     word_list = [str(word) for word in vectorizer.get_feature_names_out()]
     tfidf_step = getattr(vectorizer, "_tfidf", None)
-    word_factors = (
-        np.ones(len(word_list))
-        if tfidf_step is None or not tfidf_step.use_idf
-        else np.asarray(tfidf_step.idf_)
-    )
+    word_factors = np.ones(len(word_list))
+    if tfidf_step is not None and tfidf_step.use_idf:
+        word_factors = np.asarray(tfidf_step.idf_)
     return {
         "words": word_list,
         "lowercase": bool(vectorizer.lowercase),
@@ -68,7 +66,7 @@ def vectorizer_settings(vectorizer: Any, weight: float = 1.0) -> tuple[dict[str,
 def word_characters() -> str:
     r"""Return the characters that Python's ``\w`` matches, as ranges for JavaScript.
 
-    Browsers know other versions of Unicode.
+    The ``\w`` of a browser follows another version of Unicode.
     """
     match_word = re.compile(r"\w").match
     return _list_character_ranges(lambda character: match_word(character) is not None)
@@ -101,11 +99,8 @@ def page_model(
     text_settings, word_factors = vectorizer_settings(vectorizer, text_weight)
     if prefix:
         is_word = np.array([str(name).startswith(prefix) for name in names])
-        blank_features = features.transform(blank)
-        blank_features = np.asarray(
-            blank_features.toarray() if hasattr(blank_features, "toarray") else blank_features,
-            dtype=np.float64,
-        )[0]
+        row = features.transform(blank)
+        blank_features = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]
         base_scores = intercept + coef[:, ~is_word] @ blank_features[~is_word]
         word_weights = coef[:, is_word]
     else:

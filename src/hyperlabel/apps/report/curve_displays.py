@@ -99,9 +99,8 @@ class PathDisplay(Display):
         score_columns = []
         for size in sizes:
             sized_splits = [(train[:size], test) for train, test in shuffled_splits]
-            score_columns.append(
-                cross_val_scores(estimator, X, y, scoring=scoring, cv=sized_splits)["test_score"]
-            )
+            fold_scores = cross_val_scores(estimator, X, y, scoring=scoring, cv=sized_splits)
+            score_columns.append(fold_scores["test_score"])
         return cls._from_columns(estimator, scoring, sizes, score_columns, xlabel="training rows").plot(ax)
 
     @classmethod
@@ -109,9 +108,8 @@ class PathDisplay(Display):
         cls, estimator: Any, scoring: Any, x: Any, score_columns: Any, **labels: Any
     ) -> PathDisplay:
         score_label = scoring if isinstance(scoring, str) else "score"
-        return cls(
-            x, {type(estimator).__name__: np.column_stack(score_columns)}, ylabel=score_label, **labels
-        )
+        split_scores = {type(estimator).__name__: np.column_stack(score_columns)}
+        return cls(x, split_scores, ylabel=score_label, **labels)
 
     def plot(self, ax: Any = None) -> PathDisplay:
         """Draw on `ax`, or on new axes."""
@@ -121,14 +119,8 @@ class PathDisplay(Display):
             (mean_line,) = ax.plot(self.x, mean_scores, label=name)
             if len(split_scores) > 1:
                 score_std = np.nanstd(split_scores, axis=0, ddof=1)
-                ax.fill_between(
-                    self.x,
-                    mean_scores - score_std,
-                    mean_scores + score_std,
-                    alpha=0.15,
-                    lw=0,
-                    color=mean_line.get_color(),
-                )
+                band_low, band_high = mean_scores - score_std, mean_scores + score_std
+                ax.fill_between(self.x, band_low, band_high, alpha=0.15, lw=0, color=mean_line.get_color())
         if self.log:
             ax.set_xscale("log")
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)

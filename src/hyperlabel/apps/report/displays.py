@@ -78,9 +78,8 @@ class CriticalDifferenceDisplay(Display):
         """Rank methods over data sets (rows) and group them by Wilcoxon tests adjusted by Holm."""
         average_ranks = statistics.average_ranks(scores)
         p = statistics.wilcoxon_holm(scores)
-        return cls(
-            average_ranks, statistics.indistinguishable_groups(average_ranks, p, alpha=alpha), names
-        ).plot(ax)
+        method_groups = statistics.indistinguishable_groups(average_ranks, p, alpha=alpha)
+        return cls(average_ranks, method_groups, names).plot(ax)
 
     def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
         """Draw on `ax`, or on new axes: one line per method, best on top."""
@@ -130,11 +129,11 @@ class DifferenceDisplay(Display):
     Examples
     --------
     >>> from hyperlabel.apps.report import DifferenceDisplay
-    >>> shown = DifferenceDisplay(
+    >>> display = DifferenceDisplay(
     ...     ["ridge", "PLST"], [0.0, -0.02], [0.0, -0.03], [0.0, -0.01],
     ...     best="ridge", scoring="f1_macro", rope=0.01,
     ... ).plot()
-    >>> len(shown.ax_.get_yticks())
+    >>> len(display.ax_.get_yticks())
     2
     """
 
@@ -180,9 +179,8 @@ class DifferenceDisplay(Display):
         ax.axvline(0.0, color="C1", lw=1.2)
         ax.set_yticks(method_rows, self.names)
         ax.invert_yaxis()
-        ax.set_xlabel(
-            f"{self.scoring}: how far behind the best", loc="right"
-        )  # long names push it off the figure
+        # centred, it would run off the figure beside long names
+        ax.set_xlabel(f"{self.scoring}: how far behind the best", loc="right")
         ax.grid(visible=False, axis="y")
         return self
 
@@ -206,8 +204,8 @@ class CostDisplay(Display):
     Examples
     --------
     >>> from hyperlabel.apps.report import CostDisplay
-    >>> shown = CostDisplay(["ridge", "SVM"], [0.61, 0.63], [0.1, 9.0], scoring="f1_macro").plot()
-    >>> shown.ax_.get_xscale()
+    >>> display = CostDisplay(["ridge", "SVM"], [0.61, 0.63], [0.1, 9.0], scoring="f1_macro").plot()
+    >>> display.ax_.get_xscale()
     'log'
     """
 
@@ -243,15 +241,8 @@ class CostDisplay(Display):
             for n, i in enumerate(time_order)
             if n == 0 or signed_scores[i] > signed_scores[time_order[:n]].max()
         ]
-        ax.plot(
-            self.seconds[pareto_front],
-            self.scores[pareto_front],
-            color="C1",
-            alpha=0.5,
-            lw=1.2,
-            marker="",
-            ls="--",
-        )
+        front_seconds, front_scores = self.seconds[pareto_front], self.scores[pareto_front]
+        ax.plot(front_seconds, front_scores, color="C1", alpha=0.5, lw=1.2, marker="", ls="--")
         ax.plot(self.seconds, self.scores, linestyle="none", marker="o", color="C0")
         log_seconds = np.log10(np.maximum(self.seconds, 1e-6))
         ax.set_xscale("log")

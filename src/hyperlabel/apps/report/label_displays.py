@@ -46,15 +46,9 @@ class LabelScoresDisplay(Display):
         """Count hits per label and draw."""
         label_counts = {name: np.array(counts) for name, counts in label_score_counts(y_true, y_pred).items()}
         f1_denominator = label_counts["predicted"] + label_counts["actual"]
-        f1 = np.divide(
-            2 * label_counts["hits"],
-            f1_denominator,
-            out=np.zeros(len(f1_denominator)),
-            where=f1_denominator > 0,
-        )
-        display_names = (
-            label_names if label_names is not None else [f"y{j}" for j in range(len(f1_denominator))]
-        )
+        f1 = np.zeros(len(f1_denominator))
+        np.divide(2 * label_counts["hits"], f1_denominator, out=f1, where=f1_denominator > 0)
+        display_names = label_names if label_names is not None else [f"y{j}" for j in range(len(f1))]
         return cls(display_names, f1, label_counts["actual"]).plot(ax)
 
     def plot(self, ax: Any = None) -> LabelScoresDisplay:
@@ -112,16 +106,10 @@ class CooccurrenceDisplay(Display):
     def plot(self, ax: Any = None) -> CooccurrenceDisplay:
         """Draw on `ax`, or on new axes."""
         k = len(self.names)
-        ax = self._prepare_axes(
-            ax, (max(5.2, 0.2 * len(self.names) + 2.4), max(3.4, 0.2 * len(self.names) + 1.6))
-        )
+        ax = self._prepare_axes(ax, (max(5.2, 0.2 * k + 2.4), max(3.4, 0.2 * k + 1.6)))
         off_diagonal = np.where(np.eye(k, dtype=bool), np.nan, self.share)
-        heat_map = ax.imshow(
-            off_diagonal,
-            cmap="cividis",
-            vmin=0.0,
-            vmax=max(0.05, float(np.nanmax(off_diagonal, initial=0.0))),
-        )
+        max_share = max(0.05, float(np.nanmax(off_diagonal, initial=0.0)))
+        heat_map = ax.imshow(off_diagonal, cmap="cividis", vmin=0.0, vmax=max_share)
         ax.figure.colorbar(heat_map, ax=ax, label="share of the row's rows", shrink=0.8)
         short_names = [self._shorten_name(name, 30) for name in self.names]
         ax.set_xticks(range(k), short_names, rotation=90, fontsize=8)
@@ -191,8 +179,8 @@ class EmbeddingDisplay(Display):
     >>> from hyperlabel.datasets import make_multilabel
     >>> from hyperlabel.apps.report import EmbeddingDisplay
     >>> data = make_multilabel(60, 5, 4, random_state=0)
-    >>> shown = EmbeddingDisplay.from_estimator(HypergraphSpectral().fit(data.X, data.Y), data.X, data.Y)
-    >>> shown.points.shape
+    >>> display = EmbeddingDisplay.from_estimator(HypergraphSpectral().fit(data.X, data.Y), data.X, data.Y)
+    >>> display.points.shape
     (60, 2)
     """
 

@@ -21,11 +21,10 @@ def score_page_rows(
 ) -> PageScores:
     """Score labelled rows "out-of-fold", by models of the other rows given, or as "held-out" ones."""
     is_out_of_fold, final_step = scores == "out-of-fold", model[-1]
-    row_scores = (
-        _score_out_of_fold(final_step, model[:-1].transform(rows), Y, groups)
-        if is_out_of_fold
-        else score_rows(model, rows)
-    )
+    if is_out_of_fold:
+        row_scores = _score_out_of_fold(final_step, model[:-1].transform(rows), Y, groups)
+    else:
+        row_scores = score_rows(model, rows)
     thresholds, rule_sentence = _get_model_thresholds(final_step, row_scores, Y)
     has_guarantee = getattr(final_step, "strategy", "") == "precision_at_least"
     return PageScores(

@@ -287,7 +287,7 @@ def splits_text(c: Comparison) -> str:
         "time": "splits in time (trained on the past only)",
         "random": "random parts",
     }
-    repeat_phrase = f", dealt {splits_spec['n_repeats']} times" if splits_spec["n_repeats"] > 1 else ""
+    repeat_phrase = f", repeated {splits_spec['n_repeats']} times" if splits_spec["n_repeats"] > 1 else ""
     return f"{splits_spec['n_splits']} {split_names[splits_spec['kind']]}{repeat_phrase}"
 
 
