@@ -135,8 +135,8 @@ def test_the_page_of_a_model_judges_in_the_folds_of_the_fit(tmp_path, monkeypatc
     path = copies(tmp_path / "c.csv", 60, 3, 0.1)
     fitted(path)
     given = []
-    out_of_fold = page_scores._out_of_fold
-    monkeypatch.setattr(page_scores, "_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
+    out_of_fold = page_scores._score_out_of_fold
+    monkeypatch.setattr(page_scores, "_score_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
     done("report", path.with_suffix(".hyper"), path, "-o", tmp_path / "page.html")
     assert len(np.unique(given[0])) == 60
     fitted(path, "--group", "")
@@ -151,8 +151,8 @@ def test_the_page_of_a_model_keeps_the_groups_that_were_named(tmp_path, monkeypa
     path.write_text("\n".join([f"{header},who", *numbered]) + "\n", encoding="utf-8")
     fitted(path, "--group", "who")
     given = []
-    out_of_fold = page_scores._out_of_fold
-    monkeypatch.setattr(page_scores, "_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
+    out_of_fold = page_scores._score_out_of_fold
+    monkeypatch.setattr(page_scores, "_score_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
     done("report", path.with_suffix(".hyper"), path, "-o", tmp_path / "page.html")
     assert list(given[0]) == [f"g{i % 20}" for i in range(90)]
 

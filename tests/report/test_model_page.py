@@ -72,7 +72,7 @@ def test_five_thousand_rows_and_111_labels_fit_in_two_megabytes():
     from scipy import sparse
 
     from hyperlabel.apps.report.model_numbers import PageScores
-    from hyperlabel.apps.report.model_page import PageRows, _labels_content, _rows_content
+    from hyperlabel.apps.report.model_page import PageRows, _add_labels, _collect_rows
 
     rng = np.random.default_rng(0)
     Y = sparse.csr_array((rng.random((5000, 111)) < rng.geometric(0.05, 111) / 600).astype(np.int64))
@@ -81,8 +81,8 @@ def test_five_thousand_rows_and_111_labels_fit_in_two_megabytes():
     )
     kept = np.arange(5000)
     p = np.clip((judged.scores + 1) / 2, 0.01, 0.99)
-    contents, arrays = _rows_content(judged, PageRows(), kept, rng.permutation(5000), p)
-    _labels_content(judged, p, kept, contents, arrays)
+    contents, arrays = _collect_rows(judged, PageRows(), kept, rng.permutation(5000), p)
+    _add_labels(judged, p, kept, contents, arrays)
     arrays["weights"], contents["step"] = weight_planes(rng.normal(scale=0.3, size=(2500, 111)))
     assert len(pack_arrays(contents, arrays)) <= 2e6 - 60_000  # the rest is the page around it
 

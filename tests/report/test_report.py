@@ -26,7 +26,7 @@ from hyperlabel.apps.report import (
 )
 from hyperlabel.apps.report.data_page import data_report
 from hyperlabel.apps.report.page import draw_figure
-from hyperlabel.apps.report.summary import _how_sure, answer_questions
+from hyperlabel.apps.report.summary import _answer_how_sure, answer_questions
 from hyperlabel.datasets import Dataset
 
 
@@ -216,11 +216,11 @@ def test_a_difference_that_does_not_matter_is_not_called_clearly_behind():
         PairwiseTest("far", 0.2, 0.1, 0.3, 0.001, 1.0, 0.0, 0.0),
     ]
     c = SimpleNamespace(datasets=["d"], rope=0.01, versus_best=lambda _: rows)
-    text = _how_sure(c, "d", "best")
+    text = _answer_how_sure(c, "d", "best")
     assert "significantly different, but by less than 0.01: near; clearly behind (5 % level): 1 of 3." in text
     assert "Not significantly different at the 5 % level: noisy;" in text
     rows[:] = rows[2:]
-    assert _how_sure(c, "d", "best").endswith("Clearly behind (5 % level): 1 of 1.")
+    assert _answer_how_sure(c, "d", "best").endswith("Clearly behind (5 % level): 1 of 1.")
 
 
 ODD_NAMES = ["a\x00b\x1b[31mred", "日本語のラベル", "$\\bad{$ and $", "$x$", "\x85 \x0b"]

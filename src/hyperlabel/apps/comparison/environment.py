@@ -21,7 +21,7 @@ def describe_environment() -> dict[str, str]:
         "python": platform.python_version(),
         **package_versions(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "cpu": f"{_cpu_name()}, {os.cpu_count()} cores",
+        "cpu": f"{_read_cpu_name()}, {os.cpu_count()} cores",
         "threads": "one BLAS thread per fit",
         "code": code_fingerprint(),
     }
@@ -30,10 +30,10 @@ def describe_environment() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def package_versions() -> dict[str, str]:
     """Return the versions that results may depend on; they are part of a cell's identity."""
-    found = {"hyperlabel": __version__}
+    version_of_package = {"hyperlabel": __version__}
     for name in PACKAGES:
-        found[name] = metadata.version(name)
-    return found
+        version_of_package[name] = metadata.version(name)
+    return version_of_package
 
 
 @lru_cache(maxsize=1)
@@ -47,9 +47,10 @@ def code_fingerprint() -> str:
     return digest.hexdigest()[:12]
 
 
-def _cpu_name() -> str:
+def _read_cpu_name() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu_lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    cpu_names = (text.split(":", 1)[1].strip() for text in cpu_lines if text.startswith("model name"))
+    return next(cpu_names, "unknown")

@@ -36,21 +36,28 @@ def build_methods(
     `thresholds` is the strategy of a `ThresholdTuner` around every method with scores; None leaves
     decisions alone.
     """
-    rows = DataShape.of(data.X)
+    data_shape = DataShape.of(data.X)
     if names is None:
-        many = data.n_labels > MANY_LABELS
-        names = [method.name for method in CATALOGUE if method.default and not (method.pairwise and many)]
-    methods = []
+        has_many_labels = data.n_labels > MANY_LABELS
+        names = [
+            catalogue_method.name
+            for catalogue_method in CATALOGUE
+            if catalogue_method.default and not (catalogue_method.pairwise and has_many_labels)
+        ]
+    built_methods = []
     for name in dict.fromkeys(names):
-        method = method_spec(name)
-        estimator = _scale_features(method.make(rows), data)
-        prefix = f"{estimator.steps[-1][0]}__"
+        catalogue_method = method_spec(name)
+        estimator = _scale_features(catalogue_method.make(data_shape), data)
+        param_prefix = f"{estimator.steps[-1][0]}__"
         if thresholds is not None and hasattr(estimator, "decision_function"):
             estimator = ThresholdTuner(estimator, strategy=thresholds, scoring=scoring, cv=3)
-            prefix = f"estimator__{prefix}"
-        grid = {prefix + parameter: values for parameter, values in method.grid(rows).items()}
-        methods.append(Method(name, estimator, grid if tune else {}))
-    return methods
+            param_prefix = f"estimator__{param_prefix}"
+        param_grid = {
+            param_prefix + parameter: values
+            for parameter, values in catalogue_method.grid(data_shape).items()
+        }
+        built_methods.append(Method(name, estimator, param_grid if tune else {}))
+    return built_methods
 
 
 def learning_curves(data: Dataset, methods: Sequence[Method], scoring: str) -> list[dict[str, Any]]:
@@ -59,39 +66,51 @@ def learning_curves(data: Dataset, methods: Sequence[Method], scoring: str) -> l
     from hyperlabel.apps.comparison.protocol import LOWER_IS_BETTER, Splits
     from hyperlabel.model_selection import cross_val_scores
 
-    rows = DataShape.of(data.X)
-    sign = -1.0 if scoring in LOWER_IS_BETTER else 1.0
-    parts = Splits("random", 3, train_size=0.75).parts(data)
+    data_shape = DataShape.of(data.X)
+    score_sign = -1.0 if scoring in LOWER_IS_BETTER else 1.0
+    split_rows = Splits("random", 3, train_size=0.75).parts(data)
     rng = np.random.default_rng(0)
-    shuffled = [(rng.permutation(train), test) for train, test in parts]
-    n = min(len(train) for train, _ in parts)
-    sizes = sorted({max(20, round(share * n)) for share in (0.1, 0.2, 0.4, 0.7, 1.0)})
+    shuffled_splits = [(rng.permutation(train), test) for train, test in split_rows]
+    n = min(len(train) for train, _ in split_rows)
+    train_sizes = sorted({max(20, round(share * n)) for share in (0.1, 0.2, 0.4, 0.7, 1.0)})
     Y = data.Y.toarray()
 
-    def score(model: Any, splits: list[Any]) -> list[float]:
-        found = cross_val_scores(seeded(model, 0), data.X, Y, scoring=scoring, cv=splits)
-        return [sign * float(v) for v in found["test_score"]]
+    def score_splits(model: Any, splits: list[Any]) -> list[float]:
+        fold_scores = cross_val_scores(seeded(model, 0), data.X, Y, scoring=scoring, cv=splits)
+        return [score_sign * float(v) for v in fold_scores["test_score"]]
 
-    def panel(title: str, x: list[Any], scores: dict[str, Any], xlabel: str, log: bool = False) -> Any:
-        by_split = {name: np.array(columns).T.tolist() for name, columns in scores.items()}
-        labels = {"xlabel": xlabel, "ylabel": scoring, "log": log}
-        return {"title": title, "x": x, "scores": by_split, **labels}
+    def build_panel(
+        title: str, x: list[Any], series_scores: dict[str, Any], xlabel: str, log: bool = False
+    ) -> Any:
+        by_split = {name: np.array(columns).T.tolist() for name, columns in series_scores.items()}
+        axis_labels = {"xlabel": xlabel, "ylabel": scoring, "log": log}
+        return {"title": title, "x": x, "scores": by_split, **axis_labels}
 
-    learning = {
-        m.name: [score(m.estimator, [(tr[:size], te) for tr, te in shuffled]) for size in sizes]
+    learning_scores = {
+        m.name: [
+            score_splits(m.estimator, [(tr[:size], te) for tr, te in shuffled_splits]) for size in train_sizes
+        ]
         for m in methods
     }
-    lambdas = [float(a) for a in np.geomspace(1e-2, 1e4, 7)]
-    ridge = [
-        score(_scale_features(method_spec("ridge").make(rows).set_params(alpha=a), data), parts)
-        for a in lambdas
+    alpha_grid = [float(a) for a in np.geomspace(1e-2, 1e4, 7)]
+    ridge_scores = [
+        score_splits(
+            _scale_features(method_spec("ridge").make(data_shape).set_params(alpha=a), data), split_rows
+        )
+        for a in alpha_grid
     ]
-    dimensions = sorted({max(1, round(f * data.n_labels)) for f in (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)})
-    alpha = rows.alphas[0]
-    fixed = method_spec("plst").make(rows).set_params(alpha=alpha)
-    plst = [score(_scale_features(clone(fixed).set_params(n_components=m), data), parts) for m in dimensions]
+    label_shares = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+    component_grid = sorted({max(1, round(share * data.n_labels)) for share in label_shares})
+    alpha = data_shape.alphas[0]
+    plst_estimator = method_spec("plst").make(data_shape).set_params(alpha=alpha)
+    plst_scores = [
+        score_splits(_scale_features(clone(plst_estimator).set_params(n_components=m), data), split_rows)
+        for m in component_grid
+    ]
     return [
-        panel("learning curves (default parameters)", sizes, learning, "training rows"),
-        panel("the λ-path of the shared ridge", lambdas, {"ridge": ridge}, "λ", log=True),
-        panel(f"the M-path of PLST (λ = {alpha:g})", dimensions, {"plst": plst}, "label dimensions M"),
+        build_panel("learning curves (default parameters)", train_sizes, learning_scores, "training rows"),
+        build_panel("the λ-path of the shared ridge", alpha_grid, {"ridge": ridge_scores}, "λ", log=True),
+        build_panel(
+            f"the M-path of PLST (λ = {alpha:g})", component_grid, {"plst": plst_scores}, "label dimensions M"
+        ),
     ]

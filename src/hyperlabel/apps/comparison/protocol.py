@@ -26,9 +26,9 @@ def describe_value(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if hasattr(value, "get_params") and not isinstance(value, type):
-        kind = type(value)
-        params = {key: describe_value(v) for key, v in sorted(value.get_params(deep=False).items())}
-        return [f"{kind.__module__}.{kind.__qualname__}", params]
+        value_type = type(value)
+        described_params = {key: describe_value(v) for key, v in sorted(value.get_params(deep=False).items())}
+        return [f"{value_type.__module__}.{value_type.__qualname__}", described_params]
     if isinstance(value, Mapping):
         return {str(key): describe_value(v) for key, v in value.items()}
     if isinstance(value, list | tuple | range):
@@ -40,8 +40,8 @@ def describe_value(value: Any) -> Any:
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     if hasattr(value, "__dict__"):
-        kind = type(value)
-        return [f"{kind.__module__}.{kind.__qualname__}", describe_value(vars(value))]
+        value_type = type(value)
+        return [f"{value_type.__module__}.{value_type.__qualname__}", describe_value(vars(value))]
     return repr(value)
 
 
@@ -52,15 +52,15 @@ def hash_arrays(*arrays: Any) -> str:
         if sparse.issparse(array):
             array = sparse.csr_array(array)
             array.sort_indices()
-            parts = [array.indptr.astype(np.int64), array.indices.astype(np.int64), array.data]
+            array_buffers = [array.indptr.astype(np.int64), array.indices.astype(np.int64), array.data]
         else:
-            parts = [np.asarray(array)]
-        digest.update(repr((np.shape(array), [str(p.dtype) for p in parts])).encode())
-        for part in parts:
-            if part.dtype.kind in "OUT":
-                digest.update("\0".join(map(str, part.ravel())).encode())
+            array_buffers = [np.asarray(array)]
+        digest.update(repr((np.shape(array), [str(p.dtype) for p in array_buffers])).encode())
+        for array_buffer in array_buffers:
+            if array_buffer.dtype.kind in "OUT":
+                digest.update("\0".join(map(str, array_buffer.ravel())).encode())
             else:
-                digest.update(np.ascontiguousarray(part).tobytes())
+                digest.update(np.ascontiguousarray(array_buffer).tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -93,7 +93,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Splits:
-    """How rows are parted.
+    """How rows are split into training and test rows.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Splits:
     n_splits : int, default=5
         Folds, or splits in time; for "random" the number of parts.
     n_repeats : int, default=1
-        Times the folds are dealt anew.
+        Times the rows are shuffled and divided into folds again.
     train_size : int or float, default=0.9
         For "random": number or share of rows to train on.
     seed : int, default=0
@@ -127,35 +127,37 @@ class Splits:
     def parts(self, data: Dataset) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (train, test) row numbers of every split."""
         if self.kind == "random":
-            return [self._random(data.n_rows, i) for i in range(self.n_splits * self.n_repeats)]
-        found = []
+            return [self._draw_random_split(data.n_rows, i) for i in range(self.n_splits * self.n_repeats)]
+        split_rows = []
         for repeat in range(1 if self.kind == "time" else self.n_repeats):
-            splitter, groups = self._splitter(data, repeat)
-            found += list(splitter.split(data.X, data.Y, groups))
-        return found
+            splitter, groups = self._make_splitter(data, repeat)
+            split_rows += list(splitter.split(data.X, data.Y, groups))
+        return split_rows
 
-    def _splitter(self, data: Dataset, repeat: int) -> tuple[Any, Any]:
+    def _make_splitter(self, data: Dataset, repeat: int) -> tuple[Any, Any]:
         from hyperlabel import model_selection
 
-        dealt: dict[str, Any] = {"shuffle": True, "random_state": self.seed + repeat}
+        shuffle_options: dict[str, Any] = {"shuffle": True, "random_state": self.seed + repeat}
         if self.kind == "folds":
-            return model_selection.IterativeStratifiedKFold(self.n_splits, **dealt), None
+            return model_selection.IterativeStratifiedKFold(self.n_splits, **shuffle_options), None
         if self.kind == "groups":
             if data.groups is None:
                 raise ValueError(f"{data.name} has no groups: name the column that holds them.")
-            return model_selection.IterativeStratifiedGroupKFold(self.n_splits, **dealt), data.groups
+            return model_selection.IterativeStratifiedGroupKFold(
+                self.n_splits, **shuffle_options
+            ), data.groups
         if self.kind == "time":
             if data.time is None:
                 raise ValueError(f"{data.name} has no time column: name the column that holds it.")
             return model_selection.TimeOrderedSplit(self.n_splits), data.time
         raise ValueError(f"kind must be folds, groups, time or random; got {self.kind!r}.")
 
-    def _random(self, n: int, i: int) -> tuple[np.ndarray, np.ndarray]:
-        order = np.random.default_rng([self.seed, i]).permutation(n)
-        size = self.train_size if isinstance(self.train_size, int) else round(self.train_size * n)
-        if not 0 < size < n:
+    def _draw_random_split(self, n: int, i: int) -> tuple[np.ndarray, np.ndarray]:
+        row_order = np.random.default_rng([self.seed, i]).permutation(n)
+        n_train = self.train_size if isinstance(self.train_size, int) else round(self.train_size * n)
+        if not 0 < n_train < n:
             raise ValueError(f"train_size must leave rows on both sides of {n}, got {self.train_size}.")
-        return np.sort(order[:size]), np.sort(order[size:])
+        return np.sort(row_order[:n_train]), np.sort(row_order[n_train:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +173,7 @@ class Protocol:
     methods : sequence of Method
         The methods, with their grids.
     splits : Splits
-        How rows are parted.
+        How rows are split into training and test rows.
     scoring : str, default="f1_macro"
         What inner cross-validation selects by, and the first measure of tables.
     inner_cv : int, default=3
@@ -215,31 +217,36 @@ class Protocol:
 
     def cells(self) -> list[Job]:
         """Return one cell for each data set, method and split, in that order."""
-        found = []
+        jobs = []
         for data in self.datasets:
-            mark = hash_arrays(data.X, data.Y)
-            parts = self.splits.parts(data)
+            content_hash = hash_arrays(data.X, data.Y)
+            split_rows = self.splits.parts(data)
             groups = data.groups if self.splits.kind == "groups" else None
             for method in self.methods:
-                for i, (train, test) in enumerate(parts):
-                    spec = {
+                for i, (train_rows, test_rows) in enumerate(split_rows):
+                    job_spec = {
                         "data": data.name,
-                        "content": mark,
+                        "content": content_hash,
                         "method": method.name,
                         "estimator": describe_value(method.estimator),
                         "grid": describe_value(method.grid),
                         "split": i,
-                        "rows": hash_arrays(train, test),
-                        "n_train": len(train),
-                        "n_test": len(test),
+                        "rows": hash_arrays(train_rows, test_rows),
+                        "n_train": len(train_rows),
+                        "n_test": len(test_rows),
                         "scoring": self.scoring if method.grid else None,
                         "inner_cv": self.inner_cv if method.grid else None,
                         "groups": None if groups is None else hash_arrays(groups),
                         "seed": self.seed + i,
                     }
-                    how = (self.scoring, self.inner_cv, self.seed + i, groups)
-                    found.append(Job(spec, partial(fit_and_score, data, method, train, test, *how)))
-        return found
+                    fit_options = (self.scoring, self.inner_cv, self.seed + i, groups)
+                    jobs.append(
+                        Job(
+                            job_spec,
+                            partial(fit_and_score, data, method, train_rows, test_rows, *fit_options),
+                        )
+                    )
+        return jobs
 
 
 def data_facts(data: Dataset) -> dict[str, Any]:
@@ -269,24 +276,30 @@ def fit_and_score(
 
     Y = data.Y.toarray() if data.n_rows * data.n_labels <= _DENSE_Y else data.Y
     X_train, Y_train = data.X[train], Y[train]
-    inner = None if groups is None else np.asarray(groups)[train]
-    details: dict[str, Any] = {}
-    with Meter() as fit:
+    train_groups = None if groups is None else np.asarray(groups)[train]
+    job_details: dict[str, Any] = {}
+    with Meter() as fit_meter:
         model = seeded(method.estimator, seed)
         if method.grid:
-            best = tune_grid(model, method.grid, X_train, Y_train, scoring, inner_cv, seed, inner)
-            details["chosen"] = describe_value(best)
-            model.set_params(**best)
-        model.fit(X_train, Y_train, **groups_for_fit(model, inner))
-    with Meter() as predict:
-        predicted = model.predict(data.X[test])
+            best_params = tune_grid(
+                model, method.grid, X_train, Y_train, scoring, inner_cv, seed, train_groups
+            )
+            job_details["chosen"] = describe_value(best_params)
+            model.set_params(**best_params)
+        model.fit(X_train, Y_train, **groups_for_fit(model, train_groups))
+    with Meter() as predict_meter:
+        predicted_sets = model.predict(data.X[test])
         gives_scores = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
-        scores = score_rows(model, data.X[test]) if gives_scores else None
-    measured = evaluate(Y[test], predicted, scores)
-    details["labels"] = label_score_counts(Y[test], predicted)
-    values = [Measurement(method.name, name, float(value)) for name, value in measured.items()]
-    cost = {"fit_seconds": fit.seconds, "predict_seconds": predict.seconds, "peak_mb": fit.peak_mb}
-    return JobResult(values, cost, details)
+        test_scores = score_rows(model, data.X[test]) if gives_scores else None
+    test_metrics = evaluate(Y[test], predicted_sets, test_scores)
+    job_details["labels"] = label_score_counts(Y[test], predicted_sets)
+    job_measurements = [Measurement(method.name, name, float(value)) for name, value in test_metrics.items()]
+    job_cost = {
+        "fit_seconds": fit_meter.seconds,
+        "predict_seconds": predict_meter.seconds,
+        "peak_mb": fit_meter.peak_mb,
+    }
+    return JobResult(job_measurements, job_cost, job_details)
 
 
 def tune_grid(
@@ -304,12 +317,12 @@ def tune_grid(
 
     from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
 
-    kind = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
-    cv = list(kind(folds, shuffle=True, random_state=seed).split(X, Y, groups))
-    choices = list(ParameterGrid(grid))
-    means = [mean_score(model, choice, X, Y, scoring, cv, groups) for choice in choices]
-    best: dict[str, Any] = choices[int(np.nanargmax(means))]
-    return best
+    splitter_type = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
+    cv = list(splitter_type(folds, shuffle=True, random_state=seed).split(X, Y, groups))
+    grid_points = list(ParameterGrid(grid))
+    mean_scores = [mean_score(model, grid_point, X, Y, scoring, cv, groups) for grid_point in grid_points]
+    best_params: dict[str, Any] = grid_points[int(np.nanargmax(mean_scores))]
+    return best_params
 
 
 def mean_score(
@@ -327,9 +340,9 @@ def mean_score(
 
 def label_score_counts(Y_true: Any, Y_pred: Any) -> dict[str, list[int]]:
     """Return true positives, predicted and actual positives per label: enough for any F-measure."""
-    true, pred = sparse.csr_array(Y_true), sparse.csr_array(Y_pred)
-    hits = true.multiply(pred)
+    true_sets, predicted_sets = sparse.csr_array(Y_true), sparse.csr_array(Y_pred)
+    hit_sets = true_sets.multiply(predicted_sets)
     return {
         name: [int(v) for v in np.asarray(matrix.sum(axis=0)).ravel()]
-        for name, matrix in (("hits", hits), ("predicted", pred), ("actual", true))
+        for name, matrix in (("hits", hit_sets), ("predicted", predicted_sets), ("actual", true_sets))
     }

@@ -24,18 +24,22 @@ class Meter:
     def __exit__(self, *_: Any) -> None:
         self.seconds = time.perf_counter() - self._start
         if self._before is not None:
-            self.peak_mb = max(0.0, _status_mb("VmHWM") - self._before)
+            self.peak_mb = max(0.0, _read_status_mb("VmHWM") - self._before)
 
 
 def _reset_peak() -> float | None:
     try:
-        with open("/proc/self/clear_refs", "w") as reset:
-            reset.write("5")
-        return _status_mb("VmRSS")
+        with open("/proc/self/clear_refs", "w") as refs_file:
+            refs_file.write("5")
+        return _read_status_mb("VmRSS")
     except OSError:
         return None
 
 
-def _status_mb(field: str) -> float:
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) / 1024.0 for line in status if line.startswith(f"{field}:"))
+def _read_status_mb(field: str) -> float:
+    with open("/proc/self/status") as status_file:
+        return next(
+            int(status_line.split()[1]) / 1024.0
+            for status_line in status_file
+            if status_line.startswith(f"{field}:")
+        )

@@ -38,7 +38,7 @@ class JobResult:
 
     Parameters
     ----------
-    values : list of Value
+    values : list of Measurement
         The numbers; they must not depend on the clock.
     cost : dict
         ``fit_seconds``, ``predict_seconds``, ``peak_mb`` where measured.
@@ -66,7 +66,7 @@ class Job:
     spec : dict
         Everything the result depends on, as JSON: data fingerprint, method, split, seed.
     work : callable
-        Takes nothing, returns an `JobResult`; must be picklable when cells run side by side.
+        Takes nothing, returns a `JobResult`; must be picklable when cells run side by side.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Job:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """How a run went: cells computed now, found finished, failed (in total), computed by other code."""
+    """How a run went: cells computed now, already in the store, failed (in total), computed by other code."""
 
     computed: int
     resumed: int
@@ -112,12 +112,12 @@ def run(
 
     Parameters
     ----------
-    cells : sequence of Cell
+    cells : sequence of Job
         What to compute, in the order the result tables will have.
     store : Store
         Where finished cells go, one transaction each.
     suite : str
-        The name under which the cells are found together.
+        The name under which the store keeps the cells together.
     spec : dict, default=None
         Description of the whole suite, kept beside it.
     command : str, default=""
@@ -133,7 +133,7 @@ def run(
 
     Returns
     -------
-    summary : Summary
+    summary : RunSummary
 
     Examples
     --------
@@ -146,81 +146,81 @@ def run(
     >>> (first.computed, again.computed, again.resumed)
     (1, 0, 1)
     """
-    ids = [cell.id for cell in cells]
-    if len(set(ids)) < len(ids):
+    job_ids = [cell.id for cell in cells]
+    if len(set(job_ids)) < len(job_ids):
         raise ValueError("Two cells of the suite have the same specification: each must differ in something.")
-    store.begin(suite, spec or {}, ids, command)
+    store.begin(suite, spec or {}, job_ids, command)
     if fresh:
-        store.forget(ids)
-    finished = store.finished(ids)
+        store.forget(job_ids)
+    status_of_job = store.finished(job_ids)
     if retry_failed:
-        finished = {cell: status for cell, status in finished.items() if status == "done"}
-    waiting = [cell for cell in cells if cell.id not in finished]
-    failed = sum(status == "failed" for status in finished.values())
-    done = len(finished)
-    for cell, outcome, error in _compute_jobs(waiting, n_jobs):
+        status_of_job = {cell: status for cell, status in status_of_job.items() if status == "done"}
+    waiting_jobs = [cell for cell in cells if cell.id not in status_of_job]
+    n_failed = sum(status == "failed" for status in status_of_job.values())
+    n_done = len(status_of_job)
+    for cell, job_result, error in _compute_jobs(waiting_jobs, n_jobs):
         store.write(
             cell.id,
             cell.spec,
-            [(v.series, v.metric, v.x, v.value) for v in outcome.values],
+            [(v.series, v.metric, v.x, v.value) for v in job_result.values],
             error=error,
-            cost=outcome.cost,
-            details=outcome.details,
+            cost=job_result.cost,
+            details=job_result.details,
         )
-        done, failed = done + 1, failed + (error is not None)
+        n_done, n_failed = n_done + 1, n_failed + (error is not None)
         if progress is not None:
-            progress(done, len(cells), failed, cell.spec)
-    codes = {e["code"] for e in store.suite(suite)["environments"]}
-    return RunSummary(len(waiting), len(finished), failed, max(0, len(codes) - 1))
+            progress(n_done, len(cells), n_failed, cell.spec)
+    code_versions = {e["code"] for e in store.suite(suite)["environments"]}
+    return RunSummary(len(waiting_jobs), len(status_of_job), n_failed, max(0, len(code_versions) - 1))
 
 
-def _compute_jobs(cells: Sequence[Job], n_jobs: int) -> Iterator[tuple[Job, JobResult, str | None]]:
+def _compute_jobs(job_list: Sequence[Job], n_jobs: int) -> Iterator[tuple[Job, JobResult, str | None]]:
     """Yield results as they come; the store puts them in order."""
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: say how many cells to compute at the same time.")
-    if n_jobs == 1 or len(cells) < 2:
-        for cell in cells:
-            yield (cell, *execute_job(cell))
+    if n_jobs == 1 or len(job_list) < 2:
+        for job in job_list:
+            yield (job, *execute_job(job))
         return
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    waiting = dict(enumerate(cells))
+    waiting_jobs = dict(enumerate(job_list))
     try:
-        jobs = (delayed(_execute_at)(i, cell) for i, cell in enumerate(cells))
-        for i, outcome, error in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs):
-            del waiting[i]
-            yield cells[i], outcome, error
+        delayed_jobs = (delayed(_execute_indexed_job)(i, job) for i, job in enumerate(job_list))
+        for i, job_result, error in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed_jobs):
+            del waiting_jobs[i]
+            yield job_list[i], job_result, error
     except TerminatedWorkerError:
         # A worker was killed (out of memory, most likely) and took the pool with it. Which cell did it
         # is not known, so the rest go one by one, each in a process of its own that may die alone.
-        for i, cell in waiting.items():
+        for i, job in waiting_jobs.items():
             try:
-                ((_, outcome, error),) = Parallel(n_jobs=2)([delayed(_execute_at)(i, cell)])
+                ((_, job_result, error),) = Parallel(n_jobs=2)([delayed(_execute_indexed_job)(i, job)])
             except TerminatedWorkerError:
-                outcome, error = JobResult(), "the process of this cell was killed (out of memory?)"
-            yield cell, outcome, error
+                job_result, error = JobResult(), "the process of this cell was killed (out of memory?)"
+            yield job, job_result, error
 
 
-def _execute_at(i: int, cell: Job) -> tuple[int, JobResult, str | None]:
-    return (i, *execute_job(cell))
+def _execute_indexed_job(i: int, job: Job) -> tuple[int, JobResult, str | None]:
+    return (i, *execute_job(job))
 
 
-def execute_job(cell: Job) -> tuple[JobResult, str | None]:
+def execute_job(job: Job) -> tuple[JobResult, str | None]:
     """Do a cell's work; an exception becomes the text of the error, warnings become details."""
     from threadpoolctl import threadpool_limits
 
-    start = time.process_time()
-    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+    cpu_start = time.process_time()
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
-            outcome, error = cell.work(), None
+            job_result, error = job.work(), None
         except Exception as failure:
-            last = traceback.extract_tb(failure.__traceback__)[-1]
-            where = f"{last.name}, line {last.lineno}"
-            outcome, error = JobResult(), f"{type(failure).__name__}: {failure} (in {where})"
-    outcome.details["cpu_seconds"] = time.process_time() - start
-    said = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})
-    if said:
-        outcome.details["warnings"] = said
-    return outcome, error
+            last_frame = traceback.extract_tb(failure.__traceback__)[-1]
+            failure_location = f"{last_frame.name}, line {last_frame.lineno}"
+            job_result, error = JobResult(), f"{type(failure).__name__}: {failure} (in {failure_location})"
+    job_result.details["cpu_seconds"] = time.process_time() - cpu_start
+    warning_texts = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught_warnings})
+    if warning_texts:
+        job_result.details["warnings"] = warning_texts
+    return job_result, error

@@ -51,7 +51,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_scores(cls, x: Any, scores: Mapping[str, Any], *, ax: Any = None, **labels: Any) -> PathDisplay:
-        """Draw scores that are already there; keywords as for the class."""
+        """Draw scores that were computed before; keywords as for the class."""
         return cls(x, scores, **labels).plot(ax)
 
     @classmethod
@@ -70,13 +70,15 @@ class PathDisplay(Display):
         log: bool = False,
     ) -> PathDisplay:
         """Cross-validate the estimator along one parameter (sparse y is fine) and draw the path."""
-        parts = list(resolve_cv(cv, y).split(X, y))
-        columns = []
-        for value in param_range:
-            model = clone(estimator).set_params(**{param_name: value})
-            found = cross_val_scores(model, X, y, scoring=scoring, cv=parts, n_jobs=n_jobs)
-            columns.append(found["test_score"])
-        return cls._measured(estimator, scoring, param_range, columns, xlabel=param_name, log=log).plot(ax)
+        split_rows = list(resolve_cv(cv, y).split(X, y))
+        score_columns = []
+        for parameter in param_range:
+            candidate = clone(estimator).set_params(**{param_name: parameter})
+            fold_scores = cross_val_scores(candidate, X, y, scoring=scoring, cv=split_rows, n_jobs=n_jobs)
+            score_columns.append(fold_scores["test_score"])
+        return cls._from_columns(
+            estimator, scoring, param_range, score_columns, xlabel=param_name, log=log
+        ).plot(ax)
 
     @classmethod
     def from_training_sizes(
@@ -91,29 +93,34 @@ class PathDisplay(Display):
         random_state: int = 0,
         ax: Any = None,
     ) -> PathDisplay:
-        """Draw a learning curve: the training part of each split is cut to the first `size` rows."""
+        """Draw a learning curve: each split trains on the first `size` of its shuffled training rows."""
         rng = np.random.default_rng(random_state)
-        parts = [(rng.permutation(train), test) for train, test in resolve_cv(cv, y).split(X, y)]
-        columns = []
+        shuffled_splits = [(rng.permutation(train), test) for train, test in resolve_cv(cv, y).split(X, y)]
+        score_columns = []
         for size in sizes:
-            cut = [(train[:size], test) for train, test in parts]
-            columns.append(cross_val_scores(estimator, X, y, scoring=scoring, cv=cut)["test_score"])
-        return cls._measured(estimator, scoring, sizes, columns, xlabel="training rows").plot(ax)
+            sized_splits = [(train[:size], test) for train, test in shuffled_splits]
+            fold_scores = cross_val_scores(estimator, X, y, scoring=scoring, cv=sized_splits)
+            score_columns.append(fold_scores["test_score"])
+        return cls._from_columns(estimator, scoring, sizes, score_columns, xlabel="training rows").plot(ax)
 
     @classmethod
-    def _measured(cls, estimator: Any, scoring: Any, x: Any, columns: Any, **labels: Any) -> PathDisplay:
-        label = scoring if isinstance(scoring, str) else "score"
-        return cls(x, {type(estimator).__name__: np.column_stack(columns)}, ylabel=label, **labels)
+    def _from_columns(
+        cls, estimator: Any, scoring: Any, x: Any, score_columns: Any, **labels: Any
+    ) -> PathDisplay:
+        score_label = scoring if isinstance(scoring, str) else "score"
+        split_scores = {type(estimator).__name__: np.column_stack(score_columns)}
+        return cls(x, split_scores, ylabel=score_label, **labels)
 
     def plot(self, ax: Any = None) -> PathDisplay:
         """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax)
-        for name, scores in self.scores.items():
-            mean = np.nanmean(scores, axis=0)
-            (line,) = ax.plot(self.x, mean, label=name)
-            if len(scores) > 1:
-                std = np.nanstd(scores, axis=0, ddof=1)
-                ax.fill_between(self.x, mean - std, mean + std, alpha=0.15, lw=0, color=line.get_color())
+        ax = self._prepare_axes(ax)
+        for name, split_scores in self.scores.items():
+            mean_scores = np.nanmean(split_scores, axis=0)
+            (mean_line,) = ax.plot(self.x, mean_scores, label=name)
+            if len(split_scores) > 1:
+                score_std = np.nanstd(split_scores, axis=0, ddof=1)
+                band_low, band_high = mean_scores - score_std, mean_scores + score_std
+                ax.fill_between(self.x, band_low, band_high, alpha=0.15, lw=0, color=mean_line.get_color())
         if self.log:
             ax.set_xscale("log")
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
@@ -153,18 +160,20 @@ class ReliabilityDisplay(Display):
         cls, models: Mapping[str, Any], X: Any, y: Any, *, n_bins: int = 10, ax: Any = None
     ) -> ReliabilityDisplay:
         """Draw fitted classifiers that have predict_proba."""
-        binary = count_dimensions(y) == 1
-        found = {name: label_probabilities(model, X, binary=binary) for name, model in models.items()}
-        return cls.from_probabilities(y, found, n_bins=n_bins, ax=ax)
+        is_binary = count_dimensions(y) == 1
+        model_probabilities = {
+            name: label_probabilities(model, X, binary=is_binary) for name, model in models.items()
+        }
+        return cls.from_probabilities(y, model_probabilities, n_bins=n_bins, ax=ax)
 
     def plot(self, ax: Any = None) -> ReliabilityDisplay:
         """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax)
+        ax = self._prepare_axes(ax)
         ax.axline((0, 0), slope=1, color="0.6", lw=1, ls="--")
         for name, curve in self.curves.items():
-            filled = curve.weight > 0
-            label = f"{name} (error {float(curve.calibration_error):.3f})"
-            ax.plot(curve.predicted[filled], curve.observed[filled], marker="o", label=label)
+            is_filled = curve.weight > 0
+            legend_label = f"{name} (error {float(curve.calibration_error):.3f})"
+            ax.plot(curve.predicted[is_filled], curve.observed[is_filled], marker="o", label=legend_label)
         ax.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1))
         ax.legend()
         return self

@@ -52,130 +52,136 @@ def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] =
     `columns` are the facts of `hyperlabel data info`, with the `use` of each column; `n_twins` rows have a
     near copy.
     """
-    facts = data.describe(n_pairs=20)
-    counts = np.asarray(data.Y.sum(axis=0)).ravel()
-    parts = [_columns_section(columns, len(data))] if columns else []
-    parts += [_labels_section(data, counts), _together_section(data, facts)]
+    data_facts = data.describe(n_pairs=20)
+    label_counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    page_sections = [_build_columns_section(columns, len(data))] if columns else []
+    page_sections += [_build_labels_section(data, label_counts), _build_pairs_section(data, data_facts)]
     page = Page(
-        f"{name}: {facts['rows']} rows, {facts['labels']} labels",
-        "What stands in the file, as fit would read it.",
-        _data_answers(data, facts, counts, columns, n_twins),
-        parts,
-        _data_hero(data, facts, counts),
+        f"{name}: {data_facts['rows']} rows, {data_facts['labels']} labels",
+        "The content of the file, as fit would read it.",
+        _answer_data_questions(data, data_facts, label_counts, columns, n_twins),
+        page_sections,
+        _build_hero(data, data_facts, label_counts),
     )
     return render_page(page)
 
 
-def _data_hero(data: Dataset, facts: dict[str, Any], counts: np.ndarray) -> Hero:
-    order = np.argsort(-counts, kind="stable")[:6]
-    most = max(int(counts.max(initial=0)), 1)
-    names = list(map(str, data.label_names))
-    bars = [
-        Bar(names[j], str(int(counts[j])), counts[j] / most, 0.0, 0.0, names[j]) for j in order if counts[j]
+def _build_hero(data: Dataset, data_facts: dict[str, Any], label_counts: np.ndarray) -> Hero:
+    top_labels = np.argsort(-label_counts, kind="stable")[:6]
+    max_count = max(int(label_counts.max(initial=0)), 1)
+    label_names = list(map(str, data.label_names))
+    label_bars = [
+        Bar(label_names[j], str(int(label_counts[j])), label_counts[j] / max_count, 0.0, 0.0, label_names[j])
+        for j in top_labels
+        if label_counts[j]
     ]
-    parts = [f"{facts['rows']} rows", f"{facts['labels']} labels"]
-    parts += [f"{facts['features']} columns of numbers"] if facts["features"] else []
-    text = ", ".join(parts + ["texts"] * (data.text is not None))
-    note = "The most frequent labels, by rows."
-    return Hero(f"{facts['cardinality']:.2f}", "labels per row", text, bars, note)
+    size_phrases = [f"{data_facts['rows']} rows", f"{data_facts['labels']} labels"]
+    size_phrases += [f"{data_facts['features']} columns of numbers"] if data_facts["features"] else []
+    size_text = ", ".join(size_phrases + ["texts"] * (data.text is not None))
+    bars_note = "The most frequent labels, by rows."
+    return Hero(f"{data_facts['cardinality']:.2f}", "labels per row", size_text, label_bars, bars_note)
 
 
-def _data_answers(
+def _answer_data_questions(
     data: Dataset,
-    facts: dict[str, Any],
-    counts: np.ndarray,
+    data_facts: dict[str, Any],
+    label_counts: np.ndarray,
     columns: Sequence[Mapping[str, Any]],
     n_twins: int,
 ) -> list[Answer]:
-    rare = int(((counts > 0) & (counts < _RARE)).sum())
-    empty = sum(not text.strip() for text in data.text or ())
-    doubts = [
-        (facts["rows_without_labels"], "without labels", "row"),
-        (facts["labels_without_positives"], "on no row", "label"),
-        (rare, f"on fewer than {_RARE} rows, hard to learn", "label"),
-        (empty, "without words", "text"),
+    n_rare = int(((label_counts > 0) & (label_counts < _RARE)).sum())
+    n_empty = sum(not text.strip() for text in data.text or ())
+    data_doubts = [
+        (data_facts["rows_without_labels"], "without labels", "row"),
+        (data_facts["labels_without_positives"], "on no row", "label"),
+        (n_rare, f"on fewer than {_RARE} rows, hard to learn", "label"),
+        (n_empty, "without words", "text"),
         (n_twins, "with a near twin, which flatter a score unless folds keep them together", "row"),
         (sum(c["missing"] > 0 for c in columns), "with missing cells", "column"),
     ]
-    found = "; ".join(f"{n} {noun}{'' if n == 1 else 's'} {what}" for n, what, noun in doubts if n)
+    doubt_text = "; ".join(f"{n} {noun}{'' if n == 1 else 's'} {what}" for n, what, noun in data_doubts if n)
     return [
-        Answer("What looks wrong?", f"{found}." if found else "Nothing stands out."),
+        Answer("What looks wrong?", f"{doubt_text}." if doubt_text else "Nothing stands out."),
         Answer(
             "How do labels come together?",
-            f"{facts['distinct_label_sets']} different label sets; at most {facts['max_labels_per_row']} "
-            "labels on one row.",
+            f"{data_facts['distinct_label_sets']} different label sets; at most "
+            f"{data_facts['max_labels_per_row']} labels on one row.",
         ),
         Answer(
             "How uneven are the labels?",
-            f"The most frequent is on {facts['most_frequent_label']} rows, the rarest on "
-            f"{facts['rarest_label']}.",
+            f"The most frequent is on {data_facts['most_frequent_label']} rows, the rarest on "
+            f"{data_facts['rarest_label']}.",
         ),
     ]
 
 
-def _columns_section(columns: Sequence[Mapping[str, Any]], n: int) -> Section:
-    rows = []
+def _build_columns_section(columns: Sequence[Mapping[str, Any]], n: int) -> Section:
+    table_rows = []
     for c in columns:
-        share, text = c["missing"] / max(n, 1), c["example"]
-        shown = f"{text:.60}" + "…" * (len(text) > 60)
-        row = {
+        missing_share, example_text = c["missing"] / max(n, 1), c["example"]
+        example_excerpt = f"{example_text:.60}" + "…" * (len(example_text) > 60)
+        table_row = {
             "column": c["column"],
             "taken for": c["use"],
             "holds": c["kind"],
             "missing": c["missing"],
-            "missing share": number_entry(share, text=f"{share:.1%}"),
+            "missing share": number_entry(missing_share, text=f"{missing_share:.1%}"),
             "different values": c["distinct"],
-            "for example": Entry(shown, shown, title=text[:400]),
+            "for example": Entry(example_excerpt, example_excerpt, title=example_text[:400]),
         }
-        rows.append(row)
-    return Section("columns", "Columns", blocks=[PageTable(f"{len(columns)} columns", rows)])
+        table_rows.append(table_row)
+    return Section("columns", "Columns", blocks=[PageTable(f"{len(columns)} columns", table_rows)])
 
 
-def _labels_section(data: Dataset, counts: np.ndarray) -> Section:
-    sizes = np.asarray(data.Y.sum(axis=1)).ravel()
+def _build_labels_section(data: Dataset, label_counts: np.ndarray) -> Section:
+    set_sizes = np.asarray(data.Y.sum(axis=1)).ravel()
     n = max(len(data), 1)
-    rows = [
+    table_rows = [
         {
             "label": str(data.label_names[j]),
-            "rows": int(counts[j]),
-            "share of rows": number_entry(counts[j] / n, text=f"{counts[j] / n:.1%}"),
+            "rows": int(label_counts[j]),
+            "share of rows": number_entry(label_counts[j] / n, text=f"{label_counts[j] / n:.1%}"),
         }
-        for j in np.argsort(-counts, kind="stable")
+        for j in np.argsort(-label_counts, kind="stable")
     ]
-    chart = draw_figure(lambda ax: _plot_set_sizes(ax, sizes), "How many labels rows carry.", key="sizes")
+    size_figure = draw_figure(
+        lambda ax: _plot_set_sizes(ax, set_sizes), "How many labels rows carry.", key="sizes"
+    )
     return Section(
-        "labels", "Labels", blocks=[Figures([chart], table=PageTable("Every label", rows))] if rows else []
+        "labels",
+        "Labels",
+        blocks=[Figures([size_figure], table=PageTable("Every label", table_rows))] if table_rows else [],
     )
 
 
-def _plot_set_sizes(ax: Any, sizes: np.ndarray) -> None:
-    found = np.bincount(sizes.astype(int))
-    ax.bar(np.arange(len(found)), found, color="C0", width=0.8)
+def _plot_set_sizes(ax: Any, set_sizes: np.ndarray) -> None:
+    size_counts = np.bincount(set_sizes.astype(int))
+    ax.bar(np.arange(len(size_counts)), size_counts, color="C0", width=0.8)
     ax.set(xlabel="labels on a row", ylabel="rows")
     ax.grid(visible=False, axis="x")
     ax.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _together_section(data: Dataset, facts: dict[str, Any]) -> Section:
+def _build_pairs_section(data: Dataset, data_facts: dict[str, Any]) -> Section:
     section = Section("together", "Labels that come together")
-    found = label_cooccurrence(data)
-    charts = []
-    if len(found["labels"]) > 1:
-        chart = draw_figure(
-            label_displays.CooccurrenceDisplay(found["share"], found["labels"]).plot,
+    label_pairs = label_cooccurrence(data)
+    map_figures = []
+    if len(label_pairs["labels"]) > 1:
+        map_figure = draw_figure(
+            label_displays.CooccurrenceDisplay(label_pairs["share"], label_pairs["labels"]).plot,
             "The most frequent labels: of the rows with the label on the left, the share that also carry the "
             "label below.",
             key="together-map",
         )
-        charts.append(chart)
-    rows = [
+        map_figures.append(map_figure)
+    pair_rows = [
         {
             "labels": " + ".join(pair["labels"]),
             "correlation φ": pair["phi"],
             "rows with both": pair["together"],
         }
-        for pair in facts["correlated_pairs"]
+        for pair in data_facts["correlated_pairs"]
     ]
-    table = PageTable("The most correlated pairs", rows) if rows else None
-    section.blocks += [Figures(charts, table=table)] if charts else []
+    pair_table = PageTable("The most correlated pairs", pair_rows) if pair_rows else None
+    section.blocks += [Figures(map_figures, table=pair_table)] if map_figures else []
     return section

@@ -43,24 +43,24 @@ def comparison_report(comparison: Comparison, *, title: str | None = None) -> st
     (True, False)
     """
     c = comparison
-    parts = [sections.scores_section(c), sections.differences_section(c)]
+    page_sections = [sections.scores_section(c), sections.differences_section(c)]
     if c.across is not None:
-        parts.append(sections.across_section(c))
-    parts += [sections.costs_section(c), data_sections.labels_section(c)]
+        page_sections.append(sections.across_section(c))
+    page_sections += [sections.costs_section(c), data_sections.labels_section(c)]
     if any(c.curves.values()):
-        parts.append(data_sections.curves_section(c))
-    parts.append(data_sections.data_section(c))
+        page_sections.append(data_sections.curves_section(c))
+    page_sections.append(data_sections.data_section(c))
     if c.failures() or c.warnings():
-        parts.append(data_sections.problems_section(c))
-    parts.append(data_sections.repeat_section(c.record, c))
-    names = join_names(c.datasets)
+        page_sections.append(data_sections.problems_section(c))
+    page_sections.append(data_sections.repeat_section(c.record, c))
+    dataset_names = join_names(c.datasets)
     page = Page(
-        title or f"Comparison of {len(c.methods)} methods on {names}",
+        title or f"Comparison of {len(c.methods)} methods on {dataset_names}",
         f"Judged by {metric_direction(c)}; {splits_text(c)}. Started "
         f"{c.record['started'].replace('T', ' ')[:16]} "
         "UTC.",
         answer_questions(c),
-        parts,
+        page_sections,
         comparison_hero(c),
         c.datasets,
     )

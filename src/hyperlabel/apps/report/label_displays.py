@@ -44,30 +44,33 @@ class LabelScoresDisplay(Display):
         cls, y_true: Any, y_pred: Any, *, label_names: Sequence[str] | None = None, ax: Any = None
     ) -> LabelScoresDisplay:
         """Count hits per label and draw."""
-        counts = {name: np.array(values) for name, values in label_score_counts(y_true, y_pred).items()}
-        total = counts["predicted"] + counts["actual"]
-        f1 = np.divide(2 * counts["hits"], total, out=np.zeros(len(total)), where=total > 0)
-        names = label_names if label_names is not None else [f"y{j}" for j in range(len(total))]
-        return cls(names, f1, counts["actual"]).plot(ax)
+        label_counts = {name: np.array(counts) for name, counts in label_score_counts(y_true, y_pred).items()}
+        f1_denominator = label_counts["predicted"] + label_counts["actual"]
+        f1 = np.zeros(len(f1_denominator))
+        np.divide(2 * label_counts["hits"], f1_denominator, out=f1, where=f1_denominator > 0)
+        display_names = label_names if label_names is not None else [f"y{j}" for j in range(len(f1))]
+        return cls(display_names, f1, label_counts["actual"]).plot(ax)
 
     def plot(self, ax: Any = None) -> LabelScoresDisplay:
         """Draw on `ax`, or on new axes."""
-        order = np.argsort(-np.nan_to_num(self.f1, nan=-1.0), kind="stable")
-        if len(order) > 24:
-            order = np.concatenate([order[:12], order[-12:]])
-        ax = self._axes(ax, (5.2, 0.23 * len(order) + 0.9))
-        rows = np.arange(len(order))
-        ax.barh(rows, np.nan_to_num(self.f1[order]), color="C0", height=0.7)
-        for row, j in enumerate(order):
-            value = float(np.nan_to_num(self.f1[j]))
-            write_beside(ax, f"{value:.2f}", value, row, (3, 0), va="center")
+        score_order = np.argsort(-np.nan_to_num(self.f1, nan=-1.0), kind="stable")
+        if len(score_order) > 24:
+            score_order = np.concatenate([score_order[:12], score_order[-12:]])
+        ax = self._prepare_axes(ax, (5.2, 0.23 * len(score_order) + 0.9))
+        bar_rows = np.arange(len(score_order))
+        ax.barh(bar_rows, np.nan_to_num(self.f1[score_order]), color="C0", height=0.7)
+        for row, j in enumerate(score_order):
+            label_f1 = float(np.nan_to_num(self.f1[j]))
+            write_beside(ax, f"{label_f1:.2f}", label_f1, row, (3, 0), va="center")
         ax.set_yticks(
-            rows, [f"{self._short(self.names[j], 44)} ({self.actual[j]})" for j in order], fontsize=8
+            bar_rows,
+            [f"{self._shorten_name(self.names[j], 44)} ({self.actual[j]})" for j in score_order],
+            fontsize=8,
         )
-        if len(self.names) > len(order):
-            ax.axhline(len(order) / 2 - 0.5, color="C1", lw=1, ls="--")
+        if len(self.names) > len(score_order):
+            ax.axhline(len(score_order) / 2 - 0.5, color="C1", lw=1, ls="--")
         ax.set(xlim=(0, 1.08), xlabel="F1 (rows with the label in brackets)")
-        ax.set_ylim(len(order) - 0.4, -0.6)
+        ax.set_ylim(len(score_order) - 0.4, -0.6)
         ax.grid(visible=False, axis="y")
         return self
 
@@ -97,21 +100,20 @@ class CooccurrenceDisplay(Display):
         cls, Y: Any, *, label_names: Sequence[str] | None = None, ax: Any = None
     ) -> CooccurrenceDisplay:
         """Count label pairs among the most frequent labels and draw."""
-        found = label_cooccurrence(_label_table(Y, label_names))
-        return cls(found["share"], found["labels"]).plot(ax)
+        label_pairs = label_cooccurrence(_build_label_dataset(Y, label_names))
+        return cls(label_pairs["share"], label_pairs["labels"]).plot(ax)
 
     def plot(self, ax: Any = None) -> CooccurrenceDisplay:
         """Draw on `ax`, or on new axes."""
         k = len(self.names)
-        ax = self._axes(ax, (max(5.2, 0.2 * len(self.names) + 2.4), max(3.4, 0.2 * len(self.names) + 1.6)))
-        shown = np.where(np.eye(k, dtype=bool), np.nan, self.share)
-        image = ax.imshow(
-            shown, cmap="cividis", vmin=0.0, vmax=max(0.05, float(np.nanmax(shown, initial=0.0)))
-        )
-        ax.figure.colorbar(image, ax=ax, label="share of the row's rows", shrink=0.8)
-        names = [self._short(name, 30) for name in self.names]
-        ax.set_xticks(range(k), names, rotation=90, fontsize=8)
-        ax.set_yticks(range(k), names, fontsize=8)
+        ax = self._prepare_axes(ax, (max(5.2, 0.2 * k + 2.4), max(3.4, 0.2 * k + 1.6)))
+        off_diagonal = np.where(np.eye(k, dtype=bool), np.nan, self.share)
+        max_share = max(0.05, float(np.nanmax(off_diagonal, initial=0.0)))
+        heat_map = ax.imshow(off_diagonal, cmap="cividis", vmin=0.0, vmax=max_share)
+        ax.figure.colorbar(heat_map, ax=ax, label="share of the row's rows", shrink=0.8)
+        short_names = [self._shorten_name(name, 30) for name in self.names]
+        ax.set_xticks(range(k), short_names, rotation=90, fontsize=8)
+        ax.set_yticks(range(k), short_names, fontsize=8)
         ax.grid(visible=False)
         return self
 
@@ -140,7 +142,7 @@ class SpectrumDisplay(Display):
     @classmethod
     def from_labels(cls, Y: Any, *, ax: Any = None) -> SpectrumDisplay:
         """Compute the spectrum of each expansion and draw."""
-        return cls(similarity_spectrum(_label_table(Y).Y)).plot(ax)
+        return cls(similarity_spectrum(_build_label_dataset(Y).Y)).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> SpectrumDisplay:
@@ -149,9 +151,9 @@ class SpectrumDisplay(Display):
 
     def plot(self, ax: Any = None) -> SpectrumDisplay:
         """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax)
-        for name, values in self.eigenvalues.items():
-            ax.plot(np.arange(1, len(values) + 1), values, label=name, markersize=3)
+        ax = self._prepare_axes(ax)
+        for name, eigenvalues in self.eigenvalues.items():
+            ax.plot(np.arange(1, len(eigenvalues) + 1), eigenvalues, label=name, markersize=3)
         ax.set(xlabel="component", ylabel="eigenvalue of S = I − L")
         ax.set_ylim(bottom=0.0)
         if len(self.eigenvalues) > 1:
@@ -177,8 +179,8 @@ class EmbeddingDisplay(Display):
     >>> from hyperlabel.datasets import make_multilabel
     >>> from hyperlabel.apps.report import EmbeddingDisplay
     >>> data = make_multilabel(60, 5, 4, random_state=0)
-    >>> shown = EmbeddingDisplay.from_estimator(HypergraphSpectral().fit(data.X, data.Y), data.X, data.Y)
-    >>> shown.points.shape
+    >>> display = EmbeddingDisplay.from_estimator(HypergraphSpectral().fit(data.X, data.Y), data.X, data.Y)
+    >>> display.points.shape
     (60, 2)
     """
 
@@ -192,27 +194,31 @@ class EmbeddingDisplay(Display):
     ) -> EmbeddingDisplay:
         """Transform X (best: rows the transformer has not seen) and colour by the five largest labels."""
         data = Dataset(X, Y, label_names=label_names)
-        counts = np.asarray(data.Y.sum(axis=0)).ravel()
-        top = np.argsort(-counts, kind="stable")[:5]
-        shown = data.Y[:, top].toarray() > 0
-        colour = [int(np.flatnonzero(row)[-1]) if row.any() else -1 for row in shown]
-        points = np.asarray(transformer.transform(X))[:, :2]
-        return cls(points, colour, [data.label_names[j] for j in top]).plot(ax)
+        label_counts = np.asarray(data.Y.sum(axis=0)).ravel()
+        top_labels = np.argsort(-label_counts, kind="stable")[:5]
+        has_label = data.Y[:, top_labels].toarray() > 0
+        row_colours = [int(np.flatnonzero(row)[-1]) if row.any() else -1 for row in has_label]
+        embedded_rows = np.asarray(transformer.transform(X))[:, :2]
+        return cls(embedded_rows, row_colours, [data.label_names[j] for j in top_labels]).plot(ax)
 
     def plot(self, ax: Any = None) -> EmbeddingDisplay:
         """Draw on `ax`, or on new axes."""
-        ax = self._axes(ax)
+        ax = self._prepare_axes(ax)
         for i, name in enumerate([*self.names, "none of these"]):
-            rows = self.colour == (i if i < len(self.names) else -1)
-            if rows.any():
+            is_coloured = self.colour == (i if i < len(self.names) else -1)
+            if is_coloured.any():
                 ax.plot(
-                    *self.points[rows].T, linestyle="none", markersize=3, alpha=0.7, label=self._short(name)
+                    *self.points[is_coloured].T,
+                    linestyle="none",
+                    markersize=3,
+                    alpha=0.7,
+                    label=self._shorten_name(name),
                 )
         ax.set(xlabel="component 1", ylabel="component 2")
         ax.legend(fontsize=8, markerscale=1.6, loc="best")
         return self
 
 
-def _label_table(Y: Any, label_names: Sequence[str] | None = None) -> Dataset:
-    rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
-    return Dataset(np.zeros((rows, 1)), Y, label_names=label_names)
+def _build_label_dataset(Y: Any, label_names: Sequence[str] | None = None) -> Dataset:
+    n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
+    return Dataset(np.zeros((n_rows, 1)), Y, label_names=label_names)

@@ -1,4 +1,4 @@
-"""The page of one model: the numbers behind its thresholds, its labels on a map, its rows, and itself."""
+"""The page of one model: counts at its thresholds, a label map, its rows, and the model to try."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ _SCRIPTS = ("pack", "words", "dom", "charts", "overview", "label", "map", "row",
 
 @dataclass(frozen=True)
 class PageRows:
-    """What is known of the rows beside their scores.
+    """Texts, numbers and features of the rows beside their scores.
 
-    `export` tells the page how to write rows that ``hyperlabel update`` reads: the columns of text,
+    `export` says how the page writes rows that ``hyperlabel update`` reads: the columns of text,
     numbers and labels; None where rows cannot be written from the page.
     """
 
@@ -60,10 +60,10 @@ def model_report(
     """Return the page of a fitted Pipeline as one self-contained HTML text."""
     options = options or PageOptions()
     p = Calibrators.fit(judged.scores, judged.Y).probabilities(judged.scores)
-    order = numbers.row_review_order(judged, p)
-    kept = np.sort(order[: options.max_rows])
-    content, arrays = _rows_content(judged, rows, kept, order, p)
-    content |= {
+    review_order = numbers.row_review_order(judged, p)
+    page_rows = np.sort(review_order[: options.max_rows])
+    page_content, page_arrays = _collect_rows(judged, rows, page_rows, review_order, p)
+    page_content |= {
         "version": __version__,
         "title": title,
         "kind": judged.kind,
@@ -75,14 +75,14 @@ def model_report(
         "facts": options.facts,
         "live": options.live,
     }
-    _labels_content(judged, p, kept, content, arrays)
-    _model_content(model, feature_names, rows, kept, options, content, arrays)
+    _add_labels(judged, p, page_rows, page_content, page_arrays)
+    _add_model(model, feature_names, rows, page_rows, options, page_content, page_arrays)
     return (
         template_environment()
         .get_template("model.html.j2")
         .render(
             title=title,
-            data=pack_arrays(content, arrays),
+            data=pack_arrays(page_content, page_arrays),
             script=page_script(),
             live=options.live is not None,
         )
@@ -91,136 +91,149 @@ def model_report(
 
 def page_script() -> str:
     """Return the modules of the page as one: they import nothing from outside the file."""
-    folder = Path(__file__).parent / "templates" / "model"
-    lines = []
+    script_folder = Path(__file__).parent / "templates" / "model"
+    script_lines = []
     for name in _SCRIPTS:
-        for line in (folder / f"{name}.js").read_text(encoding="utf-8").splitlines():
-            if not line.startswith("import "):
-                lines.append(line.removeprefix("export "))
-    return "\n".join(lines)
+        for script_line in (script_folder / f"{name}.js").read_text(encoding="utf-8").splitlines():
+            if not script_line.startswith("import "):
+                script_lines.append(script_line.removeprefix("export "))
+    return "\n".join(script_lines)
 
 
-def _rows_content(
-    judged: PageScores, rows: PageRows, kept: np.ndarray, order: np.ndarray, p: np.ndarray
+def _collect_rows(
+    judged: PageScores, rows: PageRows, page_rows: np.ndarray, review_order: np.ndarray, p: np.ndarray
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    place = np.full(judged.Y.shape[0], -1)
-    place[kept] = np.arange(len(kept))
-    Y = judged.Y[kept].tocsr()
+    page_position = np.full(judged.Y.shape[0], -1)
+    page_position[page_rows] = np.arange(len(page_rows))
+    Y = judged.Y[page_rows].tocsr()
     Y.sort_indices()
-    content: dict[str, Any] = {
-        "rows": (kept + 1).tolist(),
-        "texts": None if rows.texts is None else [rows.texts[i] for i in kept],
-        "numbers": None if rows.numbers is None else _finite_values(rows.numbers[kept]),
+    row_content: dict[str, Any] = {
+        "rows": (page_rows + 1).tolist(),
+        "texts": None if rows.texts is None else [rows.texts[i] for i in page_rows],
+        "numbers": None if rows.numbers is None else _replace_missing(rows.numbers[page_rows]),
         "export": rows.export,
     }
-    review = place[order]
-    arrays = {
-        "review": review[review >= 0].astype(np.uint32),
+    review_positions = page_position[review_order]
+    row_arrays = {
+        "review": review_positions[review_positions >= 0].astype(np.uint32),
         "carriedStart": Y.indptr.astype(np.uint32),
         "carried": Y.indices.astype(np.uint32),
     }
-    return content, arrays
+    return row_content, row_arrays
 
 
-def _finite_values(values: np.ndarray) -> list[list[float | None]]:
+def _replace_missing(values: np.ndarray) -> list[list[float | None]]:
     return [[float(v) if np.isfinite(v) else None for v in row] for row in values]
 
 
-def _labels_content(
+def _add_labels(
     judged: PageScores,
     p: np.ndarray,
-    kept: np.ndarray,
-    content: dict[str, Any],
-    arrays: dict[str, np.ndarray],
+    page_rows: np.ndarray,
+    page_content: dict[str, Any],
+    page_arrays: dict[str, np.ndarray],
 ) -> None:
-    tables = list(numbers.threshold_tables(judged))
-    worth = numbers.summary_metrics(judged)
-    together = np.asarray((judged.Y.T @ judged.Y).todense())
-    content |= {
-        "worth": {"measures": worth["measures"], "crossFitted": worth["cross_fitted"]},
-        "chosen": [table.chosen for table in tables],
+    label_tables = list(numbers.threshold_tables(judged))
+    model_metrics = numbers.summary_metrics(judged)
+    pair_counts = np.asarray((judged.Y.T @ judged.Y).todense())
+    page_content |= {
+        "worth": {"measures": model_metrics["measures"], "crossFitted": model_metrics["cross_fitted"]},
+        "chosen": [table.chosen for table in label_tables],
         "thresholds": np.clip(judged.thresholds, -1e300, 1e300).tolist(),
-        "judgedHits": worth["hits"].tolist(),
-        "judgedPredicted": worth["predicted"].tolist(),
-        "f1Low": worth["f1_low"].tolist(),
-        "f1High": worth["f1_high"].tolist(),
+        "judgedHits": model_metrics["hits"].tolist(),
+        "judgedPredicted": model_metrics["predicted"].tolist(),
+        "f1Low": model_metrics["f1_low"].tolist(),
+        "f1High": model_metrics["f1_high"].tolist(),
         "reliability": numbers.calibration_errors(judged, p),
-        "together": [_most_frequent_partners(row, j) for j, row in enumerate(together)],
-        "mistakes": _worst_rows(judged, kept),
+        "together": [_find_partners(row, j) for j, row in enumerate(pair_counts)],
+        "mistakes": _find_worst_rows(judged, page_rows),
     }
-    arrays |= {
-        "edges": np.concatenate([table.edges for table in tables]).astype(np.float32),
-        "edgeStart": np.cumsum([0, *(len(table.edges) for table in tables)]).astype(np.uint32),
-        "withLabel": np.concatenate([table.with_label for table in tables]).astype(np.uint32),
-        "without": np.concatenate([table.without for table in tables]).astype(np.uint32),
-        "buckets": np.stack([table.buckets[kept] for table in tables]),
+    page_arrays |= {
+        "edges": np.concatenate([table.edges for table in label_tables]).astype(np.float32),
+        "edgeStart": np.cumsum([0, *(len(table.edges) for table in label_tables)]).astype(np.uint32),
+        "withLabel": np.concatenate([table.with_label for table in label_tables]).astype(np.uint32),
+        "without": np.concatenate([table.without for table in label_tables]).astype(np.uint32),
+        "buckets": np.stack([table.buckets[page_rows] for table in label_tables]),
     }
 
 
-def _most_frequent_partners(row: np.ndarray, j: int) -> list[list[int]]:
-    """Labels that appear with label j most often, with the rows."""
-    row = row.copy()
-    row[j] = 0
-    best = np.argsort(-row, kind="stable")[:8]
-    return [[int(i), int(row[i])] for i in best if row[i]]
+def _find_partners(pair_counts: np.ndarray, j: int) -> list[list[int]]:
+    """Return the labels that appear with label j most often, with the number of rows."""
+    pair_counts = pair_counts.copy()
+    pair_counts[j] = 0
+    top_partners = np.argsort(-pair_counts, kind="stable")[:8]
+    return [[int(i), int(pair_counts[i])] for i in top_partners if pair_counts[i]]
 
 
-def _worst_rows(judged: PageScores, kept: np.ndarray) -> list[list[list[int]]]:
-    """For each label, the rows that carry it with the lowest scores and lack it with the highest."""
-    found = []
-    for scores, carries in zip(judged.scores[kept].T, numbers.rows_by_label(judged.Y[kept]), strict=True):
-        order = np.argsort(scores, kind="stable")
-        low, high = order[carries[order]][:_LISTED], order[~carries[order]][::-1][:_LISTED]
-        found.append([low.tolist(), high.tolist()])
-    return found
+def _find_worst_rows(judged: PageScores, page_rows: np.ndarray) -> list[list[list[int]]]:
+    """Return for each label its positive rows with the lowest scores and negative rows with the highest."""
+    rows_of_label = []
+    for label_scores, has_label in zip(
+        judged.scores[page_rows].T, numbers.rows_by_label(judged.Y[page_rows]), strict=True
+    ):
+        score_order = np.argsort(label_scores, kind="stable")
+        lowest_positives = score_order[has_label[score_order]][:_LISTED]
+        highest_negatives = score_order[~has_label[score_order]][::-1][:_LISTED]
+        rows_of_label.append([lowest_positives.tolist(), highest_negatives.tolist()])
+    return rows_of_label
 
 
-def _model_content(
+def _add_model(
     model: Any,
     feature_names: Sequence[str] | None,
     rows: PageRows,
-    kept: np.ndarray,
+    page_rows: np.ndarray,
     options: PageOptions,
-    content: dict[str, Any],
-    arrays: dict[str, np.ndarray],
+    page_content: dict[str, Any],
+    page_arrays: dict[str, np.ndarray],
 ) -> None:
-    content |= {"why": [], "vectoriser": None, "noTry": "", "features": None}
+    page_content |= {"why": [], "vectoriser": None, "noTry": "", "features": None}
     try:
-        seen = linear_view(model, None, feature_names, list(range(len(content["labels"]))))
+        linear_model = linear_view(model, None, feature_names, list(range(len(page_content["labels"]))))
     except ValueError as error:
-        content["noTry"] = f"The model cannot run in the page: {error}"
+        page_content["noTry"] = f"The model cannot run in the page: {error}"
         return
-    coef, intercept, names = seen.coef, seen.intercept, seen.names
-    given = [f"x{i}" for i in range(coef.shape[1])] if names is None else map(str, names)
-    named = [name.split("__", 1)[-1] for name in given]
-    content["why"] = [_strongest_features(weights, named) for weights in coef]
+    coef, intercept, column_names = linear_model.coef, linear_model.intercept, linear_model.names
+    full_names = [f"x{i}" for i in range(coef.shape[1])] if column_names is None else map(str, column_names)
+    short_names = [name.split("__", 1)[-1] for name in full_names]
+    page_content["why"] = [_rank_features(word_weights, short_names) for word_weights in coef]
     try:
-        others = len(feature_names or []) - rows.n_words
-        blank = np.array([[*[""] * rows.n_words, *[np.nan] * others]], dtype=object)
-        found, factor, weights, base = page_model(model[0], coef, intercept, names, blank, options.prune)
+        n_numbers = len(feature_names or []) - rows.n_words
+        blank_row = np.array([[*[""] * rows.n_words, *[np.nan] * n_numbers]], dtype=object)
+        text_settings, word_factors, word_weights, base_scores = page_model(
+            model[0], coef, intercept, column_names, blank_row, options.prune
+        )
     except NotInPage as error:
-        content["noTry"] = str(error)
-        _features_content(rows, kept, named, content, arrays)
+        page_content["noTry"] = str(error)
+        _add_features(rows, page_rows, short_names, page_content, page_arrays)
         return
-    planes, step = weight_planes(weights.T, found["norm"])
-    content |= {"vectoriser": found, "step": step, "base": base.tolist()}
-    arrays |= {"factor": factor.astype(np.float64), "weights": planes}
+    weight_bytes, weight_step = weight_planes(word_weights.T, text_settings["norm"])
+    page_content |= {"vectoriser": text_settings, "step": weight_step, "base": base_scores.tolist()}
+    page_arrays |= {"factor": word_factors.astype(np.float64), "weights": weight_bytes}
 
 
-def _strongest_features(weights: np.ndarray, names: list[str]) -> list[list[list[Any]]]:
-    """Features for and against a label, strongest first, with their weights."""
-    order = np.argsort(weights, kind="stable")
-    for_it = [[names[i], round(float(weights[i]), 4)] for i in order[::-1][:_WORDS] if weights[i] > 0]
-    against = [[names[i], round(float(weights[i]), 4)] for i in order[:_WORDS] if weights[i] < 0]
-    return [for_it, against]
+def _rank_features(weights: np.ndarray, feature_names: list[str]) -> list[list[list[Any]]]:
+    """Return the features for and against a label, strongest first, with their weights."""
+    weight_order = np.argsort(weights, kind="stable")
+    features_for = [
+        [feature_names[i], round(float(weights[i]), 4)] for i in weight_order[::-1][:_WORDS] if weights[i] > 0
+    ]
+    features_against = [
+        [feature_names[i], round(float(weights[i]), 4)] for i in weight_order[:_WORDS] if weights[i] < 0
+    ]
+    return [features_for, features_against]
 
 
-def _features_content(
-    rows: PageRows, kept: np.ndarray, names: list[str], content: dict[str, Any], arrays: dict[str, np.ndarray]
+def _add_features(
+    rows: PageRows,
+    page_rows: np.ndarray,
+    feature_names: list[str],
+    page_content: dict[str, Any],
+    page_arrays: dict[str, np.ndarray],
 ) -> None:
-    """Put the non-zero features of sparse rows in: they stand where a text would."""
+    """Add the non-zero features of sparse rows: the page shows them in place of a text."""
     if rows.features is None:
         return
-    X = rows.features[kept].tocsr()
-    content["features"] = names
-    arrays |= {"featureStart": X.indptr.astype(np.uint32), "featureOf": X.indices.astype(np.uint32)}
+    X = rows.features[page_rows].tocsr()
+    page_content["features"] = feature_names
+    page_arrays |= {"featureStart": X.indptr.astype(np.uint32), "featureOf": X.indices.astype(np.uint32)}

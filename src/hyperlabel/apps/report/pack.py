@@ -22,20 +22,20 @@ _KINDS = {
 
 def pack_arrays(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     """Return the text that ``unpack`` of ``pack.js`` turns back into the content and typed arrays."""
-    parts, listed, start = [], {}, 0
+    array_chunks, array_index, start_byte = [], {}, 0
     for name, array in arrays.items():
-        flat = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        listed[name] = [_KINDS[array.dtype.str[1:]], start, array.size]
-        padding = -len(flat) % 8
-        parts.append(flat + b"\0" * padding)
-        start += len(flat) + padding
-    head = json.dumps(
-        {**content, "arrays": listed}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        array_bytes = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+        array_index[name] = [_KINDS[array.dtype.str[1:]], start_byte, array.size]
+        n_padding = -len(array_bytes) % 8
+        array_chunks.append(array_bytes + b"\0" * n_padding)
+        start_byte += len(array_bytes) + n_padding
+    head_json = json.dumps(
+        {**content, "arrays": array_index}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
     )
-    raw = head.encode("utf-8", "surrogatepass")
-    raw += b" " * (-(len(raw) + 8) % 8)
-    whole = struct.pack("<Q", len(raw)) + raw + b"".join(parts)
-    return base64.b64encode(gzip.compress(whole, 9, mtime=0)).decode("ascii")
+    head_bytes = head_json.encode("utf-8", "surrogatepass")
+    head_bytes += b" " * (-(len(head_bytes) + 8) % 8)
+    packed_bytes = struct.pack("<Q", len(head_bytes)) + head_bytes + b"".join(array_chunks)
+    return base64.b64encode(gzip.compress(packed_bytes, 9, mtime=0)).decode("ascii")
 
 
 def weight_planes(weights: np.ndarray, norm: str = "l2") -> tuple[np.ndarray, float]:
@@ -43,14 +43,14 @@ def weight_planes(weights: np.ndarray, norm: str = "l2") -> tuple[np.ndarray, fl
 
     The step keeps scores within 1e-6: 2⁻²⁴ is enough for texts of unit length, whose values sum to a few
     dozens at most; counts may be large. Bytes of one significance side by side compress well, as the high
-    ones are mostly zero. The sign stands in the lowest bit.
+    ones are mostly zero. The sign is the lowest bit.
     """
-    step = 2.0**-24 if norm else 2.0**-34
-    whole = np.rint(weights / step).ravel()
-    if np.abs(whole).max(initial=0.0) >= 2**51:
+    weight_step = 2.0**-24 if norm else 2.0**-34
+    step_counts = np.rint(weights / weight_step).ravel()
+    if np.abs(step_counts).max(initial=0.0) >= 2**51:
         raise ValueError("The weights of this model are too large for a page.")
-    whole = whole.astype(np.int64)
-    coded = np.where(whole < 0, -2 * whole - 1, 2 * whole).astype("<u8")
-    planes = coded.view(np.uint8).reshape(-1, 8).T
-    used = max(1, 8 - int(np.argmax(planes[::-1].any(axis=1)))) if coded.any() else 1
-    return planes[:used].copy(), step
+    step_counts = step_counts.astype(np.int64)
+    zigzag_codes = np.where(step_counts < 0, -2 * step_counts - 1, 2 * step_counts).astype("<u8")
+    byte_planes = zigzag_codes.view(np.uint8).reshape(-1, 8).T
+    n_planes = max(1, 8 - int(np.argmax(byte_planes[::-1].any(axis=1)))) if zigzag_codes.any() else 1
+    return byte_planes[:n_planes].copy(), weight_step

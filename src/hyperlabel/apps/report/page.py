@@ -15,7 +15,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True)
 class Entry:
-    """One table cell: what is shown, what it sorts by, whether it stands out."""
+    """One table cell: its text, what it sorts by, whether it is highlighted."""
 
     text: str
     sort: str = ""
@@ -48,7 +48,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures side by side, or one beside the table of its numbers, where there is room."""
+    """Figures side by side, or one beside the table of its numbers on a wide screen."""
 
     figures: Sequence[Figure]
     folded: str = ""
@@ -132,15 +132,15 @@ def number_entry(
 
 
 class Html(str):
-    """HTML that pages do not escape again; what can be said without jinja2 must not ask for its parts."""
+    """HTML that pages do not escape again; it works where jinja2 is not installed."""
 
     def __html__(self) -> str:
         return self
 
 
-def command_html(before: str, command: str, after: str) -> Html:
+def command_html(text_before: str, command: str, text_after: str) -> Html:
     """Return a command between two plain texts, as HTML."""
-    return Html(f"{before}<code>{escape(command)}</code>{after}")
+    return Html(f"{text_before}<code>{escape(command)}</code>{text_after}")
 
 
 def value_entry(value: Any) -> Entry:
@@ -174,18 +174,18 @@ def format_megabytes(value: float | None) -> str:
 
 
 def template_environment() -> Any:
-    """Return the templates of the pages; whatever they are given is escaped."""
+    """Return the templates of the pages; they escape every value."""
     try:
         from jinja2 import Environment, PackageLoader
     except ImportError as error:
         raise ValueError(MISSING) from error
-    loader = PackageLoader("hyperlabel.apps.report")
-    found = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    found.globals |= {"entry": value_entry, "version": __version__}
-    return found
+    template_loader = PackageLoader("hyperlabel.apps.report")
+    template_env = Environment(loader=template_loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template_env.globals |= {"entry": value_entry, "version": __version__}
+    return template_env
 
 
 def render_page(page: Page) -> str:
     """Return the page as one self-contained HTML text; what HTML cannot hold shows as �."""
-    html: str = template_environment().get_template("page.html.j2").render(page=page)
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", html)
+    page_html: str = template_environment().get_template("page.html.j2").render(page=page)
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", page_html)

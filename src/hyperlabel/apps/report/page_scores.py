@@ -1,4 +1,4 @@
-"""Honest scores for a fitted model's page: out of fold on the rows of its fit, as they are on others."""
+"""Scores for a fitted model's page: out-of-fold on the rows of its fit, plain predictions on new rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,67 +20,70 @@ def score_page_rows(
     model: Pipeline, rows: Any, Y: sparse.csr_array, scores: str, groups: Any = None
 ) -> PageScores:
     """Score labelled rows "out-of-fold", by models of the other rows given, or as "held-out" ones."""
-    own, inside = scores == "out-of-fold", model[-1]
-    found = _out_of_fold(inside, model[:-1].transform(rows), Y, groups) if own else score_rows(model, rows)
-    thresholds, rule = _model_thresholds(inside, found, Y)
-    guaranteed = getattr(inside, "strategy", "") == "precision_at_least"
+    is_out_of_fold, final_step = scores == "out-of-fold", model[-1]
+    if is_out_of_fold:
+        row_scores = _score_out_of_fold(final_step, model[:-1].transform(rows), Y, groups)
+    else:
+        row_scores = score_rows(model, rows)
+    thresholds, rule_sentence = _get_model_thresholds(final_step, row_scores, Y)
+    has_guarantee = getattr(final_step, "strategy", "") == "precision_at_least"
     return PageScores(
-        found,
+        row_scores,
         Y,
         thresholds,
-        "out of fold" if own else "as new rows",
-        tune=_tuning_rule(inside) if own or rule else None,
-        guarantee=float(inside.precision) if guaranteed else None,
-        rule=rule,
+        "out of fold" if is_out_of_fold else "as new rows",
+        tune=_get_tuning_rule(final_step) if is_out_of_fold or rule_sentence else None,
+        guarantee=float(final_step.precision) if has_guarantee else None,
+        rule=rule_sentence,
     )
 
 
 def out_of_fold_sets(model: Pipeline, judged: PageScores) -> np.ndarray:
-    """Label sets of rows scored out of fold, by the model's own rule."""
+    """Return the label sets of rows scored out of fold, by the model's own rule."""
     if judged.rule:  # it decides otherwise than by thresholds: by the number of labels, say
-        sets: np.ndarray = model[-1]._sets(None, slice(None), judged.scores)
-        return sets
+        label_sets: np.ndarray = model[-1]._sets(None, slice(None), judged.scores)
+        return label_sets
     return honest_sets(judged)
 
 
-def _out_of_fold(inside: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.ndarray:
-    """Scores at the settings of the fit; almost free for the shared ridge."""
-    tuner = isinstance(inside, ThresholdTuner)
-    fitted = inside.estimator_ if tuner else inside
-    estimator = clone(inside._get_estimator() if tuner else inside)
+def _score_out_of_fold(final_step: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.ndarray:
+    """Return out-of-fold scores at the settings of the fit, in closed form where the model has one."""
+    is_tuner = isinstance(final_step, ThresholdTuner)
+    fitted_estimator = final_step.estimator_ if is_tuner else final_step
+    estimator = clone(final_step._get_estimator() if is_tuner else final_step)
     if not has_closed_form_cv(estimator):
-        return out_of_fold_scores(estimator, X, Y, cv=inside.cv if tuner else None, groups=groups)
-    folds = min(5, Y.shape[0]) if estimator.cv is None else estimator.cv
-    estimator.set_params(alpha=fitted.alpha_, cv=folds)
-    free: np.ndarray = estimator.fit(X, Y, **({} if groups is None else {"groups": groups})).oof_scores_
-    return free
+        return out_of_fold_scores(estimator, X, Y, cv=final_step.cv if is_tuner else None, groups=groups)
+    n_folds = min(5, Y.shape[0]) if estimator.cv is None else estimator.cv
+    estimator.set_params(alpha=fitted_estimator.alpha_, cv=n_folds)
+    oof_scores: np.ndarray = estimator.fit(X, Y, **({} if groups is None else {"groups": groups})).oof_scores_
+    return oof_scores
 
 
-def _model_thresholds(inside: Any, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, str]:
-    """Thresholds of the model, and a sentence where it does not decide by a threshold for each label."""
-    if hasattr(inside, "thresholds_"):
-        return np.asarray(inside.thresholds_, dtype=np.float64), ""
-    tune = _tuning_rule(inside)
-    if tune is None:
-        probabilities = not hasattr(inside, "decision_function")
-        return np.full(Y.shape[1], 0.5 if probabilities else 0.0), ""
-    sentence = (
-        f"The model decides by {inside.strategy}; the thresholds of this page are those of the best F1."
+def _get_model_thresholds(final_step: Any, scores: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, str]:
+    """Return the thresholds of the model, and a sentence where it does not decide by them."""
+    if hasattr(final_step, "thresholds_"):
+        return np.asarray(final_step.thresholds_, dtype=np.float64), ""
+    tune_thresholds = _get_tuning_rule(final_step)
+    if tune_thresholds is None:
+        gives_probabilities = not hasattr(final_step, "decision_function")
+        return np.full(Y.shape[1], 0.5 if gives_probabilities else 0.0), ""
+    rule_sentence = (
+        f"The model decides by {final_step.strategy}; the thresholds of this page are those of the best F1."
     )
-    return tune(scores, Y), sentence
+    return tune_thresholds(scores, Y), rule_sentence
 
 
-def _tuning_rule(inside: Any) -> Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None:
+def _get_tuning_rule(final_step: Any) -> Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None:
     """Return how the model's thresholds follow from scores; None where they were not tuned."""
-    if not isinstance(inside, ThresholdTuner) or hasattr(inside, "guarantees_"):
+    if not isinstance(final_step, ThresholdTuner) or hasattr(final_step, "guarantees_"):
         return None  # the thresholds of a guarantee come from rows of their own
-    scoring, strategy = inside.scoring, inside.strategy
+    scoring, strategy = final_step.scoring, final_step.strategy
     if strategy == "proportional":
         return lambda scores, Y: proportional_thresholds(scores, Y)
     if strategy == "global":
         return lambda scores, Y: global_threshold(scores, Y, scoring=scoring).thresholds
     if strategy == "per_label":
         return lambda scores, Y: (
-            per_label_thresholds(scores, Y, scoring=scoring, shrinkage=inside.shrinkage).thresholds
+            per_label_thresholds(scores, Y, scoring=scoring, shrinkage=final_step.shrinkage).thresholds
         )
     return lambda scores, Y: per_label_thresholds(scores, Y, scoring="f1_macro").thresholds

@@ -57,7 +57,7 @@ def figure_theme() -> dict[str, Any]:
 def figure_svg(draw: Callable[..., Any], *, title: str, key: str) -> str:
     """Draw on one pair of axes and return the figure as an ``<svg>`` element named `title`.
 
-    A Display that `draw` returns says how large it is and which names it had to cut. `key` begins the ids
+    A Display that `draw` returns says how large it is and which names it shortened. `key` begins the ids
     inside, so that several figures can share a page.
     """
     try:
@@ -69,14 +69,16 @@ def figure_svg(draw: Callable[..., Any], *, title: str, key: str) -> str:
 
     with matplotlib.rc_context(figure_theme()):
         canvas = FigureCanvasSVG(Figure(layout="constrained"))
-        shown = draw(ax=canvas.figure.add_subplot())
-        canvas.figure.set_size_inches(getattr(shown, "size_", (5.2, 3.4)))
+        display = draw(ax=canvas.figure.add_subplot())
+        canvas.figure.set_size_inches(getattr(display, "size_", (5.2, 3.4)))
         _write_powers_plainly(canvas.figure.axes)
-        out = io.StringIO()
+        svg_buffer = io.StringIO()
         with warnings.catch_warnings():  # the browser draws text, in fonts of its own
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
-            canvas.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return _with_titles(_inline_svg(out.getvalue(), title, key), getattr(shown, "whole_names_", {}))
+            canvas.figure.savefig(svg_buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return _add_titles(
+        _prepare_inline_svg(svg_buffer.getvalue(), title, key), getattr(display, "whole_names_", {})
+    )
 
 
 def _write_powers_plainly(every_axes: Any) -> None:
@@ -93,29 +95,30 @@ def _write_powers_plainly(every_axes: Any) -> None:
             axis.set_minor_formatter(PlainNumbers())
 
 
-def _with_titles(svg: str, whole_names: dict[str, str]) -> str:
-    """Let names that were cut tell the whole name when they are pointed at."""
-    for cut, name in whole_names.items():
-        short, title = html.escape(cut, quote=False), html.escape(name)
-        pattern = rf">([^<>]*{re.escape(short)}[^<>]*)</text>"
-        svg = re.sub(pattern, lambda found: f"><title>{title}</title>{found[1]}</text>", svg)  # noqa: B023
+def _add_titles(svg: str, whole_names: dict[str, str]) -> str:
+    """Give shortened names their full name as a tooltip."""
+    for short_name, name in whole_names.items():
+        escaped_name, escaped_title = html.escape(short_name, quote=False), html.escape(name)
+        text_pattern = rf">([^<>]*{re.escape(escaped_name)}[^<>]*)</text>"
+        svg = re.sub(text_pattern, lambda match: f"><title>{escaped_title}</title>{match[1]}</text>", svg)  # noqa: B023
     return svg
 
 
-def _inline_svg(svg: str, title: str, key: str) -> str:
+def _prepare_inline_svg(svg: str, title: str, key: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{key}-", svg)
     svg = svg.replace("xlink:href", "href")
     svg = re.sub(r'font: ([\d.]+)px[^";]*', r"font: \1px var(--font)", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, variable)
-    head = svg[: svg.index(">") + 1]
-    box, width = re.findall(r'viewBox="[^"]*"', head)[0], re.findall(r'width="([\d.]+)pt"', head)[0]
-    most = float(width) * 4 / 3
+    for colour, css_variable in _VARIABLES.items():
+        svg = svg.replace(colour, css_variable)
+    svg_head = svg[: svg.index(">") + 1]
+    view_box = re.findall(r'viewBox="[^"]*"', svg_head)[0]
+    width_pixels = float(re.findall(r'width="([\d.]+)pt"', svg_head)[0]) * 4 / 3  # a point is 4/3 pixels
     # on a phone a large figure is moved sideways rather than made too small to read
-    size = f'style="max-width:{most:.0f}px;min-width:{0.7 * most:.0f}px"'
+    size_style = f'style="max-width:{width_pixels:.0f}px;min-width:{0.7 * width_pixels:.0f}px"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="{key}-title" {size}>'
-        f'<title id="{key}-title">{html.escape(title)}</title>' + svg[len(head) :].strip()
+        f'<svg xmlns="http://www.w3.org/2000/svg" {view_box} role="img" '
+        f'aria-labelledby="{key}-title" {size_style}><title id="{key}-title">{html.escape(title)}</title>'
+        + svg[len(svg_head) :].strip()
     )

@@ -24,10 +24,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
 for (const box of document.querySelectorAll("input[data-filters]")) {
   const table = document.getElementById(box.dataset.filters);
   box.addEventListener("input", () => {
-    const wanted = box.value.toLowerCase();
+    const query = box.value.toLowerCase();
     let shown = 0;
     for (const row of table.tBodies[0].rows) {
-      row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+      row.hidden = !row.cells[0].textContent.toLowerCase().includes(query);
       shown += !row.hidden;
     }
     document.getElementById("said").textContent = `${shown} rows shown.`;

@@ -36,17 +36,17 @@ export function intervalBar([value, low, high], text) {
   const at = (v) => 4 + v * 392;
   return s("svg", { viewBox: "0 0 400 34", class: "interval", role: "img", "aria-label": text },
     s("line", { x1: 4, x2: 396, y1: 12, y2: 12, class: "grid" }),
-    s("rect", { x: at(low), y: 7, width: Math.max(2, at(high) - at(low)), height: 10, rx: 5, class: "spread" }),
+    s("rect", { x: at(low), y: 7, width: Math.max(2, at(high) - at(low)), height: 10, rx: 5, class: "interval-band" }),
     s("circle", { cx: at(value), cy: 12, r: 6, class: "dot" }),
     [0, 0.5, 1].map((v) => s("text", { x: at(v), y: 32, class: `tick ${v === 0 ? "" : v === 1 ? "end" : "middle"}` }, String(v))));
 }
 
-// Round numbers inside an interval, as places from 0 to 1 and what is written there.
+// Round numbers inside an interval, as positions from 0 to 1 and the text of each tick.
 export function roundTicks(low, high) {
   const rough = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((v) => v * power >= rough), found = [];
-  for (let v = Math.ceil(low / step); v * step <= high; v++) found.push([(v * step - low) / (high - low || 1), String(Number((v * step).toPrecision(6)))]);
-  return found;
+  const step = power * [1, 2, 5, 10].find((v) => v * power >= rough), ticks = [];
+  for (let v = Math.ceil(low / step); v * step <= high; v++) ticks.push([(v * step - low) / (high - low || 1), String(Number((v * step).toPrecision(6)))]);
+  return ticks;
 }
 
 // Score against threshold: the threshold in the middle, what passes it to the right.

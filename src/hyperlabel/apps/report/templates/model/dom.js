@@ -75,7 +75,7 @@ export const labelLink = (data, label) =>
 export function labelPicker(data, id, name, chosen) {
   const input = h("input", { id, list: "labels", autocomplete: "off", spellcheck: "false", placeholder: "type a label" });
   const take = () => {
-    const label = data.place.get(input.value);
+    const label = data.labelIndex.get(input.value);
     if (label !== undefined) chosen(label);
   };
   input.addEventListener("change", take);

@@ -34,18 +34,18 @@ export class LabelView {
     this.draw();
     this.words();
     this.rows();
-    this.move(data.cutNow[label]);
+    this.move(data.currentThreshold[label]);
   }
 
   best() {
-    let found = -1;
+    let bestThreshold = -1;
     for (let t = -1; t <= this.table.size; t++) {
-      if (this.data.measured(this.label, t).f1 > (this.data.measured(this.label, found).f1 || 0)) found = t;
+      if (this.data.measured(this.label, t).f1 > (this.data.measured(this.label, bestThreshold).f1 || 0)) bestThreshold = t;
     }
-    return found;
+    return bestThreshold;
   }
 
-  place(t) {
+  position(t) {
     const { table } = this, last = table.size - 1;
     if (last < 1) return 0.5;
     const at = table.edge(Math.max(0, Math.min(last, t)));
@@ -54,11 +54,11 @@ export class LabelView {
 
   draw() {
     const { table, label, data } = this, points = [];
-    for (let t = 0; t < table.size; t++) points.push([this.place(t), data.measured(label, t)]);
+    for (let t = 0; t < table.size; t++) points.push([this.position(t), data.measured(label, t)]);
     const ticks = table.size > 1 ? roundTicks(table.edge(0), table.edge(table.size - 1)) : [];
     const figure = frame(`Precision, recall and F1 of ${data.labels[label]} at every threshold`, "threshold (score)", "", ticks);
     for (const kind of ["precision", "recall", "f1"]) figure.append(path(points.map(([x, m]) => [x, m[kind]]), kind));
-    const chosen = this.place(data.chosen[label]);
+    const chosen = this.position(data.chosen[label]);
     if (data.guarantee) figure.append(s("line", { x1: across(0), x2: across(1), y1: upward(data.guarantee), y2: upward(data.guarantee), class: "guarantee" }),
       s("text", { x: across(1), y: upward(data.guarantee) - 5, class: "tick end" }, `guaranteed precision ${share(data.guarantee)}`));
     figure.append(s("line", { x1: across(chosen), x2: across(chosen), y1: upward(0), y2: upward(1), class: "model-threshold" }));
@@ -73,14 +73,14 @@ export class LabelView {
     const box = figure.getBoundingClientRect(), x = ((event.clientX - box.left) / box.width) * 640;
     let best = 0;
     for (let t = 0; t < this.table.size; t++) {
-      if (Math.abs(across(this.place(t)) - x) < Math.abs(across(this.place(best)) - x)) best = t;
+      if (Math.abs(across(this.position(t)) - x) < Math.abs(across(this.position(best)) - x)) best = t;
     }
     this.move(best);
   }
 
   move(t) {
     const { data, label, table } = this, m = data.measured(label, t);
-    data.cutNow[label] = t;
+    data.currentThreshold[label] = t;
     $("threshold").value = t;
     const threshold = t < 0 ? "below every score" : t >= table.size ? "above every score" : share(table.edge(t), 3);
     $("threshold").setAttribute("aria-valuetext", `threshold ${threshold}: precision ${share(m.precision)}, recall ${share(m.recall)}`);
@@ -88,7 +88,7 @@ export class LabelView {
     $("threshold-own").textContent = t === data.chosen[label] ? "the model's threshold" : "moved";
     const values = { precision: share(m.precision), recall: share(m.recall), f1: share(m.f1), predicted: whole(m.predicted), hits: whole(m.hits), review: whole(m.review) };
     for (const [name, value] of Object.entries(values)) $(`at-${name}`).textContent = value;
-    const x = across(this.place(t));
+    const x = across(this.position(t));
     this.line.setAttribute("x1", x);
     this.line.setAttribute("x2", x);
     ["precision", "recall", "f1"].forEach((kind, i) => {
@@ -116,6 +116,6 @@ export class LabelView {
     show("doubtful", list(doubtful, "Every row carries it."));
     const total = this.table.rows;
     show("beside", data.together[label].length ? h("ul", { class: "beside" }, data.together[label].map(([j, n]) =>
-      h("li", {}, labelLink(data, j), h("span", { class: "muted" }, ` on ${whole((100 * n) / total)} % of its rows`)))) : h("p", { class: "muted" }, "It stands alone."));
+      h("li", {}, labelLink(data, j), h("span", { class: "muted" }, ` on ${whole((100 * n) / total)} % of its rows`)))) : h("p", { class: "muted" }, "It appears with no other label."));
   }
 }

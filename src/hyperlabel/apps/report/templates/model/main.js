@@ -10,16 +10,16 @@ import { TryView } from "./try.js";
 
 function prepared(data) {
   const tables = new Map();
-  data.place = new Map(data.labels.map((name, j) => [name, j]));
-  data.rowPlace = new Map(data.rows.map((row, i) => [row, i]));
+  data.labelIndex = new Map(data.labels.map((name, j) => [name, j]));
+  data.positionOfRow = new Map(data.rows.map((row, i) => [row, i]));
   data.tables = (j) => tables.get(j) ?? tables.set(j, counts(data, j)).get(j);
   data.measured = (j, t) => measures(data.tables(j), t);
-  data.cutNow = data.chosen.slice();
+  data.currentThreshold = data.chosen.slice();
   data.byRows = data.labels.map((_, j) => j).sort((a, b) => data.tables(b).rows - data.tables(a).rows);
   data.score = (label, row) => scoreOf(data, label, row);
   data.carriedLabels = (row) => carriedBy(data, row);
   data.thresholdValue = (j) => {
-    const t = data.cutNow[j], { size, edge } = data.tables(j);
+    const t = data.currentThreshold[j], { size, edge } = data.tables(j);
     return t < 0 ? -1e300 : t >= size ? 1e300 : edge(t);
   };
   data.model = data.vectoriser ? new TextModel(data) : null;
@@ -32,10 +32,10 @@ function prepared(data) {
   data.markedRow = (row, label) => {
     if (data.texts) return data.model && label !== undefined ? data.marks(data.texts[row], label) : [data.texts[row]];
     if (!data.features) return [h("span", { class: "muted" }, "This file has no texts, or the page was made without them.")];
-    const known = new Map(label === undefined ? [] : (data.why[label] ?? []).flat());
-    const most = Math.max(...[...known.values()].map(Math.abs), 1e-12);
-    return data.featuresOf(row).map((name) => [known.has(name)
-      ? h("mark", { class: known.get(name) > 0 ? "for" : "against", style: `--s:${Math.abs(known.get(name)) / most}` }, name) : name, " "]).flat();
+    const weightOf = new Map(label === undefined ? [] : (data.why[label] ?? []).flat());
+    const most = Math.max(...[...weightOf.values()].map(Math.abs), 1e-12);
+    return data.featuresOf(row).map((name) => [weightOf.has(name)
+      ? h("mark", { class: weightOf.get(name) > 0 ? "for" : "against", style: `--s:${Math.abs(weightOf.get(name)) / most}` }, name) : name, " "]).flat();
   };
   return data;
 }
@@ -56,9 +56,9 @@ function route(data, views) {
     if (other === view) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
-  if (view === "label") views.label.open(data.place.get(value) ?? views.label.label ?? data.byRows[0]);
+  if (view === "label") views.label.open(data.labelIndex.get(value) ?? views.label.label ?? data.byRows[0]);
   if (view === "map") views.map.open();
-  if (view === "row") views.row.open(data.rowPlace.get(Number(value)) ?? views.row.row ?? data.review[0]);
+  if (view === "row") views.row.open(data.positionOfRow.get(Number(value)) ?? views.row.row ?? data.review[0]);
   if (view === "try") views.try.open();
   views.now = view;
   scrollTo(0, 0);
@@ -72,7 +72,7 @@ async function start() {
   addEventListener("hashchange", () => route(data, views));
   addEventListener("keydown", (event) => { if (views.now === "row") views.row.key(event); });
   $("facts").textContent = (data.facts.shown ?? []).join(" · ");
-  $("rule").textContent = data.threshold_strategy;
+  $("rule").textContent = data.rule;
   route(data, views);
   globalThis.hyperlabelPage = { data, views };
   document.body.dataset.ready = "yes";

@@ -42,7 +42,7 @@ export class MapView {
     svg.addEventListener("pointerdown", (event) => { from = { x: event.clientX, y: event.clientY, box: { ...this.box } }; this.dragged = false; });
     svg.addEventListener("pointermove", (event) => {
       if (!from || !event.buttons) return;
-      const seen = svg.getBoundingClientRect(), scale = Math.max(this.box.w / seen.width, this.box.h / seen.height), dx = event.clientX - from.x, dy = event.clientY - from.y;
+      const frame = svg.getBoundingClientRect(), scale = Math.max(this.box.w / frame.width, this.box.h / frame.height), dx = event.clientX - from.x, dy = event.clientY - from.y;
       this.dragged ||= Math.hypot(dx, dy) > 4;
       if (this.dragged) this.look({ ...this.box, x: from.box.x - dx * scale, y: from.box.y - dy * scale });
     });
@@ -69,7 +69,7 @@ export class MapView {
 
   find(j) {
     const { x, y } = this.data.map, w = this.width / 4, hgt = this.height / 4;
-    this.dots.forEach((dot, i) => dot.classList.toggle("found", i === j));
+    this.dots.forEach((dot, i) => dot.classList.toggle("searched", i === j));
     this.first = j;
     this.look({ x: x[j] * SPAN - w / 2, y: y[j] * SPAN - hgt / 2, w, h: hgt });
   }
@@ -80,17 +80,17 @@ export class MapView {
     if (!this.waiting) this.waiting = requestAnimationFrame(() => { this.waiting = null; this.write(); });
   }
 
-  // Names where there is room, inside large circles, below or above small ones, the largest labels first: none
+  // Names where they fit, inside large circles, below or above small ones, the largest labels first: none
   // is written over another, nor over another's large circle if that can be helped.
   write() {
     const shown = this.svg.getBoundingClientRect();
     const scale = Math.max(this.box.w / (shown.width || 1000), this.box.h / (shown.height || 600)), size = FONT * scale;
-    const { x, y, r } = this.data.map, taken = [], written = [];
+    const { x, y, r } = this.data.map, usedSpots = [], written = [];
     const width = shown.width * scale, height = shown.height * scale; // what is seen is wider or higher than the box
     const seen = { left: this.box.x + (this.box.w - width) / 2, top: this.box.y + (this.box.h - height) / 2 };
     const within = (at, low, high) => Math.max(low, Math.min(at, high));
     const large = this.data.byRows.filter((i) => r[i] * SPAN > 2 * size);
-    const free = (spot) => !taken.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3]);
+    const isFree = (spot) => !usedSpots.some((o) => spot[0] < o[2] && o[0] < spot[2] && spot[1] < o[3] && o[1] < spot[3]);
     const over = (spot, i) => Math.hypot(Math.max(spot[0] - x[i] * SPAN, 0, x[i] * SPAN - spot[2]), Math.max(spot[1] - y[i] * SPAN, 0, y[i] * SPAN - spot[3])) < 0.9 * r[i] * SPAN;
     const order = this.data.byRows.slice();
     if (this.first !== undefined) order.unshift(this.first);
@@ -100,10 +100,10 @@ export class MapView {
       const w = this.wide[j] * scale, left = within(cx - w / 2, seen.left, seen.left + width - w);
       const middles = (w < 3.2 * radius ? [cy] : [cy + radius + size * 0.65, cy - radius - size * 0.65])
         .map((at) => within(at, seen.top + size * 0.7, seen.top + height - size * 0.7));
-      const spots = middles.map((at) => [left, at - size * 0.6, left + w, at + size * 0.6]).filter(free);
-      const spot = spots.find((one) => !large.some((i) => i !== j && over(one, i))) ?? spots[0];
+      const spots = middles.map((at) => [left, at - size * 0.6, left + w, at + size * 0.6]).filter(isFree);
+      const spot = spots.find((candidate) => !large.some((i) => i !== j && over(candidate, i))) ?? spots[0];
       if (!spot) continue;
-      taken.push(spot);
+      usedSpots.push(spot);
       written.push(s("text", { x: left + w / 2, y: (spot[1] + spot[3]) / 2, "font-size": size, "stroke-width": 3 * scale }, this.short[j]));
     }
     this.names.replaceChildren(...written);

@@ -1,4 +1,4 @@
-// Overview: what the model is worth, its labels, the weakest of them and what would help.
+// Overview: the measures of the model, its labels, the weakest of them and what would help.
 import { $, h, s, show, share, whole, plural, say, sortedTable, labelLink } from "./dom.js";
 import { frame, across, upward, intervalBar } from "./charts.js";
 import { measuresOf } from "./pack.js";
@@ -9,14 +9,14 @@ const NAMES = { f1_macro: "macro-F1", f1_micro: "micro-F1", precision: "precisio
 export function overview(data) {
   const { measures: m, crossFitted } = data.worth;
   const [value, low, high] = m.f1_macro;
-  const spread = `${share(low)} to ${share(high)}`;
+  const interval = `${share(low)} to ${share(high)}`;
   const source = data.kind === "out of fold"
     ? "from models that had not seen the row"
     : "on these rows, taken as new: if the model was fitted on them, it flatters";
   show("worth",
     h("p", { class: "big" }, share(value), h("span", { class: "unit" }, "macro-F1")),
-    intervalBar(m.f1_macro, `macro-F1 ${share(value, 3)}, 95 % interval ${spread}`),
-    h("p", { class: "muted" }, `95 % interval ${spread}: the mean F1 of the labels, ${source}`
+    intervalBar(m.f1_macro, `macro-F1 ${share(value, 3)}, 95 % interval ${interval}`),
+    h("p", { class: "muted" }, `95 % interval ${interval}: the mean F1 of the labels, ${source}`
       + (crossFitted ? ", with thresholds that had not seen it either." : ".")));
   show("numbers", ["f1_micro", "precision", "recall"].map((name) => tile(NAMES[name], share(m[name][0]), `${share(m[name][1])} – ${share(m[name][2])}`)),
     tile("rows", whole(data.n), data.kind), tile("labels", whole(data.labels.length), `${(data.withLabel.reduce((a, b) => a + b, 0) / data.n).toFixed(2)} per row`));
@@ -54,7 +54,7 @@ function weakest(data, labels) {
   if (!weak.length) $("weakest").replaceChildren(h("li", { class: "muted" }, "No label is missed or set wrongly on these rows."));
   else $("weakest").replaceChildren(...weak.map((l) => h("li", { class: "card" },
     h("h3", {}, labelLink(data, l.j)),
-    h("p", {}, h("strong", {}, `F1 ${share(l.f1)}`), h("span", { class: "muted" }, ` · ${plural(l.rows, "row")}, ${whole(l.predicted)} predicted, ${whole(l.hits)} found`)),
+    h("p", {}, h("strong", {}, `F1 ${share(l.f1)}`), h("span", { class: "muted" }, ` · ${plural(l.rows, "row")}, ${whole(l.predicted)} predicted, ${whole(l.hits)} of them right`)),
     h("p", {}, advice(data, l)))));
 }
 
@@ -64,7 +64,7 @@ function advice(data, l) {
   const partner = data.together[l.j][0];
   const both = partner ? partner[1] / (l.rows + data.tables(partner[0]).rows - partner[1]) : 0;
   if (both >= 0.5) {
-    return `${whole((100 * partner[1]) / l.rows)} % of its rows also carry “${data.labels[partner[0]]}”: say what tells them apart, or join the two.`;
+    return `${whole((100 * partner[1]) / l.rows)} % of its rows also carry “${data.labels[partner[0]]}”: say how they differ, or join the two.`;
   }
   if (l.predicted < 0.5 * l.rows) return "Most of its rows look like others: check the rows it carries with the lowest scores first.";
   if (l.precision < l.recall) return `Often predicted where it is not set: check the ${doubtful.length} rows it would suit that lack it.`;
@@ -80,17 +80,17 @@ function labelTable(data, labels) {
     number("rows", (l) => l.rows, 0),
     number("precision", (l) => l.precision, 2),
     number("recall", (l) => l.recall, 2),
-    { name: "off by", of: (l) => l.off, number: true, help: "mean distance of calibrated probabilities from what came true", cell: (l) => share(l.off, 3) },
+    { name: "off by", of: (l) => l.off, number: true, help: "calibration error: mean distance of probabilities from observed shares", cell: (l) => share(l.off, 3) },
   ];
   const common = labels.filter((l) => l.rows >= RARE), rare = labels.length - common.length;
   const table = sortedTable("Labels", columns, rare === labels.length ? labels : common, { by: 1, most: MOST });
   const filter = () => {
     const text = $("find").value.toLowerCase(), kind = $("kind").value;
     const folded = !$("rare").checked && kind !== "rare" && !text;
-    const kept = labels.filter((l) => l.name.toLowerCase().includes(text) && (!folded || rare === labels.length || l.rows >= RARE)
+    const matching = labels.filter((l) => l.name.toLowerCase().includes(text) && (!folded || rare === labels.length || l.rows >= RARE)
       && (kind === "all" || (kind === "weak" && l.f1 < WEAK) || (kind === "rare" && l.rows < RARE) || (kind === "off" && l.off > 0.05)));
-    table.draw(kept);
-    $("shown").textContent = `${plural(kept.length, "label")} of ${whole(labels.length)}`;
+    table.draw(matching);
+    $("shown").textContent = `${plural(matching.length, "label")} of ${whole(labels.length)}`;
   };
   show("labels-table", table.element);
   for (const id of ["find", "kind", "rare"]) $(id).addEventListener("input", filter);

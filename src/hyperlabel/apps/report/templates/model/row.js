@@ -11,8 +11,8 @@ export class RowView {
     this.changes = new Map(); // row → Map(label → set or not)
     this.picker = labelPicker(data, "row-add", "Add a label (+)", (j) => this.decide(j, true, true));
     show("row-adding", this.picker.element);
-    $("row-next").addEventListener("click", () => this.walk(1));
-    $("row-back").addEventListener("click", () => this.walk(-1));
+    $("row-next").addEventListener("click", () => this.step(1));
+    $("row-back").addEventListener("click", () => this.step(-1));
     $("row-go").addEventListener("change", () => { location.hash = `row=${$("row-go").value}`; });
     $("row-save").addEventListener("click", () => this.save());
     $("row-go").max = Math.max(...data.rows);
@@ -20,7 +20,7 @@ export class RowView {
     this.says();
   }
 
-  walk(by) {
+  step(by) {
     const { review, rows } = this.data, at = this.order ?? 0, n = review.length;
     location.hash = `row=${rows[review[(at + by + n) % n]]}`;
   }
@@ -88,8 +88,8 @@ export class RowView {
     this.unsaved = this.changed().length > 0;
     this.refresh();
     this.says();
-    const said = of.get(label);
-    say(`${data.labels[label]}: ${said === undefined ? "as it was" : said ? "accepted" : "rejected"}.`);
+    const decision = of.get(label);
+    say(`${data.labels[label]}: ${decision === undefined ? "as it was" : decision ? "accepted" : "rejected"}.`);
   }
 
   key(event) {
@@ -104,10 +104,10 @@ export class RowView {
       a: () => this.decide(label, true),
       r: () => this.decide(label, false),
       "+": () => this.picker.input.focus(),
-      n: () => this.walk(1),
-      ArrowRight: () => this.walk(1),
-      p: () => this.walk(-1),
-      ArrowLeft: () => this.walk(-1),
+      n: () => this.step(1),
+      ArrowRight: () => this.step(1),
+      p: () => this.step(-1),
+      ArrowLeft: () => this.step(-1),
       s: () => this.save(),
     }[event.key];
     if (!does) return;
@@ -115,7 +115,7 @@ export class RowView {
     does();
   }
 
-  // Rows whose labels are other than in the file.
+  // Rows whose labels differ from the file.
   changed() {
     return [...this.changes.keys()].filter((row) => {
       const carried = this.data.carriedLabels(row);
@@ -131,7 +131,7 @@ export class RowView {
     $("row-command").textContent = data.export ? `hyperlabel update ${data.facts.model ?? "MODEL"} corrected.jsonl${forget}` : "";
     $("row-command").hidden = !data.export;
     $("row-hint").textContent = data.export ? "The files hold the corrected rows as they are now, and as they were; the model learns with:"
-      : "The page cannot write whole rows (no texts in it, not a table, or labels nobody knows): the file lists row numbers and labels.";
+      : "The page cannot write whole rows (no texts in it, not a table, or missing labels): the file lists row numbers and labels.";
   }
 
   lines(now) {

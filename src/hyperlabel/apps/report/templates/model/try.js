@@ -21,7 +21,7 @@ export class TryView {
 
   async answer() {
     const { data } = this, text = $("try-text").value;
-    const scores = data.model ? data.model.scores(text) : await this.asked(text);
+    const scores = data.model ? data.model.scores(text) : await this.askServer(text);
     if (!scores) return;
     // a server answers with probabilities, which have no threshold
     const margin = (j) => scores[j] - (data.model ? data.thresholds[j] : 0), over = (j) => data.model && margin(j) > 0;
@@ -37,12 +37,12 @@ export class TryView {
     show("try-marked", data.marks(text, this.label));
   }
 
-  async asked(text) {
+  async askServer(text) {
     const { base, project } = this.data.live, scores = new Array(this.data.labels.length).fill(0);
     const body = new URLSearchParams({ text, limit: "100", threshold: "0" });
     const answer = await fetch(`${location.origin}${base}v1/projects/${encodeURIComponent(project)}/suggest`, { method: "POST", body });
     if (!answer.ok) return null;
-    for (const one of (await answer.json()).results) scores[this.data.place.get(one.label)] = one.score;
+    for (const { label, score } of (await answer.json()).results) scores[this.data.labelIndex.get(label)] = score;
     return scores;
   }
 }

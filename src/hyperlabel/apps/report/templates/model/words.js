@@ -7,7 +7,7 @@ export class TextModel {
     this.index = new Map(v.words.map((word, i) => [word, i]));
     this.factor = data.factor;
     this.base = data.base;
-    this.known = new RegExp(`[${v.letters}]`, "u");
+    this.letter = new RegExp(`[${v.letters}]`, "u");
     this.token = new RegExp(`[${v.letters}]{2,}`, "gu");
     this.marks = v.marks ? new RegExp(`[${v.marks}]`, "gu") : null;
     this.stop = new Set(v.stop);
@@ -24,7 +24,7 @@ export class TextModel {
     const { lowercase, strip } = this.v;
     if (lowercase) {
       // capitals newer than that Python's Unicode are no letters to it and must not become any
-      text = text.replace(/[\p{Lu}\p{Lt}]/gu, (c) => (this.known.test(c) ? c : "\0")).toLowerCase();
+      text = text.replace(/[\p{Lu}\p{Lt}]/gu, (c) => (this.letter.test(c) ? c : "\0")).toLowerCase();
     }
     if (strip === "ascii") return text.normalize("NFKD").replace(/[^\x00-\x7f]/g, "");
     return this.marks ? text.normalize("NFKD").replace(this.marks, "") : text;
@@ -37,11 +37,11 @@ export class TextModel {
   terms(text) {
     const words = this.tokens(text), [low, high] = this.v.ngrams;
     if (low === 1 && high === 1) return words;
-    const found = [];
+    const terms = [];
     for (let n = low; n <= Math.min(high, words.length); n++) {
-      for (let i = 0; i + n <= words.length; i++) found.push(words.slice(i, i + n).join(" "));
+      for (let i = 0; i + n <= words.length; i++) terms.push(words.slice(i, i + n).join(" "));
     }
-    return found;
+    return terms;
   }
 
   // Column → value of a text, as the vectoriser gives it.
@@ -63,20 +63,20 @@ export class TextModel {
   }
 
   scores(text) {
-    const found = Float64Array.from(this.base), k = this.labels;
+    const scores = Float64Array.from(this.base), k = this.labels;
     for (const [i, value] of this.vector(text)) {
-      for (let j = 0; j < k; j++) found[j] += value * this.weights[i * k + j];
+      for (let j = 0; j < k; j++) scores[j] += value * this.weights[i * k + j];
     }
-    return found;
+    return scores;
   }
 
   // What each term adds to the score of a label.
   shares(text, label) {
-    const found = new Map();
+    const shares = new Map();
     for (const [i, value] of this.vector(text)) {
-      found.set(this.v.words[i], value * this.weights[i * this.labels + label]);
+      shares.set(this.v.words[i], value * this.weights[i * this.labels + label]);
     }
-    return found;
+    return shares;
   }
 
   // The text in pieces [piece, share]: a word takes the shares of the terms it is part of. Lower case may
@@ -85,8 +85,8 @@ export class TextModel {
     const shares = this.shares(text, label), pieces = [];
     const ofWord = new Map();
     for (const [term, share] of shares) {
-      const parts = term.split(" ");
-      for (const word of parts) ofWord.set(word, (ofWord.get(word) ?? 0) + share / parts.length);
+      const words = term.split(" ");
+      for (const word of words) ofWord.set(word, (ofWord.get(word) ?? 0) + share / words.length);
     }
     let last = 0;
     for (const match of text.matchAll(new RegExp(`[${this.v.letters}\\p{M}]+`, "gu"))) {
