@@ -29,8 +29,8 @@ class Sigmoid:
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None = None) -> Sigmoid:
         """Fit all labels; see :func:`hyperlabel.solvers.margin.platt.solve_platt`."""
         # a gradient of 1e-6 moves p by far less than one row would
-        found = solve_platt(scores, Y, sample_weight=sample_weight, tol=1e-6)
-        return cls(found.slope, found.intercept)
+        platt_fit = solve_platt(scores, Y, sample_weight=sample_weight, tol=1e-6)
+        return cls(platt_fit.slope, platt_fit.intercept)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability of each label, n×k."""
@@ -78,12 +78,14 @@ def expected_f1_sets(p: np.ndarray) -> np.ndarray:
     array([[1, 1, 0],
            [0, 0, 0]])
     """
-    order = np.argsort(-p, axis=1, kind="stable")
-    ranked = np.take_along_axis(p, order, axis=1)
-    expected = 2 * np.cumsum(ranked, axis=1) / (np.arange(1, p.shape[1] + 1) + p.sum(axis=1, keepdims=True))
-    size = expected.argmax(axis=1) + 1
-    empty = np.exp(np.log1p(-np.minimum(p, 1 - 1e-12)).sum(axis=1))
-    size[empty >= expected.max(axis=1)] = 0
-    sets = np.zeros(p.shape, dtype=bool)
-    np.put_along_axis(sets, order, np.arange(p.shape[1]) < size[:, None], axis=1)
-    return sets
+    label_order = np.argsort(-p, axis=1, kind="stable")
+    ranked_p = np.take_along_axis(p, label_order, axis=1)
+    expected_f1 = (
+        2 * np.cumsum(ranked_p, axis=1) / (np.arange(1, p.shape[1] + 1) + p.sum(axis=1, keepdims=True))
+    )
+    set_size = expected_f1.argmax(axis=1) + 1
+    empty_f1 = np.exp(np.log1p(-np.minimum(p, 1 - 1e-12)).sum(axis=1))
+    set_size[empty_f1 >= expected_f1.max(axis=1)] = 0
+    label_sets = np.zeros(p.shape, dtype=bool)
+    np.put_along_axis(label_sets, label_order, np.arange(p.shape[1]) < set_size[:, None], axis=1)
+    return label_sets

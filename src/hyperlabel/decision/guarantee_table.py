@@ -68,9 +68,9 @@ class Guarantees:
         cls, kind: str, target: float, confidence: float | None, error_control: str, lines: Any, names: Any
     ) -> Guarantees:
         """Build the table from one (threshold, bound, found, right, positives, more) for each label."""
-        columns: Any = np.array(lines, dtype=np.float64).reshape(-1, 6).T
-        named = [str(j) for j in range(len(lines))] if names is None else list(names)
-        return cls(kind, target, confidence, error_control, *(*columns, named))
+        table_columns: Any = np.array(lines, dtype=np.float64).reshape(-1, 6).T
+        line_names = [str(j) for j in range(len(lines))] if names is None else list(names)
+        return cls(kind, target, confidence, error_control, *(*table_columns, line_names))
 
     def __len__(self) -> int:
         """Return the number of lines."""
@@ -79,14 +79,17 @@ class Guarantees:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Go through the lines of the table as dicts."""
         for j, name in enumerate(self.names):
-            kept, said = not np.isnan(self.bound[j]), f"{self.kind} at least {self.target:g}"
-            if not kept:
-                few = f"about {self.more[j]:.0f} more positive rows needed"
-                said = f"no guarantee: {'more rows alone will not do' if np.isinf(self.more[j]) else few}"
+            is_guaranteed = not np.isnan(self.bound[j])
+            guarantee_text = f"{self.kind} at least {self.target:g}"
+            if not is_guaranteed:
+                rows_needed_text = f"about {self.more[j]:.0f} more positive rows needed"
+                is_hopeless = np.isinf(self.more[j])
+                reason = "more rows alone will not do" if is_hopeless else rows_needed_text
+                guarantee_text = f"no guarantee: {reason}"
             yield {
                 "label": name,
-                "guarantee": said,
-                "guaranteed": kept,
+                "guarantee": guarantee_text,
+                "guaranteed": is_guaranteed,
                 "threshold": float(self.thresholds[j]) if len(self.names) == len(self.thresholds) else None,
                 "bound": float(self.bound[j]),
                 "rows": int(self.found[j]),
@@ -97,34 +100,36 @@ class Guarantees:
 
     @property
     def recall(self) -> np.ndarray:
-        """Share of the positives that is found, by line; 0 where there are none."""
-        shape = np.zeros(len(self.names))
-        return np.divide(self.right, self.positives, out=shape, where=self.positives > 0)
+        """Return the share of the positives that is predicted, by line; 0 where there are none."""
+        zero_recall = np.zeros(len(self.names))
+        return np.divide(self.right, self.positives, out=zero_recall, where=self.positives > 0)
 
     def widened(self, constant: np.ndarray, n: int, names: list[str]) -> Guarantees:
         """Return the guarantees of all labels, given those of the labels that vary in n rows.
 
         `constant` is -1 for a label never on, +1 for one always on.
         """
-        always, varies = constant > 0, constant == 0
-        sure = n / (n + 1) if self.confidence is None else (1 - self.confidence) ** (1 / n)
-        count = np.where(always, n, 0)
+        is_always, is_varying = constant > 0, constant == 0
+        constant_bound = n / (n + 1) if self.confidence is None else (1 - self.confidence) ** (1 / n)
+        row_count = np.where(is_always, n, 0)
         return self._placed(
-            np.where(varies, np.cumsum(varies) - 1, -1),
+            np.where(is_varying, np.cumsum(is_varying) - 1, -1),
             names,
-            thresholds=np.where(always, -np.inf, np.inf),
-            slope=np.where(always, np.inf, 0.0),
-            bound=np.where(always, sure, np.nan),
-            **dict.fromkeys(("found", "right", "positives"), count),
-            more=np.where(always, 0, self._least()),
+            thresholds=np.where(is_always, -np.inf, np.inf),
+            slope=np.where(is_always, np.inf, 0.0),
+            bound=np.where(is_always, constant_bound, np.nan),
+            **dict.fromkeys(("found", "right", "positives"), row_count),
+            more=np.where(is_always, 0, self._least()),
         )
 
     def relabelled(self, before: list[str], after: list[str]) -> Guarantees:
         """Return the guarantees of other labels: those of a label that stays, none for a new one."""
-        place = {name: j for j, name in enumerate(before)}
-        old = np.array([place.get(name, -1) for name in after], dtype=np.int64)
-        none = dict.fromkeys(("slope", "found", "right", "positives"), 0.0)
-        return self._placed(old, after, thresholds=np.inf, bound=np.nan, more=self._least(), **none)
+        number_of_name = {name: j for j, name in enumerate(before)}
+        old_number = np.array([number_of_name.get(name, -1) for name in after], dtype=np.int64)
+        zero_columns = dict.fromkeys(("slope", "found", "right", "positives"), 0.0)
+        return self._placed(
+            old_number, after, thresholds=np.inf, bound=np.nan, more=self._least(), **zero_columns
+        )
 
     def _least(self) -> float:
         """Return how many rows, all of them right, it takes for a guarantee."""
@@ -136,26 +141,28 @@ class Guarantees:
         """Return the guarantees of labels that had the numbers `old`; those of -1 get what is `new`."""
         if self.error_control == "overall":  # one line, whatever the labels
             new, names = {name: new[name] for name in ("thresholds", "slope")}, self.names
-        parts = {name: getattr(self, name) for name in new if getattr(self, name) is not None}
-        for name, values in parts.items():
-            kept = values[old] if len(values) else np.zeros(len(old))
-            parts[name] = np.where(old >= 0, kept, new[name])
-        return replace(self, names=names, **parts)
+        column_values = {name: getattr(self, name) for name in new if getattr(self, name) is not None}
+        for name, values in column_values.items():
+            old_values = values[old] if len(values) else np.zeros(len(old))
+            column_values[name] = np.where(old >= 0, old_values, new[name])
+        return replace(self, names=names, **column_values)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Return which labels the guarantee predicts, n×k."""
-        sets = scores > self.thresholds
+        label_sets = scores > self.thresholds
         if self.most is None or self.slope is None:
-            return sets
-        rows = np.flatnonzero(sets.sum(axis=1) > self.most)
-        if len(rows):
+            return label_sets
+        crowded_rows = np.flatnonzero(label_sets.sum(axis=1) > self.most)
+        if len(crowded_rows):
             with np.errstate(invalid="ignore"):  # a threshold at inf with a slope of 0
-                margin = np.where(sets[rows], self.slope * (scores[rows] - self.thresholds), -np.inf)
-            order = np.argsort(-margin, axis=1, kind="stable")[:, : self.most]
-            kept = np.zeros((len(rows), sets.shape[1]), dtype=bool)
-            np.put_along_axis(kept, order, True, axis=1)
-            sets[rows] &= kept
-        return sets
+                margin = np.where(
+                    label_sets[crowded_rows], self.slope * (scores[crowded_rows] - self.thresholds), -np.inf
+                )
+            label_order = np.argsort(-margin, axis=1, kind="stable")[:, : self.most]
+            is_kept = np.zeros((len(crowded_rows), label_sets.shape[1]), dtype=bool)
+            np.put_along_axis(is_kept, label_order, True, axis=1)
+            label_sets[crowded_rows] &= is_kept
+        return label_sets
 
 
 def rows_needed(precision: float, confidence: float) -> int:

@@ -135,75 +135,88 @@ def label_errors(
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != Y.shape:
         raise ValueError(f"scores have shape {scores.shape}, but y has shape {Y.shape}: they must agree.")
-    kept = np.flatnonzero(~np.isnan(scores.sum(axis=1)))
-    if len(kept) < len(scores):
-        scores, Y = scores[kept], Y[kept]
+    scored_rows = np.flatnonzero(~np.isnan(scores.sum(axis=1)))
+    if len(scored_rows) < len(scores):
+        scores, Y = scores[scored_rows], Y[scored_rows]
     if not proba:
         curves = Calibrators.fit(scores, Y)
     elif scores.size and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("With proba=True the scores must be probabilities between 0 and 1.")
     n, k = Y.shape
-    some = slice(None, None, max(1, n // 5000))
-    probabilities = (lambda part: part) if proba else curves.probabilities
-    prior = _log_prior_odds(noise, Y, Y[some], probabilities(scores[some]))
-    limit = n * k if n_entries is None else min(n_entries, n * k)
-    place, evidence, p, is_set = _most_likely_errors(scores, Y, probabilities, prior, limit)
-    return LabelErrors(kept[place // k], place % k, is_set, p, evidence, names)
+    sampled_rows = slice(None, None, max(1, n // 5000))
+    probabilities = (lambda given_scores: given_scores) if proba else curves.probabilities
+    prior_odds = _log_prior_odds(noise, Y, Y[sampled_rows], probabilities(scores[sampled_rows]))
+    max_entries = n * k if n_entries is None else min(n_entries, n * k)
+    entry_index, evidence, p, is_set = _most_likely_errors(scores, Y, probabilities, prior_odds, max_entries)
+    return LabelErrors(scored_rows[entry_index // k], entry_index % k, is_set, p, evidence, names)
 
 
-def _most_likely_errors(scores: np.ndarray, Y: Any, probabilities: Any, prior: np.ndarray, limit: int) -> Any:
-    """Return place, evidence, probability and label of the entries most likely to be wrong, best first."""
+def _most_likely_errors(
+    scores: np.ndarray, Y: Any, probabilities: Any, prior_odds: np.ndarray, max_entries: int
+) -> Any:
+    """Return index, evidence, probability and label of the entries most likely to be wrong, best first."""
     n, k = Y.shape
-    best = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
-    least, lattice = -np.inf, None  # evidence that still makes the list
+    top_entries = [np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)]
+    min_evidence, odds_lattice = -np.inf, None  # evidence that still makes the list
     for block in row_blocks(n, 32 * k):  # four arrays of a block at a time
         rows = np.arange(block.start, block.stop)
-        if least > -np.inf:
-            if lattice is None:
-                lattice = _odds_of_scores(scores, probabilities)
-            rows = _may_be_error(rows, scores[block], Y[block], lattice, prior, least)
+        if min_evidence > -np.inf:
+            if odds_lattice is None:
+                odds_lattice = _odds_of_scores(scores, probabilities)
+            rows = _may_be_error(rows, scores[block], Y[block], odds_lattice, prior_odds, min_evidence)
         p = np.clip(probabilities(scores[rows]), 1e-12, 1 - 1e-12)
         is_set = Y[rows].toarray() > 0
-        odds = np.log(p) - np.log1p(-p)
-        evidence = np.where(is_set, prior - odds, odds).ravel()
-        new = np.flatnonzero(evidence > least)  # the list stays short while walking through the rows
-        found = (rows[new // k] * k + new % k, evidence[new], p.ravel()[new], is_set.ravel()[new])
-        best = [np.concatenate(pair) for pair in zip(best, found, strict=True)]
-        if len(best[0]) > limit:
-            top = np.argsort(-best[1], kind="stable")[:limit]
-            best = [part[top] for part in best]
-            least = best[1][-1] if limit else np.inf
-    return (part[np.argsort(-best[1], kind="stable")] for part in best)
+        log_odds = np.log(p) - np.log1p(-p)
+        evidence = np.where(is_set, prior_odds - log_odds, log_odds).ravel()
+        new_entries = np.flatnonzero(evidence > min_evidence)  # the list stays short from block to block
+        block_entries = (
+            rows[new_entries // k] * k + new_entries % k,
+            evidence[new_entries],
+            p.ravel()[new_entries],
+            is_set.ravel()[new_entries],
+        )
+        top_entries = [np.concatenate(pair) for pair in zip(top_entries, block_entries, strict=True)]
+        if len(top_entries[0]) > max_entries:
+            top_order = np.argsort(-top_entries[1], kind="stable")[:max_entries]
+            top_entries = [entry_column[top_order] for entry_column in top_entries]
+            min_evidence = top_entries[1][-1] if max_entries else np.inf
+    return (entry_column[np.argsort(-top_entries[1], kind="stable")] for entry_column in top_entries)
 
 
 def _odds_of_scores(scores: np.ndarray, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return scores over the range of each label's, and their log-odds, which rise with them."""
-    low, high = scores.min(axis=0), scores.max(axis=0)
-    grid = low + np.linspace(0.0, 1.0, GRID)[:, None] * (high - low)
-    p = np.clip(probabilities(grid), 1e-12, 1 - 1e-12)
-    return grid, np.log(p) - np.log1p(-p)
+    min_score, max_score = scores.min(axis=0), scores.max(axis=0)
+    score_grid = min_score + np.linspace(0.0, 1.0, GRID)[:, None] * (max_score - min_score)
+    p = np.clip(probabilities(score_grid), 1e-12, 1 - 1e-12)
+    return score_grid, np.log(p) - np.log1p(-p)
 
 
 def _may_be_error(
-    rows: np.ndarray, scores: np.ndarray, Y: Any, lattice: Any, prior: np.ndarray, least: float
+    rows: np.ndarray,
+    scores: np.ndarray,
+    Y: Any,
+    odds_lattice: Any,
+    prior_odds: np.ndarray,
+    min_evidence: float,
 ) -> np.ndarray:
-    """Return the rows with an entry whose evidence may exceed `least`, by its score alone."""
-    grid, odds = lattice
-    below = np.where(odds <= least, grid, -np.inf).max(axis=0)  # not set: suspect above
-    above = np.where(prior - odds <= least, grid, np.inf).min(axis=0)  # set: suspect below
-    may, entries = scores > below, Y.tocoo()
-    may[entries.row, entries.col] = scores[entries.row, entries.col] < above[entries.col]
-    return rows[may.any(axis=1)]
+    """Return the rows with an entry whose evidence may exceed `min_evidence`, by its score alone."""
+    score_grid, log_odds = odds_lattice
+    # an entry may be an error above `lower_score` if it is not set, below `upper_score` if it is
+    lower_score = np.where(log_odds <= min_evidence, score_grid, -np.inf).max(axis=0)
+    upper_score = np.where(prior_odds - log_odds <= min_evidence, score_grid, np.inf).min(axis=0)
+    may_be_error, entries = scores > lower_score, Y.tocoo()
+    may_be_error[entries.row, entries.col] = scores[entries.row, entries.col] < upper_score[entries.col]
+    return rows[may_be_error.any(axis=1)]
 
 
-def _log_prior_odds(noise: str, Y: Any, some: Any, likely: np.ndarray) -> np.ndarray:
-    """Log r of each label (see `label_errors`); `likely` are the probabilities of `some` rows of Y."""
+def _log_prior_odds(noise: str, Y: Any, sampled_Y: Any, likely: np.ndarray) -> np.ndarray:
+    """Log r of each label (see `label_errors`); `likely` are the probabilities of the rows of `sampled_Y`."""
     n, k = Y.shape
     if noise == "proportional":
-        rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
-        return np.log(rate / (1 - rate))
+        label_rate = np.clip(Y.sum(axis=0) / max(1, n), 1 / (n + 2), 1 - 1 / (n + 2))
+        return np.log(label_rate / (1 - label_rate))
     if noise == "uniform" or not likely.size:
         return np.zeros(k)
-    least = likely <= np.quantile(likely, LEAST_LIKELY)
-    added = some.toarray()[least].mean()
-    return np.full(k, np.log(np.clip(added / DROPPED, 1e-3, 1.0)))
+    is_least_likely = likely <= np.quantile(likely, LEAST_LIKELY)
+    added_share = sampled_Y.toarray()[is_least_likely].mean()
+    return np.full(k, np.log(np.clip(added_share / DROPPED, 1e-3, 1.0)))

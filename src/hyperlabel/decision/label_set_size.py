@@ -30,12 +30,15 @@ def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
     >>> set_size_targets(scores, np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1]]))
     array([ 1.5,  2.5, -0.5])
     """
-    on = (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)) > 0
-    worst = np.where(on, scores, np.inf).min(axis=1)
-    rival = np.where(on, -np.inf, scores).max(axis=1)
-    none, full = ~on.any(axis=1), on.all(axis=1)
-    worst[none], rival[full] = rival[none] + 1.0, worst[full] - 1.0
-    return 0.5 * (worst + rival)
+    is_positive = (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)) > 0
+    worst_relevant = np.where(is_positive, scores, np.inf).min(axis=1)
+    best_irrelevant = np.where(is_positive, -np.inf, scores).max(axis=1)
+    has_none, has_all = ~is_positive.any(axis=1), is_positive.all(axis=1)
+    worst_relevant[has_none], best_irrelevant[has_all] = (
+        best_irrelevant[has_none] + 1.0,
+        worst_relevant[has_all] - 1.0,
+    )
+    return 0.5 * (worst_relevant + best_irrelevant)
 
 
 @dataclass(eq=False, repr=False)
@@ -97,13 +100,15 @@ class LabelSetSize(BaseEstimator):
         """Learn h from rows, the ranker's scores of them (best out-of-fold) and their labels."""
         target = set_size_targets(scores, Y)
         if self.regressor is not None:
-            extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.regressor_ = clone(self.regressor).fit(X, target, **extra)
+            fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.regressor_ = clone(self.regressor).fit(X, target, **fit_params)
             return self
-        scaled = FeatureScaling.fit(X, self.scaling, sample_weight)
-        found = solve_svr(scaled.rows(X), target, C=self.C, epsilon=self.epsilon, sample_weight=sample_weight)
-        b = found.b + (scaled.shift @ found.w if sparse.issparse(X) else 0.0)
-        coef, intercept = scaled.unscale(found.w[:, None], np.array([b]))
+        feature_scaling = FeatureScaling.fit(X, self.scaling, sample_weight)
+        svr_fit = solve_svr(
+            feature_scaling.rows(X), target, C=self.C, epsilon=self.epsilon, sample_weight=sample_weight
+        )
+        b = svr_fit.b + (feature_scaling.shift @ svr_fit.w if sparse.issparse(X) else 0.0)
+        coef, intercept = feature_scaling.unscale(svr_fit.w[:, None], np.array([b]))
         self.coef_, self.intercept_ = coef[0], float(intercept[0])
         return self
 

@@ -29,17 +29,19 @@ def review_gains(
     """
     if positives is not None:
         p = np.where(sets, p * (positives / (positives + 2)), p)
-    asked = np.ones(p.shape, dtype=bool) if sure is None else ~sure
-    right, size = float(p[sets].sum()), float(sets.sum() + p.sum())
-    found, removed = 0.0, 0.0
+    may_check = np.ones(p.shape, dtype=bool) if sure is None else ~sure
+    n_true_positives, f1_denominator = float(p[sets].sum()), float(sets.sum() + p.sum())
+    n_added, n_removed = 0.0, 0.0
     for _ in range(1 if budget == 0 else 8):  # F depends on what is checked, and that on F
-        expected = 2 * (right + found) / max(size + found - removed, np.finfo(float).tiny)
-        gains = np.where(asked, np.where(sets, (1 - p) * expected, p * (2 - expected)), 0.0)
+        expected_f1 = (
+            2 * (n_true_positives + n_added) / max(f1_denominator + n_added - n_removed, np.finfo(float).tiny)
+        )
+        gains = np.where(may_check, np.where(sets, (1 - p) * expected_f1, p * (2 - expected_f1)), 0.0)
         if budget:
-            least = np.partition(gains.ravel(), -budget)[-budget] if budget < gains.size else 0.0
-            checked = gains >= least
-            found, removed = float(p[checked & ~sets].sum()), float((1 - p)[checked & sets].sum())
-    return gains / max(size, np.finfo(float).tiny)
+            min_gain = np.partition(gains.ravel(), -budget)[-budget] if budget < gains.size else 0.0
+            is_checked = gains >= min_gain
+            n_added, n_removed = float(p[is_checked & ~sets].sum()), float((1 - p)[is_checked & sets].sum())
+    return gains / max(f1_denominator, np.finfo(float).tiny)
 
 
 def review_order(gains: np.ndarray, groups: np.ndarray | None = None, limit: int | None = None) -> np.ndarray:
@@ -48,16 +50,18 @@ def review_order(gains: np.ndarray, groups: np.ndarray | None = None, limit: int
     Rows of a group follow each other, at the place of the group's best entry.
     """
     n, k = gains.shape
-    size = n * k if limit is None else min(limit, n * k)
-    kept = np.zeros(0, dtype=np.int64)
-    for block in row_blocks(n, 32 * k):  # a short list while walking through the rows
-        kept = np.r_[kept, np.arange(block.start * k, min(block.stop, n) * k)]
-        kept = kept[np.argsort(-gains.ravel()[kept], kind="stable")[:size]]
-    kept = kept[gains.ravel()[kept] > 0]
+    max_entries = n * k if limit is None else min(limit, n * k)
+    top_entries = np.zeros(0, dtype=np.int64)
+    for block in row_blocks(n, 32 * k):  # the list stays short from block to block
+        top_entries = np.r_[top_entries, np.arange(block.start * k, min(block.stop, n) * k)]
+        top_entries = top_entries[np.argsort(-gains.ravel()[top_entries], kind="stable")[:max_entries]]
+    top_entries = top_entries[gains.ravel()[top_entries] > 0]
     if groups is None:
-        return kept
-    group = np.asarray(groups)[kept // k]
-    first: dict[object, int] = {}
-    for place, name in enumerate(group.tolist()):
-        first.setdefault(name, place)
-    return kept[np.argsort([first[name] for name in group.tolist()], kind="stable")]
+        return top_entries
+    entry_group = np.asarray(groups)[top_entries // k]
+    first_rank: dict[object, int] = {}
+    for entry_rank, group_name in enumerate(entry_group.tolist()):
+        first_rank.setdefault(group_name, entry_rank)
+    return top_entries[
+        np.argsort([first_rank[group_name] for group_name in entry_group.tolist()], kind="stable")
+    ]

@@ -11,9 +11,9 @@ Notation
 --------
 code       meaning                                              shape
 level      δ, or δ·R / (k·H_k) when R labels share it           —
-threshold        thresholds of a label, strict to loose                     (m,)
-found      calibration rows above each threshold                      (m,)
-right      positives among them                                 (m,)
+threshold  thresholds of a label, strict to loose               (m,)
+found      calibration rows above each (`n_predicted`)          (m,)
+right      positives among them (`n_true_positives`)            (m,)
 
 References
 ----------
@@ -35,7 +35,7 @@ from hyperlabel.decision.guarantee_table import Guarantees, rows_needed
 from hyperlabel.solvers.arrays import row_blocks
 
 CHOOSING_SHARE = 0.25  # of the units, to choose the thresholds and where to start
-STEP = 1.06  # rows found grow by this from cut to cut
+STEP = 1.06  # the rows above grow by this factor from threshold to threshold
 ERROR_CONTROLS = ("per_label", "fdr", "overall")
 
 
@@ -55,13 +55,13 @@ class _FixedSequence:
         """Return the line of the table (see `Guarantees.of_lines`) at the loosest threshold that passes
         the level.
         """
-        passed = int(np.searchsorted(self.p_value, level, side="right"))  # p_value rises
-        if passed == 0:
+        n_passed = int(np.searchsorted(self.p_value, level, side="right"))  # p_value rises
+        if n_passed == 0:
             return np.inf, np.nan, 0, 0, self.positives, self.more
-        at = self.start + passed - 1
-        found, right = self.found[at], self.right[at]
-        bound = betaincinv(right, found - right + 1, level)  # Clopper–Pearson
-        return self.threshold[at], bound, found, right, self.positives, 0
+        loosest_index = self.start + n_passed - 1
+        n_predicted, n_true_positives = self.found[loosest_index], self.right[loosest_index]
+        bound = betaincinv(n_true_positives, n_predicted - n_true_positives + 1, level)  # Clopper–Pearson
+        return self.threshold[loosest_index], bound, n_predicted, n_true_positives, self.positives, 0
 
 
 def check_guarantee(precision: float, confidence: float | None, name: str = "precision") -> None:
@@ -82,28 +82,28 @@ def group_shuffle_split(
     rng = np.random.default_rng(seed)
     rows = rng.permutation(n)
     if groups is None:
-        size = int(np.ceil(share * n))
-        return rows[:size], rows[size:]
-    unit = number_groups(groups, n)
-    drawn = rng.permutation(unit.max() + 1) < np.ceil(share * (unit.max() + 1))
+        n_drawn = int(np.ceil(share * n))
+        return rows[:n_drawn], rows[n_drawn:]
+    unit_of_row = number_groups(groups, n)
+    is_drawn = rng.permutation(unit_of_row.max() + 1) < np.ceil(share * (unit_of_row.max() + 1))
     if one_each:
-        rows = rows[np.sort(np.unique(unit[rows], return_index=True)[1])]
-    return rows[drawn[unit[rows]]], rows[~drawn[unit[rows]]]
+        rows = rows[np.sort(np.unique(unit_of_row[rows], return_index=True)[1])]
+    return rows[is_drawn[unit_of_row[rows]]], rows[~is_drawn[unit_of_row[rows]]]
 
 
 def choosing_and_testing(
     n: int, groups: np.ndarray | None, precision: float, confidence: float, *, one_each: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that choose the thresholds and those that test them, if there are enough."""
-    choosing, testing = group_shuffle_split(n, groups, CHOOSING_SHARE, one_each=one_each)
-    least = rows_needed(precision, confidence)
-    if len(testing) < least:
+    choosing_rows, testing_rows = group_shuffle_split(n, groups, CHOOSING_SHARE, one_each=one_each)
+    min_rows = rows_needed(precision, confidence)
+    if len(testing_rows) < min_rows:
         raise ValueError(
-            f"A precision of {precision:g} with confidence {confidence:g} needs at least {least} rows to "
-            f"test (groups count once); {len(testing)} of {n} are left beside those that choose the "
+            f"A precision of {precision:g} with confidence {confidence:g} needs at least {min_rows} rows to "
+            f"test (groups count once); {len(testing_rows)} of {n} are left beside those that choose the "
             "thresholds."
         )
-    return choosing, testing
+    return choosing_rows, testing_rows
 
 
 def guarantee_precision(
@@ -155,7 +155,7 @@ def guarantee_precision(
     """
     check_guarantee(precision, confidence)
     n, k = scores.shape
-    choosing, testing = choosing_and_testing(n, groups, precision, confidence, one_each=True)
+    choosing_rows, testing_rows = choosing_and_testing(n, groups, precision, confidence, one_each=True)
     level = 1 - confidence
     if error_control == "fdr":  # what each of the k labels has if all of them pass
         level /= (1 / np.arange(1, k + 1)).sum()
@@ -163,23 +163,25 @@ def guarantee_precision(
     columns = Y.tocsc()
     is_on = np.zeros(n, dtype=bool)
     for block in row_blocks(k, 8 * n):
-        part = np.ascontiguousarray(scores[:, block].T)
-        for j, values in enumerate(part, start=block.start):
-            positive = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-            is_on[positive] = True
-            sequences.append(_test_fixed_sequence(values, is_on, choosing, testing, precision, level))
-            is_on[positive] = False
+        score_block = np.ascontiguousarray(scores[:, block].T)
+        for j, values in enumerate(score_block, start=block.start):
+            positive_rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+            is_on[positive_rows] = True
+            sequences.append(
+                _test_fixed_sequence(values, is_on, choosing_rows, testing_rows, precision, level)
+            )
+            is_on[positive_rows] = False
     if error_control == "fdr":
         level = _shared_level(np.array([sequence.p_value[0] for sequence in sequences]), level)
-    lines = [sequence.line(level) for sequence in sequences]
-    return Guarantees.of_lines("precision", precision, confidence, error_control, lines, names)
+    table_lines = [sequence.line(level) for sequence in sequences]
+    return Guarantees.of_lines("precision", precision, confidence, error_control, table_lines, names)
 
 
 def _shared_level(p_values: np.ndarray, level: float) -> float:
     """Return level·R/k for the largest R such that R labels pass it."""
     levels = level * np.arange(1, len(p_values) + 1) / len(p_values)
-    passed = np.flatnonzero(np.sort(p_values) <= levels)
-    return float(levels[passed[-1]]) if len(passed) else 0.0
+    passed_index = np.flatnonzero(np.sort(p_values) <= levels)
+    return float(levels[passed_index[-1]]) if len(passed_index) else 0.0
 
 
 def _test_fixed_sequence(
@@ -191,32 +193,44 @@ def _test_fixed_sequence(
     level: float,
 ) -> _FixedSequence:
     """Choose the thresholds of a label on some rows and test them on the others."""
-    chosen, chosen_on = values[choosing], is_on[choosing]
-    tested, tested_on = values[testing], is_on[testing]
+    chosen_scores, chosen_on = values[choosing], is_on[choosing]
+    tested_scores, tested_on = values[testing], is_on[testing]
     positives, n_on = int(tested_on.sum()), int(chosen_on.sum())
-    # beyond positives/p rows no threshold can be precise enough; some room for luck
-    top = min(len(chosen), int(1.5 * n_on / precision) + 10)
-    order = np.argpartition(-chosen, top - 1)[:top]
-    order = order[np.argsort(-chosen[order], kind="stable")]
-    ranked, hits = chosen[order], np.cumsum(chosen_on[order])
-    place = np.unique(np.round(STEP ** np.arange(0, np.log(top) / np.log(STEP) + 1)).astype(np.int64))
-    place = place[place < top]
-    place = place[ranked[place - 1] > ranked[place]]  # ties cannot be cut apart
-    threshold = np.append((ranked[place - 1] + ranked[place]) / 2, np.nextafter(ranked[-1], -np.inf))
-    place = np.append(place, top)
-    hits = hits[place - 1]
+    # beyond positives/p rows no threshold can be precise enough; half as many again allow for luck
+    n_ranked = min(len(chosen_scores), int(1.5 * n_on / precision) + 10)
+    score_order = np.argpartition(-chosen_scores, n_ranked - 1)[:n_ranked]
+    score_order = score_order[np.argsort(-chosen_scores[score_order], kind="stable")]
+    ranked, n_hits = chosen_scores[score_order], np.cumsum(chosen_on[score_order])
+    n_above = np.unique(np.round(STEP ** np.arange(0, np.log(n_ranked) / np.log(STEP) + 1)).astype(np.int64))
+    n_above = n_above[n_above < n_ranked]
+    n_above = n_above[ranked[n_above - 1] > ranked[n_above]]  # no threshold separates ties
+    threshold = np.append((ranked[n_above - 1] + ranked[n_above]) / 2, np.nextafter(ranked[-1], -np.inf))
+    n_above = np.append(n_above, n_ranked)
+    n_hits = n_hits[n_above - 1]
 
-    above = np.sort(tested[tested > threshold[-1]])
-    above_on = np.sort(tested[tested_on & (tested > threshold[-1])])
-    found = len(above) - np.searchsorted(above, threshold, side="right")
-    right = len(above_on) - np.searchsorted(above_on, threshold, side="right")
-    start = int(np.argmax(_evidence_per_row((hits + n_on / len(chosen)) / (place + 1), precision) * place))
-    p_value = np.where(found > 0, bdtr(found - right, found, 1 - precision), 1.0)
-    p_value = np.maximum.accumulate(p_value[start:])
-    more = _more_positives(
-        found + place, right + hits, positives + n_on, len(values), precision, level, len(testing)
+    scores_above = np.sort(tested_scores[tested_scores > threshold[-1]])
+    positives_above = np.sort(tested_scores[tested_on & (tested_scores > threshold[-1])])
+    n_predicted = len(scores_above) - np.searchsorted(scores_above, threshold, side="right")
+    n_true_positives = len(positives_above) - np.searchsorted(positives_above, threshold, side="right")
+    start_index = int(
+        np.argmax(
+            _evidence_per_row((n_hits + n_on / len(chosen_scores)) / (n_above + 1), precision) * n_above
+        )
     )
-    return _FixedSequence(threshold, found, right, start, p_value, more, positives)
+    p_value = np.where(n_predicted > 0, bdtr(n_predicted - n_true_positives, n_predicted, 1 - precision), 1.0)
+    p_value = np.maximum.accumulate(p_value[start_index:])
+    more_positives = _more_positives(
+        n_predicted + n_above,
+        n_true_positives + n_hits,
+        positives + n_on,
+        len(values),
+        precision,
+        level,
+        len(testing),
+    )
+    return _FixedSequence(
+        threshold, n_predicted, n_true_positives, start_index, p_value, more_positives, positives
+    )
 
 
 def _evidence_per_row(estimate: np.ndarray, precision: float) -> np.ndarray:
@@ -224,13 +238,13 @@ def _evidence_per_row(estimate: np.ndarray, precision: float) -> np.ndarray:
     look so.
     """
     estimate = np.clip(estimate, 0.0, 1.0)
-    gain = rel_entr(1 - estimate, 1 - precision) + rel_entr(estimate, precision)
-    return np.where(estimate > precision, gain, -gain)
+    relative_entropy = rel_entr(1 - estimate, 1 - precision) + rel_entr(estimate, precision)
+    return np.where(estimate > precision, relative_entropy, -relative_entropy)
 
 
 def _more_positives(
-    found: np.ndarray,
-    right: np.ndarray,
+    n_predicted: np.ndarray,
+    n_true_positives: np.ndarray,
     positives: int,
     n: int,
     precision: float,
@@ -240,16 +254,21 @@ def _more_positives(
     """Estimate how many positive rows are missing for a guarantee, by Chernoff's bound at the best
     threshold.
     """
-    share = n_tested / n
+    tested_share = n_tested / n
     if positives == 0:
-        return float(np.ceil(np.log(level) / np.log(precision) / share))
-    gain = _evidence_per_row((right + positives / n) / (found + 1), precision)
-    useful = (gain > 0) & (right > 0)
-    if not useful.any():
+        return float(np.ceil(np.log(level) / np.log(precision) / tested_share))
+    gain = _evidence_per_row((n_true_positives + positives / n) / (n_predicted + 1), precision)
+    is_useful = (gain > 0) & (n_true_positives > 0)
+    if not is_useful.any():
         return np.inf
-    rows = np.log(1 / level) / gain[useful]  # found among the tested
-    wanted = rows * (right / found)[useful] / (right / positives)[useful] / share
-    return float(max(1.0, np.ceil(wanted.min() - positives)))
+    tested_rows = np.log(1 / level) / gain[is_useful]  # predicted, among the tested
+    positives_needed = (
+        tested_rows
+        * (n_true_positives / n_predicted)[is_useful]
+        / (n_true_positives / positives)[is_useful]
+        / tested_share
+    )
+    return float(max(1.0, np.ceil(positives_needed.min() - positives)))
 
 
 def guarantee_recall(
@@ -288,23 +307,25 @@ def guarantee_recall(
     array([0.5])
     """
     check_guarantee(recall, None, "recall")
-    unit = None if groups is None else number_groups(groups, len(scores))
-    lines = []
+    unit_of_row = None if groups is None else number_groups(groups, len(scores))
+    table_lines = []
     columns = Y.tocsc()
     for j in range(scores.shape[1]):
-        rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-        weight = np.ones(len(rows))
-        if unit is not None and len(rows):
-            weight = 1 / np.bincount(unit[rows])[unit[rows]]
-        size, order = weight.sum(), np.argsort(scores[rows, j], kind="stable")
-        missed = np.cumsum(weight[order])
-        threshold, n_lost, bound, more = strictest_threshold(scores[rows, j][order], missed, size, recall)
-        found, right = 0, 0.0
-        if more == 0:
-            found = (scores[:, j] > threshold).sum()
-            right = size - (missed[n_lost - 1] if n_lost else 0.0)
-        lines.append((threshold, bound, found, right, size, more))
-    return Guarantees.of_lines("recall", recall, None, "per_label", lines, names)
+        positive_rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        row_weight = np.ones(len(positive_rows))
+        if unit_of_row is not None and len(positive_rows):
+            row_weight = 1 / np.bincount(unit_of_row[positive_rows])[unit_of_row[positive_rows]]
+        n_units, score_order = row_weight.sum(), np.argsort(scores[positive_rows, j], kind="stable")
+        missed = np.cumsum(row_weight[score_order])
+        threshold, n_lost, bound, more_positives = strictest_threshold(
+            scores[positive_rows, j][score_order], missed, n_units, recall
+        )
+        n_predicted, n_true_positives = 0, 0.0
+        if more_positives == 0:
+            n_predicted = (scores[:, j] > threshold).sum()
+            n_true_positives = n_units - (missed[n_lost - 1] if n_lost else 0.0)
+        table_lines.append((threshold, bound, n_predicted, n_true_positives, n_units, more_positives))
+    return Guarantees.of_lines("recall", recall, None, "per_label", table_lines, names)
 
 
 def strictest_threshold(
@@ -316,14 +337,16 @@ def strictest_threshold(
     threshold come the positives below it, the recall it bears out, and the units wanting where there is no
     such threshold.
     """
-    allowed = (1 - recall) * (n + 1) - 1
-    if allowed < -1e-9:  # (0 + 1)/(n + 1) is too much already
+    allowed_misses = (1 - recall) * (n + 1) - 1
+    if allowed_misses < -1e-9:  # (0 + 1)/(n + 1) is too much already
         return np.inf, 0, np.nan, float(np.ceil(1 / (1 - recall) - 1 - n - 1e-9))
-    stop = int(np.searchsorted(missed, allowed + 1e-9, side="right"))  # the first that must be found
+    first_kept = int(
+        np.searchsorted(missed, allowed_misses + 1e-9, side="right")
+    )  # the first that must be predicted
     threshold, n_lost = np.inf, len(ranked)
-    if stop < len(ranked):
-        n_lost = int(np.searchsorted(ranked, ranked[stop]))  # ties are found together
-        lower = ranked[n_lost - 1] if n_lost else ranked[stop] - 1.0
-        middle = (lower + ranked[stop]) / 2
-        threshold = middle if middle < ranked[stop] else lower
+    if first_kept < len(ranked):
+        n_lost = int(np.searchsorted(ranked, ranked[first_kept]))  # ties are predicted together
+        lower_score = ranked[n_lost - 1] if n_lost else ranked[first_kept] - 1.0
+        middle = (lower_score + ranked[first_kept]) / 2
+        threshold = middle if middle < ranked[first_kept] else lower_score
     return threshold, n_lost, 1 - ((missed[n_lost - 1] if n_lost else 0.0) + 1) / (n + 1), 0.0

@@ -8,10 +8,10 @@ Notation
 --------
 code                  meaning                                             shape
 scores                scores of all rows and labels                       n×k
-right                 weight of positives above the threshold, tp               (m,)
-found                 weight of rows above the threshold, tp + fp               (m,)
+right                 weight of positives above the threshold, tp         (m,)
+found                 weight of rows above the threshold, tp + fp         (m,)
 positives             weight of all positives of the label, tp + fn       (k,)
-grid                  thresholds shared by all labels                           (t,)
+grid                  thresholds shared by all labels                     (t,)
 """
 
 from dataclasses import dataclass
@@ -43,16 +43,18 @@ class Candidates:
     grid_found: np.ndarray
 
     def best(self, value: np.ndarray, *, none: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the place and the threshold of the candidate of greatest value of each label.
+        """Return the index and the threshold of the candidate of greatest value of each label.
 
         Of equals the highest; none of them (-1, threshold `above`) where `none` is worth as much.
         """
         index = np.full(len(self.positives), -1)
         if len(value) == 0:
             return index, self.above
-        starts = np.flatnonzero(np.r_[True, self.label[1:] != self.label[:-1]])
-        top = np.repeat(np.maximum.reduceat(value, starts), np.diff(np.r_[starts, len(value)]))
-        winners = np.flatnonzero((value == top) & (value > none))[::-1]
+        label_starts = np.flatnonzero(np.r_[True, self.label[1:] != self.label[:-1]])
+        best_of_label = np.repeat(
+            np.maximum.reduceat(value, label_starts), np.diff(np.r_[label_starts, len(value)])
+        )
+        winners = np.flatnonzero((value == best_of_label) & (value > none))[::-1]
         index[self.label[winners]] = winners  # the last one written stays: the first of equals
         return index, np.where(index >= 0, self.threshold[index], self.above)
 
@@ -75,15 +77,17 @@ def find_candidates(
     n, k = scores.shape
     columns = Y.tocsc()
     grid = _score_grid(scores, columns, n_grid)
-    parts = [
+    candidate_blocks = [
         _block_candidates(scores, columns, block.start, block.stop, sample_weight, grid)
         for block in row_blocks(k, SORTED_BYTES * n)
     ]
-    label, threshold, right, found, above, grid_right, grid_found = (
-        np.concatenate(part) for part in zip(*parts, strict=True)
+    label, threshold, n_true_positives, n_predicted, above, grid_right, grid_found = (
+        np.concatenate(candidate_column) for candidate_column in zip(*candidate_blocks, strict=True)
     )
     positives = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
-    return Candidates(label, threshold, right, found, positives, above, grid, grid_right, grid_found)
+    return Candidates(
+        label, threshold, n_true_positives, n_predicted, positives, above, grid, grid_right, grid_found
+    )
 
 
 def _score_grid(scores: np.ndarray, Y: sparse.csc_array, size: int) -> np.ndarray:
@@ -107,27 +111,49 @@ def _block_candidates(
 ) -> tuple[np.ndarray, ...]:
     n = scores.shape[0]
     entries = slice(Y.indptr[start], Y.indptr[stop])
-    rows = Y.indices[entries]
+    positive_rows = Y.indices[entries]
     label = np.repeat(np.arange(stop - start), np.diff(Y.indptr[start : stop + 1]))
-    value = scores[rows, label + start]
-    weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+    positive_score = scores[positive_rows, label + start]
+    entry_weight = np.ones(len(positive_rows)) if sample_weight is None else sample_weight[positive_rows]
     ranked, tail, score_step = sort_columns(scores[:, start:stop], sample_weight)
-    grid_right, grid_found = _count_grid(ranked, tail, label, value, weight, grid)
+    grid_right, grid_found = _count_grid(ranked, tail, label, positive_score, entry_weight, grid)
 
-    order = np.lexsort((-value, label))
-    label, value, weight = label[order], value[order], weight[order]
-    right = np.cumsum(weight)
-    first = np.searchsorted(label, label)  # where the label begins
-    right = right - right[first] + weight[first]
+    score_order = np.lexsort((-positive_score, label))
+    label, positive_score, entry_weight = (
+        label[score_order],
+        positive_score[score_order],
+        entry_weight[score_order],
+    )
+    n_true_positives = np.cumsum(entry_weight)
+    label_start = np.searchsorted(label, label)  # where the label begins
+    n_true_positives = n_true_positives - n_true_positives[label_start] + entry_weight[label_start]
     is_last = np.ones(len(label), dtype=bool)  # of its ties
-    is_last[:-1] = (label[1:] != label[:-1]) | (value[1:] != value[:-1])
-    label, value, right = label[is_last], value[is_last], right[is_last]
-    at = search_rows(ranked, label, value)
-    lower = np.where(at > 0, ranked[label, np.maximum(at - 1, 0)], value - score_step[label])
-    threshold = lower + (value - lower) / 2
-    threshold = np.where(threshold < value, threshold, lower)  # neighbouring floats have no middle
+    is_last[:-1] = (label[1:] != label[:-1]) | (positive_score[1:] != positive_score[:-1])
+    label, positive_score, n_true_positives = (
+        label[is_last],
+        positive_score[is_last],
+        n_true_positives[is_last],
+    )
+    score_position = search_rows(ranked, label, positive_score)
+    lower_score = np.where(
+        score_position > 0,
+        ranked[label, np.maximum(score_position - 1, 0)],
+        positive_score - score_step[label],
+    )
+    threshold = lower_score + (positive_score - lower_score) / 2
+    threshold = np.where(
+        threshold < positive_score, threshold, lower_score
+    )  # neighbouring floats have no middle
     above = ranked[:, -1] + score_step
-    return label + start, threshold, right, _at_or_above(tail, label, at, n), above, grid_right, grid_found
+    return (
+        label + start,
+        threshold,
+        n_true_positives,
+        _count_at_or_above(tail, label, score_position, n),
+        above,
+        grid_right,
+        grid_found,
+    )
 
 
 def sort_columns(
@@ -161,12 +187,14 @@ def _count_grid(
     k, t = len(ranked), len(grid)
     if t == 0:
         return np.zeros((k, 0)), np.zeros((k, 0))
-    place = np.searchsorted(grid, value)  # number of thresholds below the positive
-    right = np.bincount(label * (t + 1) + place, weight, k * (t + 1)).reshape(k, t + 1)
-    right = _sum_from_right(right)[:, 1:]
-    every = np.repeat(np.arange(k), t)
-    at = search_rows(ranked, every, np.tile(np.nextafter(grid, np.inf), k))
-    return right, _at_or_above(tail, every, at, ranked.shape[1]).reshape(k, t)
+    n_below = np.searchsorted(grid, value)  # number of thresholds below the positive
+    n_true_positives = np.bincount(label * (t + 1) + n_below, weight, k * (t + 1)).reshape(k, t + 1)
+    n_true_positives = _sum_from_right(n_true_positives)[:, 1:]
+    label_index = np.repeat(np.arange(k), t)
+    score_position = search_rows(ranked, label_index, np.tile(np.nextafter(grid, np.inf), k))
+    return n_true_positives, _count_at_or_above(tail, label_index, score_position, ranked.shape[1]).reshape(
+        k, t
+    )
 
 
 def _sum_from_right(values: np.ndarray) -> np.ndarray:
@@ -174,18 +202,20 @@ def _sum_from_right(values: np.ndarray) -> np.ndarray:
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
 
 
-def _at_or_above(tail: np.ndarray | None, row: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+def _count_at_or_above(
+    tail: np.ndarray | None, row: np.ndarray, score_position: np.ndarray, n: int
+) -> np.ndarray:
     if tail is None:
-        return (n - at).astype(np.float64)
-    return np.where(at < n, tail[row, np.minimum(at, n - 1)], 0.0)
+        return (n - score_position).astype(np.float64)
+    return np.where(score_position < n, tail[row, np.minimum(score_position, n - 1)], 0.0)
 
 
 def search_rows(ranked: np.ndarray, row: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Return the first position not below each value in its sorted row: binary search, all at once."""
     low, high = np.zeros(len(row), dtype=np.int64), np.full(len(row), ranked.shape[1])
     while (is_open := low < high).any():
-        middle = (low + high) // 2
-        is_below = ranked[row, np.minimum(middle, ranked.shape[1] - 1)] < value
-        low = np.where(is_open & is_below, middle + 1, low)
-        high = np.where(is_open & ~is_below, middle, high)
+        middle_index = (low + high) // 2
+        is_below = ranked[row, np.minimum(middle_index, ranked.shape[1] - 1)] < value
+        low = np.where(is_open & is_below, middle_index + 1, low)
+        high = np.where(is_open & ~is_below, middle_index, high)
     return low

@@ -42,8 +42,8 @@ class Thresholds:
     Examples
     --------
     >>> Y = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]])
-    >>> found = global_threshold(np.array([[2.0, 1.0], [0.0, 3.0]]), Y)
-    >>> found.value, bool(1.0 <= found.shared < 2.0)
+    >>> fitted = global_threshold(np.array([[2.0, 1.0], [0.0, 3.0]]), Y)
+    >>> fitted.value, bool(1.0 <= fitted.shared < 2.0)
     (1.0, True)
     """
 
@@ -71,7 +71,7 @@ def per_label_thresholds(
 
     ``"f1_macro"`` maximises the F1 of each label, ``"hamming_loss"`` the entries right, and
     ``"f1_micro"`` the F1 of the pooled counts, by Dinkelbach's iteration: for a guess F the labels
-    part and each maximises 2tp − F·found; F = 2Σtp/(Σfound + ΣP) is the next guess, and the fixed
+    part and each maximises 2tp − F·predicted; F = 2Σtp/(Σpredicted + ΣP) is the next guess, and the fixed
     point is the optimum.
 
     Parameters
@@ -121,8 +121,8 @@ def per_label_thresholds(
         thresholds, value = _best_by_dinkelbach(c)
     shared = _best_on_grid(c, scoring)[0]
     if shrinkage > 0:
-        share = P / (P + shrinkage)
-        thresholds = share * thresholds + (1.0 - share) * shared
+        label_share = P / (P + shrinkage)
+        thresholds = label_share * thresholds + (1.0 - label_share) * shared
     return Thresholds(thresholds, value, shared)
 
 
@@ -194,18 +194,26 @@ def proportional_thresholds(
     array([0.7])
     """
     n, k = scores.shape
-    wanted = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
+    label_weights = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
     thresholds = np.empty(k)
-    for columns in row_blocks(k, SORTED_BYTES * n):
-        ranked, tail, score_step = sort_columns(scores[:, columns], sample_weight)
-        here = np.arange(len(ranked))
+    for label_block in row_blocks(k, SORTED_BYTES * n):
+        ranked, tail, score_step = sort_columns(scores[:, label_block], sample_weight)
+        label_index = np.arange(len(ranked))
         if tail is None:
-            at = n - wanted[columns].astype(np.int64)
+            score_position = n - label_weights[label_block].astype(np.int64)
         else:  # the first tail that weighs no more than wanted, rounding aside
-            at = search_rows(-tail, here, -wanted[columns] - 1e-9 * tail[:, 0])
-        upper = np.where(at < n, ranked[here, np.minimum(at, n - 1)], ranked[:, -1] + 2 * score_step)
-        lower = np.where(at > 0, ranked[here, np.maximum(at - 1, 0)], ranked[:, 0] - score_step)
-        thresholds[columns] = lower + (upper - lower) / 2
+            score_position = search_rows(-tail, label_index, -label_weights[label_block] - 1e-9 * tail[:, 0])
+        upper_score = np.where(
+            score_position < n,
+            ranked[label_index, np.minimum(score_position, n - 1)],
+            ranked[:, -1] + 2 * score_step,
+        )
+        lower_score = np.where(
+            score_position > 0,
+            ranked[label_index, np.maximum(score_position - 1, 0)],
+            ranked[:, 0] - score_step,
+        )
+        thresholds[label_block] = lower_score + (upper_score - lower_score) / 2
     return thresholds
 
 
@@ -241,40 +249,42 @@ def best_k(
     """
     _check_scoring(scoring, SHARED, "top_k")
     n, n_labels = scores.shape
-    sizes = np.diff(Y.indptr)
-    depth = min(n_labels, max(1, int(sizes.max(initial=1)) if max_k is None else max_k))
+    set_sizes = np.diff(Y.indptr)
+    depth = min(n_labels, max(1, int(set_sizes.max(initial=1)) if max_k is None else max_k))
     w = np.ones(n) if sample_weight is None else sample_weight
     ks = np.arange(1, depth + 1)
-    right, found = np.zeros((n_labels, depth)), np.zeros((n_labels, depth))
+    n_true_positives, n_predicted = np.zeros((n_labels, depth)), np.zeros((n_labels, depth))
     by_row, start = np.zeros(depth), 0
     for block in ranked_blocks(Truth(Y), scores, depth=depth):
         rows = slice(start, start := start + len(block.hits))
         weight = np.broadcast_to(w[rows, None], block.hits.shape)
-        cell = (block.indices * depth + ks - 1).ravel()
-        found += np.bincount(cell, weight.ravel(), n_labels * depth).reshape(n_labels, depth)
+        entry_index = (block.indices * depth + ks - 1).ravel()
+        n_predicted += np.bincount(entry_index, weight.ravel(), n_labels * depth).reshape(n_labels, depth)
         hits = weight * block.hits
-        right += np.bincount(cell, hits.ravel(), n_labels * depth).reshape(n_labels, depth)
+        n_true_positives += np.bincount(entry_index, hits.ravel(), n_labels * depth).reshape(n_labels, depth)
         by_row += w[rows] @ (2 * np.cumsum(block.hits, axis=1) / (ks + block.n_relevant[:, None]))
-    right, found = np.cumsum(right, axis=1), np.cumsum(found, axis=1)
+    n_true_positives, n_predicted = np.cumsum(n_true_positives, axis=1), np.cumsum(n_predicted, axis=1)
     positives = Y.T @ w
     if scoring == "f1_micro":
-        value = 2 * right.sum(axis=0) / (found.sum(axis=0) + positives.sum())
+        value = 2 * n_true_positives.sum(axis=0) / (n_predicted.sum(axis=0) + positives.sum())
     elif scoring == "f1_macro":
-        whole = found + positives[:, None]
-        value = np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0).mean(axis=0)
+        f1_denominator = n_predicted + positives[:, None]
+        value = np.divide(
+            2 * n_true_positives, f1_denominator, out=np.zeros_like(f1_denominator), where=f1_denominator > 0
+        ).mean(axis=0)
     elif scoring == "f1_samples":
         value = by_row / w.sum()
     else:
-        gain = 2 * right.sum(axis=0) - found.sum(axis=0)
+        gain = 2 * n_true_positives.sum(axis=0) - n_predicted.sum(axis=0)
         value = np.array([_hamming_score(g, Y, sample_weight) for g in gain])
     best = int(value.round(12).argmax())  # of equals the fewest labels, however their sums were rounded
     return best + 1, float(value[best])
 
 
-def _check_scoring(scoring: str, known: tuple[str, ...], strategy: str) -> None:
-    if scoring not in known:
+def _check_scoring(scoring: str, allowed_scoring: tuple[str, ...], strategy: str) -> None:
+    if scoring not in allowed_scoring:
         raise ValueError(
-            f"The strategy {strategy!r} can maximise {', '.join(known)}; got scoring={scoring!r}."
+            f"The strategy {strategy!r} can maximise {', '.join(allowed_scoring)}; got scoring={scoring!r}."
         )
 
 
@@ -291,25 +301,34 @@ def _best_on_grid(
     if len(c.grid) == 0:
         return float(c.above.max(initial=0.0)), empty
     if scoring == "f1_macro":
-        whole = c.grid_found + c.positives[:, None]
-        f1 = np.divide(2 * c.grid_right, whole, out=np.full_like(whole, empty), where=whole > 0)
+        f1_denominator = c.grid_found + c.positives[:, None]
+        f1 = np.divide(
+            2 * c.grid_right,
+            f1_denominator,
+            out=np.full_like(f1_denominator, empty),
+            where=f1_denominator > 0,
+        )
         value = np.average(f1, axis=0, weights=weights)
     else:
-        right, found = c.grid_right.sum(axis=0), c.grid_found.sum(axis=0)
-        value = 2 * right / (found + c.positives.sum()) if scoring == "f1_micro" else 2 * right - found
+        n_true_positives, n_predicted = c.grid_right.sum(axis=0), c.grid_found.sum(axis=0)
+        value = (
+            2 * n_true_positives / (n_predicted + c.positives.sum())
+            if scoring == "f1_micro"
+            else 2 * n_true_positives - n_predicted
+        )
     return float(c.grid[value.argmax()]), float(value.max())
 
 
 def _best_by_dinkelbach(c: Candidates) -> tuple[np.ndarray, float]:
-    total = c.positives.sum()
-    guess = 0.0
+    n_positives = c.positives.sum()
+    f1_guess = 0.0
     while True:
-        index, thresholds = c.best(2 * c.right - guess * c.found, none=0.0)
-        right, found = c.take(c.right, index).sum(), c.take(c.found, index).sum()
-        reached = 2 * right / max(found + total, np.finfo(float).tiny)
-        if reached <= guess * (1 + 1e-12):  # it grows until it is the optimum
-            return thresholds, float(reached)
-        guess = reached
+        index, thresholds = c.best(2 * c.right - f1_guess * c.found, none=0.0)
+        n_true_positives, n_predicted = c.take(c.right, index).sum(), c.take(c.found, index).sum()
+        reached_f1 = 2 * n_true_positives / max(n_predicted + n_positives, np.finfo(float).tiny)
+        if reached_f1 <= f1_guess * (1 + 1e-12):  # it grows until it is the optimum
+            return thresholds, float(reached_f1)
+        f1_guess = reached_f1
 
 
 def _best_pooled(
@@ -318,17 +337,17 @@ def _best_pooled(
     """Return the best threshold of all entries as one long column."""
     k = scores.shape[1]
     entries = Y.tocoo()
-    flat = scores.ravel()
-    positive = scores[entries.row, entries.col]
-    limit = None if sample_weight is not None else _useful_scores(flat, positive, scoring)
-    is_kept = np.ones(flat.size, dtype=bool) if limit is None else flat >= limit
-    hit = np.zeros(flat.size, dtype=bool)
-    hit[entries.row.astype(np.int64) * k + entries.col] = True
+    flat_scores = scores.ravel()
+    positive_scores = scores[entries.row, entries.col]
+    score_limit = None if sample_weight is not None else _useful_scores(flat_scores, positive_scores, scoring)
+    is_kept = np.ones(flat_scores.size, dtype=bool) if score_limit is None else flat_scores >= score_limit
+    is_positive = np.zeros(flat_scores.size, dtype=bool)
+    is_positive[entries.row.astype(np.int64) * k + entries.col] = True
     weights = None if sample_weight is None else np.repeat(sample_weight, k)[is_kept]
-    c = find_candidates(flat[is_kept, None], sparse.csr_array(hit[is_kept, None]), weights)
-    total = float((Y.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum())
+    c = find_candidates(flat_scores[is_kept, None], sparse.csr_array(is_positive[is_kept, None]), weights)
+    n_positives = float((Y.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum())
     if scoring == "f1_micro":
-        objective = 2 * c.right / (c.found + total)
+        objective = 2 * c.right / (c.found + n_positives)
         index, threshold = c.best(objective, none=0.0)
         value = float(c.take(objective, index)[0])
     else:
@@ -338,23 +357,27 @@ def _best_pooled(
     return Thresholds(np.full(k, threshold[0]), value, float(threshold[0]))
 
 
-def _useful_scores(flat: np.ndarray, positive: np.ndarray, scoring: str) -> float | None:
+def _useful_scores(flat_scores: np.ndarray, positive_scores: np.ndarray, scoring: str) -> float | None:
     """Return a score below which the best threshold cannot lie (None: anywhere).
 
     With P positives no threshold that finds r entries has F1 above 2P/(r + P), nor a gain above 2P − r. So r
     is bounded by what the threshold at r = P already reaches, and only the top of the column must be sorted.
     """
-    N, P = flat.size, len(positive)
+    N, P = flat_scores.size, len(positive_scores)
     if P == 0 or P >= N:
         return None
     if scoring == "hamming_loss":
-        bound: float = 2 * P
+        rank_bound: float = 2 * P
     else:
-        threshold = np.partition(flat, N - P)[N - P]
-        reached = 2 * np.count_nonzero(positive >= threshold) / (np.count_nonzero(flat >= threshold) + P)
-        bound = P * (2 / reached - 1) if reached > 0 else N
-    rank = int(min(N, np.ceil(bound) + 1))
-    return None if rank >= N else float(np.partition(flat, N - rank)[N - rank])
+        threshold = np.partition(flat_scores, N - P)[N - P]
+        reached_f1 = (
+            2
+            * np.count_nonzero(positive_scores >= threshold)
+            / (np.count_nonzero(flat_scores >= threshold) + P)
+        )
+        rank_bound = P * (2 / reached_f1 - 1) if reached_f1 > 0 else N
+    rank = int(min(N, np.ceil(rank_bound) + 1))
+    return None if rank >= N else float(np.partition(flat_scores, N - rank)[N - rank])
 
 
 def decide(scores: np.ndarray, thresholds: Any) -> np.ndarray:

@@ -41,10 +41,10 @@ def cross_val_scores(
         callable takes (estimator, X, y) and returns a number or a dict of numbers; None uses
         the estimator's own `score`.
     groups : array-like of shape (n_samples,), default=None
-        The group (or the time, for `TimeOrderedSplit`) of each row, for the splitter and, cut to the
-        fold, for the folds that the estimator makes itself.
+        The group (or the time, for `TimeOrderedSplit`) of each row, for the splitter and, limited to
+        the fold, for the folds that the estimator makes itself.
     params : dict, default=None
-        Passed to `fit`, entries with one value per row cut to the fold (`sample_weight`).
+        Passed to `fit`, entries with one value per row limited to the fold (`sample_weight`).
         With scikit-learn's metadata routing enabled they are routed to estimator, scorer and
         splitter as requested.
     return_train_score, return_estimator, return_indices : bool, default=False

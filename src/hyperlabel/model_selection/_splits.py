@@ -74,9 +74,9 @@ class _Folds(_Stratified):
         train, test : ndarray of int
             Row indices.
         """
-        fold = self._fold_of_row(self._labels(X, y), groups)
+        fold_of_row = self._fold_of_row(self._labels(X, y), groups)
         for f in range(self.n_splits):
-            yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+            yield np.flatnonzero(fold_of_row != f), np.flatnonzero(fold_of_row == f)
 
 
 class IterativeStratifiedKFold(_Folds):
@@ -201,11 +201,11 @@ class IterativeStratifiedShuffleSplit(_Stratified):
         Y = self._labels(X, y)
         n = Y.shape[0]
         n_train, n_test = _validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)
-        parts = np.array([n_train, n_test, n - n_train - n_test])
+        subset_sizes = np.array([n_train, n_test, n - n_train - n_test])
         random = check_random_state(self.random_state)
         for _ in range(self.n_splits):
-            part = _deal_rows(Y, parts[parts > 0], shuffle=True, random_state=random)
-            yield tuple(random.permutation(np.flatnonzero(part == p)) for p in (0, 1))
+            subset_of_row = _deal_rows(Y, subset_sizes[subset_sizes > 0], shuffle=True, random_state=random)
+            yield tuple(random.permutation(np.flatnonzero(subset_of_row == p)) for p in (0, 1))
 
 
 def iterative_train_test_split(
@@ -253,22 +253,24 @@ def iterative_train_test_split(
     """
     if not arrays:
         raise ValueError("Pass at least one array to split.")
-    checked = indexable(*arrays)
-    Y = _Stratified()._labels(checked[0], checked[-1] if y is None else y)
+    checked_arrays = indexable(*arrays)
+    Y = _Stratified()._labels(checked_arrays[0], checked_arrays[-1] if y is None else y)
     n = Y.shape[0]
-    sizes = np.array(_validate_shuffle_split(n, test_size, train_size, default_test_size=0.25))
-    parts = np.append(sizes, n - sizes.sum())
+    split_sizes = np.array(_validate_shuffle_split(n, test_size, train_size, default_test_size=0.25))
+    subset_sizes = np.append(split_sizes, n - split_sizes.sum())
     random = check_random_state(random_state) if shuffle else random_state
     if groups is None:
-        part = _deal_rows(Y, parts[parts > 0], shuffle=shuffle, random_state=random)
+        subset_of_row = _deal_rows(Y, subset_sizes[subset_sizes > 0], shuffle=shuffle, random_state=random)
     else:
-        part = _deal_groups(Y, groups, parts[parts > 0] / n, shuffle=shuffle, random_state=random)
-    chosen = [np.flatnonzero(part == p) for p in (0, 1)]
-    if not (len(chosen[0]) and len(chosen[1])):
+        subset_of_row = _deal_groups(
+            Y, groups, subset_sizes[subset_sizes > 0] / n, shuffle=shuffle, random_state=random
+        )
+    subset_rows = [np.flatnonzero(subset_of_row == p) for p in (0, 1)]
+    if not (len(subset_rows[0]) and len(subset_rows[1])):
         raise ValueError("No whole group fits the smaller part: raise its size or use smaller groups.")
     if shuffle:
-        chosen = [random.permutation(rows) for rows in chosen]
-    return [_safe_indexing(array, rows) for array in checked for rows in chosen]
+        subset_rows = [random.permutation(rows) for rows in subset_rows]
+    return [_safe_indexing(array, rows) for array in checked_arrays for rows in subset_rows]
 
 
 def resolve_cv(cv: Any, y: Any, groups: Any = None) -> Any:
@@ -312,11 +314,11 @@ def _deal_rows(
 ) -> np.ndarray:
     n = Y.shape[0]
     rng = _as_generator(random_state, shuffle)
-    order = rng.permutation(n) if rng is not None and shuffle else np.arange(n)
-    fold = np.empty(n, dtype=np.int64)
-    dealt = solve_stratify(Y[order], rows_per_fold / n, rows_per_fold=rows_per_fold, rng=rng)
-    fold[order] = dealt.fold
-    return fold
+    row_order = rng.permutation(n) if rng is not None and shuffle else np.arange(n)
+    fold_of_row = np.empty(n, dtype=np.int64)
+    fold_assignment = solve_stratify(Y[row_order], rows_per_fold / n, rows_per_fold=rows_per_fold, rng=rng)
+    fold_of_row[row_order] = fold_assignment.fold
+    return fold_of_row
 
 
 def _deal_groups(
@@ -328,7 +330,7 @@ def _deal_groups(
     if rng is not None and shuffle:
         group_of_row = rng.permutation(group_of_row.max() + 1)[group_of_row]
     rows_per_group = np.bincount(group_of_row)
-    ones = (np.ones(n), (group_of_row, np.arange(n)))
-    members = sparse.csr_array(ones, shape=(len(rows_per_group), n))
-    dealt = solve_stratify(sparse.csr_array(members @ Y), shares, size=rows_per_group, rng=rng)
-    return dealt.fold[group_of_row]
+    matrix_entries = (np.ones(n), (group_of_row, np.arange(n)))
+    group_rows = sparse.csr_array(matrix_entries, shape=(len(rows_per_group), n))
+    fold_assignment = solve_stratify(sparse.csr_array(group_rows @ Y), shares, size=rows_per_group, rng=rng)
+    return fold_assignment.fold[group_of_row]

@@ -68,23 +68,26 @@ class TimeOrderedSplit(BaseCrossValidator):
         train, test : ndarray of int
         """
         n = _num_samples(y if X is None else X)
-        order, first = _time_order(groups, n)
+        time_order, first_of_moment = _time_order(groups, n)
         if self.n_splits < 1:
             raise ValueError(f"n_splits must be at least 1, got {self.n_splits}.")
-        size = n // (self.n_splits + 1) if self.test_size is None else self.test_size
-        if size < 1 or n - self.n_splits * size - self.gap < 1:
+        test_size = n // (self.n_splits + 1) if self.test_size is None else self.test_size
+        if test_size < 1 or n - self.n_splits * test_size - self.gap < 1:
             raise ValueError(
-                f"{self.n_splits} test blocks of {max(size, 1)} rows with a gap of {self.gap} leave no "
+                f"{self.n_splits} test blocks of {max(test_size, 1)} rows with a gap of {self.gap} leave no "
                 f"training rows among {n}: lower n_splits, test_size or gap."
             )
-        starts = [int(first[n - b * size]) for b in range(self.n_splits, 0, -1)] + [n]
-        for start, stop in pairwise(starts):
-            train = order[: max(start - self.gap, 0)]
-            if start == stop or not len(train):
+        block_starts = [int(first_of_moment[n - b * test_size]) for b in range(self.n_splits, 0, -1)] + [n]
+        for start, stop in pairwise(block_starts):
+            train_rows = time_order[: max(start - self.gap, 0)]
+            if start == stop or not len(train_rows):
                 raise ValueError(
                     f"Too many rows share one moment for {self.n_splits} test blocks: lower n_splits."
                 )
-            yield train[-self.max_train_size :] if self.max_train_size else train, order[start:stop]
+            yield (
+                train_rows[-self.max_train_size :] if self.max_train_size else train_rows,
+                time_order[start:stop],
+            )
 
 
 def _time_order(times: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

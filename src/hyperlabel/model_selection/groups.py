@@ -17,15 +17,21 @@ def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
     if groups is None:
         return {}
     if isinstance(estimator, Pipeline):
-        *before, (name, last) = estimator.steps
-        inside = {name: groups_for_fit(last, groups)}
-        inside |= {name: {"groups": groups} for name, step in before if _takes_groups(step, "fit_transform")}
-        return {f"{name}__{key}": value for name, params in inside.items() for key, value in params.items()}
+        *earlier_steps, (name, last_step) = estimator.steps
+        params_of_step = {name: groups_for_fit(last_step, groups)}
+        params_of_step |= {
+            name: {"groups": groups} for name, step in earlier_steps if _takes_groups(step, "fit_transform")
+        }
+        return {
+            f"{name}__{key}": value
+            for name, params in params_of_step.items()
+            for key, value in params.items()
+        }
     return (
         {"groups": groups} if isinstance(estimator, BaseSearchCV) or _takes_groups(estimator, "fit") else {}
     )
 
 
 def _takes_groups(estimator: Any, method: str) -> bool:
-    known = getattr(estimator, method, None)
-    return known is not None and "groups" in signature(known).parameters
+    fit_method = getattr(estimator, method, None)
+    return fit_method is not None and "groups" in signature(fit_method).parameters

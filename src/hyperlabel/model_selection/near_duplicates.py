@@ -1,4 +1,4 @@
-"""Rows that are near copies of each other, found once for all rows in nearly linear time.
+"""Rows that are near copies of each other, detected for all rows in nearly linear time.
 
 Folds that part copies judge a model by rows it has all but seen. Two rows count as near copies where they
 are equal in everything, or where their texts are: with s the Jaccard similarity of their sets of words, they
@@ -6,7 +6,7 @@ share at least `MIN_SHARED` words and have s ≥ `SAME_WORDS`, or s ≥ `SAME_OR
 neighbouring words in common, which tell a copy from another text of the same subject. Words that many rows
 use tell nothing and are left out first.
 
-Similar sets are found by MinHash (Broder 1997): the smallest of the words of a set, in a random order of
+Similar sets are detected by MinHash (Broder 1997): the smallest of the words of a set, in a random order of
 all words, is the same for two sets with a probability equal to their similarity. Rows are sorted by a few
 such words at a time, as in the prefix trees of Bawa, Condie and Ganesan (LSH Forest, 2005); neighbours in
 a sorted order are compared exactly.
@@ -115,9 +115,11 @@ def read_words(texts: Sequence[str]) -> Words:
     word: list[int] = []
     n_words_of_row = np.zeros(len(texts), dtype=np.int64)
     for i, text in enumerate(texts):
-        numbers = [number_of_word.setdefault(part, len(number_of_word)) for part in _split_words(text)]
-        word += numbers
-        n_words_of_row[i] = len(numbers)
+        word_numbers = [
+            number_of_word.setdefault(text_word, len(number_of_word)) for text_word in _split_words(text)
+        ]
+        word += word_numbers
+        n_words_of_row[i] = len(word_numbers)
     row = np.repeat(np.arange(len(texts)), n_words_of_row)
     return Words(np.array(word, dtype=np.int64), row, len(texts), max(len(number_of_word), 1))
 
@@ -138,13 +140,13 @@ def similar_pairs(words: Words) -> np.ndarray:
     sets = words.sets()
     rows = np.flatnonzero(np.diff(sets.indptr) >= MIN_SHARED)
     smallest_words = _min_hashes(sets[rows])
-    neighbours = [
+    neighbour_pairs = [
         _sorted_neighbours(smallest_words[:, tree * _DEPTH : (tree + 1) * _DEPTH]) for tree in range(_TREES)
     ]
-    pairs = rows[np.unique(np.concatenate(neighbours, axis=1), axis=1)]
+    pairs = rows[np.unique(np.concatenate(neighbour_pairs, axis=1), axis=1)]
     n_shared, similarity = _compare_sets(sets, pairs)
-    close = (n_shared >= MIN_SHARED) & (similarity >= SAME_ORDER)
-    pairs, similarity = pairs[:, close], similarity[close]
+    is_close = (n_shared >= MIN_SHARED) & (similarity >= SAME_ORDER)
+    pairs, similarity = pairs[:, is_close], similarity[is_close]
     n_neighbours, _ = _compare_sets(words.neighbour_sets(np.unique(pairs)), pairs)
     return pairs[:, (similarity >= SAME_WORDS) | (n_neighbours >= MIN_PAIRS)]
 
@@ -175,13 +177,13 @@ def _min_hashes(word_sets: sparse.csr_array) -> np.ndarray:
 
 def _sorted_neighbours(hashes: np.ndarray) -> np.ndarray:
     """Return the pairs (2 × m, smaller row first) next to each other by these hashes that agree in most."""
-    key = np.zeros(len(hashes), dtype=np.uint64)
+    hash_key = np.zeros(len(hashes), dtype=np.uint64)
     for column in hashes.T:
-        key = (key << np.uint64(16)) | column.astype(np.uint64)
-    order = np.argsort(key, kind="stable")
-    prefix = key[order] >> np.uint64(16 * (_DEPTH - _PREFIX))
-    agree = np.flatnonzero(prefix[1:] == prefix[:-1])
-    return np.sort(np.stack([order[agree], order[agree + 1]]), axis=0)
+        hash_key = (hash_key << np.uint64(16)) | column.astype(np.uint64)
+    key_order = np.argsort(hash_key, kind="stable")
+    key_prefix = hash_key[key_order] >> np.uint64(16 * (_DEPTH - _PREFIX))
+    agreeing_index = np.flatnonzero(key_prefix[1:] == key_prefix[:-1])
+    return np.sort(np.stack([key_order[agreeing_index], key_order[agreeing_index + 1]]), axis=0)
 
 
 def equal_row_pairs(words: Words | None, values: Any) -> np.ndarray:
@@ -200,9 +202,11 @@ def equal_row_pairs(words: Words | None, values: Any) -> np.ndarray:
 
 
 def _equal_neighbours(row_hash: np.ndarray) -> np.ndarray:
-    order = np.argsort(row_hash, kind="stable")
-    equal = np.flatnonzero((np.diff(row_hash[order]) == 0) & (row_hash[order][1:] != 0))  # 0: an empty row
-    return np.stack([order[equal], order[equal + 1]])
+    hash_order = np.argsort(row_hash, kind="stable")
+    equal_index = np.flatnonzero(
+        (np.diff(row_hash[hash_order]) == 0) & (row_hash[hash_order][1:] != 0)
+    )  # 0: an empty row
+    return np.stack([hash_order[equal_index], hash_order[equal_index + 1]])
 
 
 def _hash_rows(words: Words | None, values: Any, dealt: np.random.Generator | None = None) -> np.ndarray:
@@ -223,11 +227,11 @@ def _hash_rows(words: Words | None, values: Any, dealt: np.random.Generator | No
 def _sum_by_row(
     entry: np.ndarray, row: np.ndarray, n_rows: int, dealt: np.random.Generator | None
 ) -> np.ndarray:
-    """Add up what stands in each row (rows in order), modulo 2⁶⁴."""
+    """Return the sum of the entries of each row (rows in order), modulo 2⁶⁴."""
     entry = entry if dealt is None else dealt.permutation(entry)
-    total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entry, dtype=np.uint64)])
-    ends = np.searchsorted(row, np.arange(n_rows + 1))
-    return total[ends[1:]] - total[ends[:-1]]
+    running_total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entry, dtype=np.uint64)])
+    row_ends = np.searchsorted(row, np.arange(n_rows + 1))
+    return running_total[row_ends[1:]] - running_total[row_ends[:-1]]
 
 
 def _hash_dense_rows(block: np.ndarray, dealt: np.random.Generator | None) -> np.ndarray:
@@ -246,7 +250,7 @@ def _bits(numbers: np.ndarray) -> np.ndarray:
 
 
 def _mix(bits: Any) -> Any:
-    """Spread 64 bits over all of them (the finaliser of SplitMix64)."""
+    """Return 64 bits, each of which depends on all (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -25,7 +25,7 @@ def out_of_fold_scores(
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Scores of each row by a model that has not seen it.
+    """Return the out-of-fold scores: of each row, by a model that has not seen it.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def out_of_fold_scores(
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together, also in the folds that the estimator makes itself.
     params : dict, default=None
-        Passed to `fit`; values with one entry for each row are cut to the fold.
+        Passed to `fit`; values with one entry for each row are limited to the fold.
     n_jobs : int, default=None
         Folds fitted in parallel.
 
@@ -63,18 +63,20 @@ def out_of_fold_scores(
     Y, layout = check_targets(y, n_rows=n)
     X, y, groups = indexable(X, indicator_of_names(y, Y, layout), groups)
     splitter = resolve_cv(few_folds(cv, n), y, groups)
-    parts = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
+    fold_rows = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
     params = dict(params or {})
     if not _routing_enabled():
         params = groups_for_fit(estimator, groups) | params
-    folds = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in parts
+    fold_scores = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in fold_rows
     )
-    total, times = np.zeros((n, layout.n_columns)), np.zeros(n)
-    for (_, test), scores in zip(parts, folds, strict=True):
-        np.add.at(total, test, scores)
-        np.add.at(times, test, 1.0)
-    return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
+    score_sum, times_tested = np.zeros((n, layout.n_columns)), np.zeros(n)
+    for (_, test), scores in zip(fold_rows, fold_scores, strict=True):
+        np.add.at(score_sum, test, scores)
+        np.add.at(times_tested, test, 1.0)
+    return np.divide(
+        score_sum, times_tested[:, None], out=np.full_like(score_sum, np.nan), where=times_tested[:, None] > 0
+    )
 
 
 def _fit_fold(
@@ -86,8 +88,8 @@ def _fit_fold(
     params: dict[str, Any],
     layout: TargetLayout,
 ) -> np.ndarray:
-    cut = _check_method_params(X, params=params, indices=train)
-    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **cut)
+    fold_params = _check_method_params(X, params=params, indices=train)
+    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **fold_params)
     return score_rows(model, _safe_indexing(X, test), layout)
 
 

@@ -1,4 +1,4 @@
-"""A sample of a table's rows, spread over the whole file: what its columns are judged by."""
+"""Draw rows from the whole of a table, by which the types of its columns are guessed."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -36,33 +36,39 @@ def sample_rows(path: str) -> TableSample:
     """
     random = np.random.default_rng(0)
     columns: dict[str, list[Any]] = {}
-    row_index, priority = np.zeros(0, dtype=np.int64), np.zeros(0)
-    filled: set[str] = set()
-    n_rows, bound = 0, 1.0
+    row_index, priorities = np.zeros(0, dtype=np.int64), np.zeros(0)
+    filled_columns: set[str] = set()
+    n_rows, priority_bound = 0, 1.0
     delimiter: str | None = None
     for chunk in islice(read_cells(path, _CHUNK_ROWS, None), _MOST_CHUNKS):
         delimiter = chunk.delimiter
-        drawn = random.random(len(chunk.places))
-        for name in chunk.columns.keys() - filled:
-            if (row := _first_filled(chunk.columns[name])) is not None:
-                drawn[row] = 0.0
-                filled.add(name)
-        rows = np.flatnonzero(drawn < bound)
+        chunk_priorities = random.random(len(chunk.places))
+        for name in chunk.columns.keys() - filled_columns:
+            if (filled_row := _find_filled_row(chunk.columns[name])) is not None:
+                chunk_priorities[filled_row] = 0.0
+                filled_columns.add(name)
+        rows = np.flatnonzero(chunk_priorities < priority_bound)
         for name in chunk.columns:
             columns.setdefault(name, [None] * len(row_index))
-        for name, cells in columns.items():
-            there = chunk.column(name)
-            cells += [there[i] for i in rows]
-        row_index, priority = np.append(row_index, n_rows + rows), np.append(priority, drawn[rows])
-        n_rows += len(drawn)
-        most = int(np.clip(_MOST_CELLS // max(len(columns), 1), _FEWEST_ROWS, _MOST_ROWS))
-        if len(row_index) > most and (smaller := float(np.partition(priority, most)[most])) > 0:
-            bound = smaller
-            rows = np.flatnonzero(priority < bound)
-            columns = {name: [cells[i] for i in rows] for name, cells in columns.items()}
-            row_index, priority = row_index[rows], priority[rows]
+        for name, values in columns.items():
+            chunk_column = chunk.column(name)
+            values += [chunk_column[i] for i in rows]
+        row_index, priorities = (
+            np.append(row_index, n_rows + rows),
+            np.append(priorities, chunk_priorities[rows]),
+        )
+        n_rows += len(chunk_priorities)
+        max_rows = int(np.clip(_MOST_CELLS // max(len(columns), 1), _FEWEST_ROWS, _MOST_ROWS))
+        if (
+            len(row_index) > max_rows
+            and (smaller_bound := float(np.partition(priorities, max_rows)[max_rows])) > 0
+        ):
+            priority_bound = smaller_bound
+            rows = np.flatnonzero(priorities < priority_bound)
+            columns = {name: [values[i] for i in rows] for name, values in columns.items()}
+            row_index, priorities = row_index[rows], priorities[rows]
     return TableSample(columns, row_index, n_rows, delimiter)
 
 
-def _first_filled(cells: list[Any]) -> int | None:
-    return next((i for i, cell in enumerate(cells) if cell is not None and cell != ""), None)
+def _find_filled_row(column_values: list[Any]) -> int | None:
+    return next((i for i, cell in enumerate(column_values) if cell is not None and cell != ""), None)

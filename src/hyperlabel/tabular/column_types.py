@@ -28,248 +28,290 @@ _NUMBERS = 0.9  # share of the cells of a column of numbers that are; the reader
 
 
 def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Fill in what was left open: a list column given as --labels, the text, and no identifiers."""
+    """Return the options with the columns that the user left open: labels, text, numbers, categories."""
     sample = sample_rows(path)
-    columns, facts = readable_columns(sample.cells(path), options)
-    found = options | facts
-    labels = _label_columns(path, columns, found)
-    found["chosen"] = found.get("features")
-    if len(labels) == 1 and not _all_zero_one(columns[labels[0]]):
-        found["labels"], found["label_column"] = None, labels[0]
-    taken = [*labels, *(found.get("text") or ()), *(found.get(key) for key in _ONE_COLUMN)]
-    others = _drop_columns(columns, taken)
-    ids = identifiers(sample, others, _label_column(columns, found))
-    found["kinds"] = dict.fromkeys(sample.columns, "objects")
-    found["kinds"] |= {name: "identifier" if name in ids else kind_of(columns[name]) for name in columns}
-    found["group_candidates"] = group_candidates(others, ids)
-    if found.get("text") is None and not found.get("features"):
-        found["text"] = _text_columns(_drop_columns(others, ids), more=bool(found.get("vectors"))) or None
-    others = _drop_columns(others, found.get("text") or [])
-    categories = _category_columns(path, columns, others, ids, found)
-    texts = found.get("text") or []  # words of several columns keep the column they come from
-    found["text_columns"] = [*(texts if len(texts) > 1 else []), *categories] or None
-    return found
+    columns, reading_facts = readable_columns(sample.cells(path), options)
+    settled = options | reading_facts
+    label_columns = _check_label_columns(path, columns, settled)
+    settled["chosen"] = settled.get("features")
+    if len(label_columns) == 1 and not _all_zero_one(columns[label_columns[0]]):
+        settled["labels"], settled["label_column"] = None, label_columns[0]
+    assigned = [
+        *label_columns,
+        *(settled.get("text") or ()),
+        *(settled.get(option_key) for option_key in _ONE_COLUMN),
+    ]
+    unassigned = _drop_columns(columns, assigned)
+    ids = identifiers(sample, unassigned, _spell_row_labels(columns, settled))
+    settled["kinds"] = dict.fromkeys(sample.columns, "objects")
+    settled["kinds"] |= {name: "identifier" if name in ids else kind_of(columns[name]) for name in columns}
+    settled["group_candidates"] = group_candidates(unassigned, ids)
+    if settled.get("text") is None and not settled.get("features"):
+        settled["text"] = (
+            _find_text_columns(_drop_columns(unassigned, ids), has_vectors=bool(settled.get("vectors")))
+            or None
+        )
+    unassigned = _drop_columns(unassigned, settled.get("text") or [])
+    category_columns = _find_category_columns(path, columns, unassigned, ids, settled)
+    text_columns = settled.get("text") or []  # words of several columns keep the column they come from
+    settled["text_columns"] = [*(text_columns if len(text_columns) > 1 else []), *category_columns] or None
+    return settled
 
 
-def _label_column(columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str] | None:
+def _spell_row_labels(columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str] | None:
     """Return what each row of the sample says about its labels; None where nobody named any."""
-    named = [options["label_column"]] if options.get("label_column") else options.get("labels") or []
-    cells = [columns[name] for name in named if name in columns]
-    return [repr(row) for row in zip(*cells, strict=True)] if cells else None
+    label_columns = [options["label_column"]] if options.get("label_column") else options.get("labels") or []
+    label_values = [columns[name] for name in label_columns if name in columns]
+    return [repr(row_values) for row_values in zip(*label_values, strict=True)] if label_values else None
 
 
 def identifiers(sample: TableSample, columns: dict[str, list[Any]], labels: list[str] | None) -> list[str]:
     """Return the columns that name or count rows."""
-    short = [name for name, cells in columns.items() if _mean_words(cells) < 2 and not _has_lists(cells)]
-    return [name for name in short if is_identifier(name, columns[name], sample, labels)]
+    short_columns = [
+        name for name, values in columns.items() if _average_words(values) < 2 and not _has_lists(values)
+    ]
+    return [name for name in short_columns if is_identifier(name, columns[name], sample, labels)]
 
 
-def _category_columns(
+def _find_category_columns(
     path: str,
     columns: dict[str, list[Any]],
-    others: dict[str, list[Any]],
+    unassigned: dict[str, list[Any]],
     ids: list[str],
-    found: dict[str, Any],
+    settled: dict[str, Any],
 ) -> list[str]:
-    """Return the columns of categories; name the numbers beside them in `found`, and leave ids out."""
-    if (wanted := found.get("features")) is not None:
-        categories = [name for name in wanted if name in columns and not _is_numeric(columns[name])]
-        found["features"] = [name for name in wanted if name not in categories]
-        return categories
-    others = _drop_columns(others, ids)
-    categories = [name for name, cells in others.items() if _is_category(cells)]
-    found["features"] = [name for name, cells in others.items() if _is_numeric(cells)]
-    _warn_of_left(path, _drop_columns(others, [*categories, *found["features"]]))
+    """Return the columns of categories, without identifiers; set the columns of numbers in `settled`."""
+    if (chosen_features := settled.get("features")) is not None:
+        category_columns = [
+            name for name in chosen_features if name in columns and not _is_numeric(columns[name])
+        ]
+        settled["features"] = [name for name in chosen_features if name not in category_columns]
+        return category_columns
+    unassigned = _drop_columns(unassigned, ids)
+    category_columns = [name for name, values in unassigned.items() if _is_category(values)]
+    settled["features"] = [name for name, values in unassigned.items() if _is_numeric(values)]
+    _warn_of_unused(path, _drop_columns(unassigned, [*category_columns, *settled["features"]]))
     if ids:
-        shown, they = (
-            some_names([repr(name) for name in ids], most=8),
-            "it tells" if len(ids) == 1 else "they tell",
-        )
+        id_names = some_names([repr(name) for name in ids], max_names=8)
+        they_tell = "it tells" if len(ids) == 1 else "they tell"
         warnings.warn(
-            f"{Path(path).name}: left out {shown}: {they} nothing about new rows. --features takes in the "
-            "columns it lists.",
+            f"{Path(path).name}: left out {id_names}: {they_tell} nothing about new rows. --features takes "
+            "in the columns it lists.",
             stacklevel=2,
         )
-    return categories
+    return category_columns
 
 
-def _warn_of_left(path: str, columns: dict[str, list[Any]]) -> None:
+def _warn_of_unused(path: str, columns: dict[str, list[Any]]) -> None:
     """Name the columns that are of no use: words that hardly come back, or numbers no reader knows."""
-    commas = [name for name, cells in columns.items() if _has_decimal_commas(cells)]
-    hint = (
-        f". Numbers are read with a decimal point; {commas[0]!r} has commas (see --decimal)" if commas else ""
+    comma_columns = [name for name, values in columns.items() if _has_decimal_commas(values)]
+    comma_hint = (
+        f". Numbers are read with a decimal point; {comma_columns[0]!r} has commas (see --decimal)"
+        if comma_columns
+        else ""
     )
-    warn_of_dropped(Path(path).name, list(columns), hint)
+    warn_of_dropped(Path(path).name, list(columns), comma_hint)
 
 
-def _has_decimal_commas(cells: list[Any]) -> bool:
-    filled = _filled_cells(cells)
-    return bool(filled) and all(map(_DECIMAL_COMMA, filled))
+def _has_decimal_commas(column_values: list[Any]) -> bool:
+    filled_cells = _read_filled_cells(column_values)
+    return bool(filled_cells) and all(map(_DECIMAL_COMMA, filled_cells))
 
 
-def _drop_columns(columns: dict[str, list[Any]], taken: list[Any]) -> dict[str, list[Any]]:
-    return {name: cells for name, cells in columns.items() if name not in taken}
+def _drop_columns(columns: dict[str, list[Any]], dropped_columns: list[Any]) -> dict[str, list[Any]]:
+    return {name: values for name, values in columns.items() if name not in dropped_columns}
 
 
-def _label_columns(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str]:
+def _check_label_columns(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str]:
     """Return the columns named by --labels ('' names none); refuse names the file does not have."""
-    shown = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
+    column_list = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     if options.get("labels") is None and options.get("label_column") is None:
         raise ValueError(
             f"Say which column of {Path(path).name} holds the labels: --labels NAME (a column that lists "
             f"them, or several 0/1 columns separated by commas){_propose_labels(columns)}; the columns are "
-            f"{shown}."
+            f"{column_list}."
         )
-    labels: list[str] = options.get("labels") or []
-    others = [name for key in ("text", "features") for name in options.get(key) or ()]
-    others += [options[key] for key in ("group", "time") if options.get(key)]
+    label_columns: list[str] = options.get("labels") or []
+    input_columns = [name for option_key in ("text", "features") for name in options.get(option_key) or ()]
+    input_columns += [options[option_key] for option_key in ("group", "time") if options.get(option_key)]
     if table_kind(path) == "jsonl":  # a later row may be the first to name a column
-        others = []
-    missing = [name for name in [*labels, *others] if name not in columns]
-    if missing:
-        raise ValueError(f"{Path(path).name} has no column {missing[0]!r}; the columns are {shown}.")
-    return labels
+        input_columns = []
+    missing_columns = [name for name in [*label_columns, *input_columns] if name not in columns]
+    if missing_columns:
+        raise ValueError(
+            f"{Path(path).name} has no column {missing_columns[0]!r}; the columns are {column_list}."
+        )
+    return label_columns
 
 
-def _lists_labels(cells: list[Any]) -> bool:
-    if _is_numeric(cells) or _has_decimal_commas(cells) or _mean_words(cells) >= 2 * _WORDS:
+def _lists_labels(column_values: list[Any]) -> bool:
+    if (
+        _is_numeric(column_values)
+        or _has_decimal_commas(column_values)
+        or _average_words(column_values) >= 2 * _WORDS
+    ):
         return False
-    return any(isinstance(cell, list | tuple) for cell in cells) or bool(find_separator(cells))
+    return any(isinstance(cell, list | tuple) for cell in column_values) or bool(
+        find_separator(column_values)
+    )
 
 
 def _propose_labels(columns: dict[str, list[Any]]) -> str:
     """Propose the column that lists labels, or the 0/1 columns, in the words of the command line."""
-    lists = [name for name, cells in columns.items() if _lists_labels(cells)]
-    named = [name for name in lists if name.lower() in _LABEL_NAMES]
-    named = named or [name for name in columns if name.lower() in _LABEL_NAMES and name not in lists]
-    flags = [name for name, cells in columns.items() if _all_zero_one(cells)]
-    best = (named or lists)[:1] or flags
-    return f", perhaps --labels {','.join(best)}" if best else ""
+    list_columns = [name for name, values in columns.items() if _lists_labels(values)]
+    named_columns = [name for name in list_columns if name.lower() in _LABEL_NAMES]
+    named_columns = named_columns or [
+        name for name in columns if name.lower() in _LABEL_NAMES and name not in list_columns
+    ]
+    zero_one_columns = [name for name, values in columns.items() if _all_zero_one(values)]
+    proposed_columns = (named_columns or list_columns)[:1] or zero_one_columns
+    return f", perhaps --labels {','.join(proposed_columns)}" if proposed_columns else ""
 
 
-def _text_columns(columns: dict[str, list[Any]], more: bool) -> list[str]:
-    """Columns of several words to a cell; where there is nothing else to learn from, the wordiest one."""
-    words = {name: _mean_words(cells) for name, cells in columns.items() if not _is_numeric(cells)}
-    texts = [name for name in words if words[name] >= _WORDS]
-    others = more or len(words) < len(columns) or any(_is_category(columns[name]) for name in words)
-    return texts if texts or others else sorted(words, key=lambda name: -words[name])[:1]
+def _find_text_columns(columns: dict[str, list[Any]], has_vectors: bool) -> list[str]:
+    """Return the columns of several words to a cell; with no other inputs, the one of most words."""
+    mean_words = {name: _average_words(values) for name, values in columns.items() if not _is_numeric(values)}
+    text_columns = [name for name in mean_words if mean_words[name] >= _WORDS]
+    has_other_inputs = (
+        has_vectors
+        or len(mean_words) < len(columns)
+        or any(_is_category(columns[name]) for name in mean_words)
+    )
+    return (
+        text_columns
+        if text_columns or has_other_inputs
+        else sorted(mean_words, key=lambda name: -mean_words[name])[:1]
+    )
 
 
 def describe_label_column(column: str | None, separator: str | None) -> str:
     """Say in a few words how a column lists labels."""
     if separator is None:
-        how = "one to a cell or as lists"
+        cell_format = "one to a cell or as lists"
     elif separator == "":
-        how = "each cell one label (commas belong to the names; --label-separator ',' splits there)"
+        cell_format = "each cell one label (commas belong to the names; --label-separator ',' splits there)"
     else:
-        how = f"separated by {separator!r}"
-    return f"labels listed in {column!r}, {how}"
+        cell_format = f"separated by {separator!r}"
+    return f"labels listed in {column!r}, {cell_format}"
 
 
 def _warn_of_variants(label_names: list[str]) -> None:
-    if spelled := spelling_variants(label_names):
-        verb = "differs" if len(spelled) == 1 else "differ"
+    if spelling_groups := spelling_variants(label_names):
+        verb = "differs" if len(spelling_groups) == 1 else "differ"
         warnings.warn(
-            f"{plural(len(spelled), 'label')} {verb} only in case or blanks, such as "
-            f"{some_names([repr(name) for name in spelled[0]])}: --normalise-labels joins them.",
+            f"{plural(len(spelling_groups), 'label')} {verb} only in case or blanks, such as "
+            f"{some_names([repr(name) for name in spelling_groups[0]])}: --normalise-labels joins them.",
             stacklevel=2,
         )
 
 
-def warn_of_labels(table: Any, options: dict[str, Any]) -> None:
-    """Warn where labels look as if their cells were cut at the wrong mark."""
-    separator, known = options.get("label_separator"), set(table.label_names)
-    counts = table.Y.sum(axis=0)
-    once = [name for name, count in zip(table.label_names, counts, strict=True) if count == 1]
-    if len(known) >= _FEW_LABELS and 2 * len(once) > len(known):
-        spaced = sum(" " in name for name in once) > len(once) / 2
-        hint = " (for tags separated by spaces: --label-separator ' ')" if spaced else ""
+def warn_of_labels(dataset: Any, options: dict[str, Any]) -> None:
+    """Warn where labels look as if their cells were split at the wrong mark."""
+    separator, label_names = options.get("label_separator"), set(dataset.label_names)
+    label_counts = dataset.Y.sum(axis=0)
+    single_labels = [
+        name for name, count in zip(dataset.label_names, label_counts, strict=True) if count == 1
+    ]
+    if len(label_names) >= _FEW_LABELS and 2 * len(single_labels) > len(label_names):
+        mostly_spaced = sum(" " in name for name in single_labels) > len(single_labels) / 2
+        separator_hint = " (for tags separated by spaces: --label-separator ' ')" if mostly_spaced else ""
         warnings.warn(
-            f"{len(once)} of {plural(len(known), 'label')} occur once, such as {once[0][:60]!r}: if "
-            f"this is a list, say what separates it with --label-separator{hint}.",
+            f"{len(single_labels)} of {plural(len(label_names), 'label')} occur once, such as "
+            f"{single_labels[0][:60]!r}: if this is a list, say what separates it with "
+            f"--label-separator{separator_hint}.",
             stacklevel=2,
         )
-    _warn_of_variants(table.label_names)
-    lists = {
+    _warn_of_variants(dataset.label_names)
+    list_labels = {
         name
-        for mark in MARKS
-        for name in known
-        if mark != separator and mark in name and all(part.strip() in known for part in name.split(mark))
+        for separator_mark in MARKS
+        for name in label_names
+        if separator_mark != separator
+        and separator_mark in name
+        and all(label_piece.strip() in label_names for label_piece in name.split(separator_mark))
     }
-    if lists:
-        looks = "label looks like a list" if len(lists) == 1 else "labels look like lists"
+    if list_labels:
+        list_phrase = "label looks like a list" if len(list_labels) == 1 else "labels look like lists"
         warnings.warn(
-            f"{len(lists)} {looks} of others, such as {min(lists)!r}: a column has one separator, "
-            "which --label-separator names.",
+            f"{len(list_labels)} {list_phrase} of others, such as {min(list_labels)!r}: a column has one "
+            "separator, which --label-separator names.",
             stacklevel=2,
         )
 
 
 def column_names(path: str, dotted: Iterable[str] = ()) -> list[str]:
     """Return the columns that the first rows of a table have, and what dotted names make of those inside."""
-    cells = next(itertools.islice(read_cells(path, _FIRST_ROWS, None), 1))
-    return list(cells.reaching(list(dotted)).columns)
+    first_rows = next(itertools.islice(read_cells(path, _FIRST_ROWS, None), 1))
+    return list(first_rows.reaching(list(dotted)).columns)
 
 
-def _filled_cells(cells: list[Any]) -> list[str]:
-    return [text for cell in cells if cell is not None and (text := str(cell).strip())]
+def _read_filled_cells(column_values: list[Any]) -> list[str]:
+    return [cell_text for cell in column_values if cell is not None and (cell_text := str(cell).strip())]
 
 
-def _all_zero_one(cells: list[Any]) -> bool:
-    flags = [not isinstance(c, list | tuple) and str(c).strip().lower() in {"", *YES, *NO} for c in cells]
-    return all(flags) and bool(_filled_cells(cells))
+def _all_zero_one(column_values: list[Any]) -> bool:
+    zero_one_flags = [
+        not isinstance(c, list | tuple) and str(c).strip().lower() in {"", *YES, *NO} for c in column_values
+    ]
+    return all(zero_one_flags) and bool(_read_filled_cells(column_values))
 
 
-def _mean_words(cells: list[Any]) -> float:
-    """Words of a cell that is not empty, on average; scripts without blanks have one every few characters."""
-    filled = _filled_cells(cells)
-    return sum(map(_count_words, filled)) / max(len(filled), 1)
+def _average_words(column_values: list[Any]) -> float:
+    """Return the mean number of words of the filled cells; see `_count_words`."""
+    filled_cells = _read_filled_cells(column_values)
+    return sum(map(_count_words, filled_cells)) / max(len(filled_cells), 1)
 
 
 def _count_words(text: str) -> float:
+    # a script without blanks has one word every few characters
     n_words = len(text.split())
     return n_words if text.isascii() else max(n_words, len(UNSPACED.findall(text)) / _CHARACTERS)
 
 
-def _has_lists(cells: list[Any]) -> bool:
-    return any(isinstance(cell, list | tuple | dict) for cell in cells)
+def _has_lists(column_values: list[Any]) -> bool:
+    return any(isinstance(cell, list | tuple | dict) for cell in column_values)
 
 
-def _is_numeric(cells: list[Any]) -> bool:
+def _is_numeric(column_values: list[Any]) -> bool:
     """Say whether a column holds numbers (an empty one might), or lists of numbers."""
-    if vector_length(cells) > 0:
+    if vector_length(column_values) > 0:
         return True
-    numbers = [_is_number(cell) for cell in cells]
-    n_filled = sum(is_number is not None for is_number in numbers)
-    return numbers.count(True) >= _NUMBERS * n_filled
+    number_flags = [_is_number(cell) for cell in column_values]
+    n_filled = sum(is_number is not None for is_number in number_flags)
+    return number_flags.count(True) >= _NUMBERS * n_filled
 
 
 def _is_number(cell: Any) -> bool | None:
     """Say whether a cell is a number; None where it is empty."""
     try:
-        value = cell_number(cell)
+        number = cell_number(cell)
     except (ValueError, TypeError, OverflowError):
         return False
-    return True if value == value else None
+    return True if number == number else None
 
 
-def _is_category(cells: list[Any]) -> bool:
+def _is_category(column_values: list[Any]) -> bool:
     """Say whether a column holds single words that come back: at most half as many as cells."""
-    filled = _filled_cells(cells)
-    short = _mean_words(cells) < 2
-    return short and not _is_numeric(cells) and not _has_lists(cells) and 2 * len(set(filled)) <= len(filled)
+    filled_cells = _read_filled_cells(column_values)
+    is_short = _average_words(column_values) < 2
+    return (
+        is_short
+        and not _is_numeric(column_values)
+        and not _has_lists(column_values)
+        and 2 * len(set(filled_cells)) <= len(filled_cells)
+    )
 
 
-def kind_of(cells: list[Any]) -> str:
+def kind_of(column_values: list[Any]) -> str:
     """Name what a column that is no identifier looks like, in one word or two."""
-    if not _filled_cells(cells):
+    if not _read_filled_cells(column_values):
         return "empty"
-    if _all_zero_one(cells):
+    if _all_zero_one(column_values):
         return "0/1"
-    if any(isinstance(cell, list | tuple) for cell in cells) and not _is_numeric(cells):
+    if any(isinstance(cell, list | tuple) for cell in column_values) and not _is_numeric(column_values):
         return "list"
-    if _is_numeric(cells):
-        return "vectors" if vector_length(cells) else "numbers"
-    if _mean_words(cells) >= _WORDS:
+    if _is_numeric(column_values):
+        return "vectors" if vector_length(column_values) else "numbers"
+    if _average_words(column_values) >= _WORDS:
         return "text"
-    return "categories" if _is_category(cells) else "words"
+    return "categories" if _is_category(column_values) else "words"

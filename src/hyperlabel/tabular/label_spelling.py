@@ -1,4 +1,4 @@
-"""Labels that differ only in case or blanks: found, and joined under the spelling used most."""
+"""Join labels that differ only in case or blanks under the spelling used most."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,40 +13,40 @@ def spelling_key(name: str) -> str:
 
 def spelling_variants(names: Sequence[str]) -> list[list[str]]:
     """Return the spellings of each label that has several."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    names_by_key: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
-        found[spelling_key(name)].append(name)
-    return [spellings for spellings in found.values() if len(spellings) > 1]
+        names_by_key[spelling_key(name)].append(name)
+    return [spellings for spellings in names_by_key.values() if len(spellings) > 1]
 
 
 def join_variants(data: Any) -> Any:
     """Return a data set in which every label has one spelling: the one on most rows."""
     import numpy as np
 
-    names = list(data.label_names)
-    counts = np.asarray(data.Y.sum(axis=0)).ravel()
-    best: dict[str, int] = {}
-    for j, name in enumerate(names):
+    label_names = list(data.label_names)
+    label_counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    column_of_key: dict[str, int] = {}
+    for j, name in enumerate(label_names):
         key = spelling_key(name)
-        if key not in best or counts[j] > counts[best[key]]:
-            best[key] = j
-    kept = sorted(best.values(), key=lambda j: names[j])
-    if len(kept) == len(names):
+        if key not in column_of_key or label_counts[j] > label_counts[column_of_key[key]]:
+            column_of_key[key] = j
+    kept_columns = sorted(column_of_key.values(), key=lambda j: label_names[j])
+    if len(kept_columns) == len(label_names):
         return data
-    place = {spelling_key(names[j]): i for i, j in enumerate(kept)}
-    target = [place[spelling_key(name)] for name in names]
-    Y, unknown = move_columns(data.Y, target, len(kept)) > 0, data.missing
-    if unknown is not None:  # in some spelling, and on in none
-        unknown = (move_columns(unknown, target, len(kept)) > 0).astype(np.int8)
-        unknown = unknown - unknown.multiply(Y)
-    return replace(data, Y=Y, label_names=[names[j] for j in kept], missing=unknown)
+    new_column_of_key = {spelling_key(label_names[j]): i for i, j in enumerate(kept_columns)}
+    target_columns = [new_column_of_key[spelling_key(name)] for name in label_names]
+    Y, missing = move_columns(data.Y, target_columns, len(kept_columns)) > 0, data.missing
+    if missing is not None:  # missing in some spelling, set in none
+        missing = (move_columns(missing, target_columns, len(kept_columns)) > 0).astype(np.int8)
+        missing = missing - missing.multiply(Y)
+    return replace(data, Y=Y, label_names=[label_names[j] for j in kept_columns], missing=missing)
 
 
 def move_columns(Y: Any, target: Sequence[int], count: int) -> Any:
-    """Return Y with each column where `target` says (nowhere: −1), sums where several go to one place."""
+    """Return Y with column j moved to `target[j]` (−1: dropped); columns of one target are added."""
     import numpy as np
     from scipy import sparse
 
-    known = np.flatnonzero(np.array(target) >= 0)
-    where = (np.ones(len(known), dtype=np.int64), (known, np.array(target, dtype=np.int64)[known]))
-    return sparse.csr_array(Y @ sparse.csr_array(where, shape=(Y.shape[1], count)))
+    moved = np.flatnonzero(np.array(target) >= 0)
+    column_map = (np.ones(len(moved), dtype=np.int64), (moved, np.array(target, dtype=np.int64)[moved]))
+    return sparse.csr_array(Y @ sparse.csr_array(column_map, shape=(Y.shape[1], count)))

@@ -17,12 +17,12 @@ from hyperlabel.tabular.notes import check_notes
 from hyperlabel.tabular.table_io import add_vectors, need_data, need_model
 from hyperlabel.tabular.wording import plural
 
-KEY = "hyperlabel fit"  # where the command's notes stand in a model file's metadata
+KEY = "hyperlabel fit"  # key of the command's notes in the metadata of a model file
 
 
 @dataclass(frozen=True)
 class ModelColumns:
-    """What the columns of the training file were, kept in the model file."""
+    """The columns of the training file and how they were read, stored in the model file."""
 
     format: str
     label_names: list[str]
@@ -39,7 +39,7 @@ class ModelColumns:
     decimal: Literal[",", "."] | None = None  # the decimal mark, where it was said
     vectors: int = 0  # numbers of a vector beside each row; the last features
     left_out: list[str] = field(default_factory=list)  # labels with too few rows
-    group: str | None = None  # column of groups that folds keep whole; "": each row stands alone
+    group: str | None = None  # column of groups that folds keep whole; "": each row is its own group
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
     method: str = ""
     rows: int = 0
@@ -52,24 +52,24 @@ class ModelColumns:
 
     @property
     def text_columns(self) -> list[str]:
-        """Columns of words in the order in which a row holds them: texts, then categories."""
+        """Return the columns of words in the order in which a row holds them: texts, then categories."""
         return [*self.text, *self.categories]
 
     @property
     def names(self) -> list[str] | None:
-        """Names of what a row holds, where it has any."""
+        """Return the names of the columns of a row; None where they have none."""
         if not self.text_columns:
             return self.feature_names or None
-        given = self.feature_names or [f"x{j}" for j in range(self.n_features)]
-        return [*self.text_columns, *given]
+        number_names = self.feature_names or [f"x{j}" for j in range(self.n_features)]
+        return [*self.text_columns, *number_names]
 
     def cells(self, data: Any) -> list[list[str]]:
         """Return the columns of words of a data set: texts, then categories."""
-        one = {} if data.text is None else dict.fromkeys(self.text[:1], data.text)
-        text_columns = {**one, **(data.text_columns or {})}
-        missing = [name for name in self.text_columns if name not in text_columns]
-        if missing:
-            raise ValueError(f"{data.name} has no {missing[0]!r}, which the model was fitted on.")
+        joined_text = {} if data.text is None else dict.fromkeys(self.text[:1], data.text)
+        text_columns = {**joined_text, **(data.text_columns or {})}
+        missing_columns = [name for name in self.text_columns if name not in text_columns]
+        if missing_columns:
+            raise ValueError(f"{data.name} has no {missing_columns[0]!r}, which the model was fitted on.")
         return [text_columns[name] for name in self.text_columns]
 
     def need_text_only(self) -> None:
@@ -81,11 +81,11 @@ class ModelColumns:
         """Return the rows of a data set as the model takes them."""
         if not self.text_columns:
             return data.X
-        cells = self.cells(data)
+        word_columns = self.cells(data)
         if self.text_only:
-            return cells[0]
+            return word_columns[0]
         rows = np.empty((len(data), len(self.text_columns) + self.n_features), dtype=object)
-        for j, column in enumerate(cells):
+        for j, column in enumerate(word_columns):
             rows[:, j] = column
         if self.n_features:
             rows[:, len(self.text_columns) :] = data.X.toarray() if hasattr(data.X, "toarray") else data.X
@@ -101,15 +101,15 @@ class ModelFile:
     path: str
 
     def scores(self, rows: Any) -> np.ndarray:
-        """Scores n×k, whatever the model calls them."""
+        """Return the scores (n×k), whichever method of the model gives them."""
         from hyperlabel._base import score_rows
 
         return score_rows(self.model, rows)
 
     def predict(self, rows: Any) -> np.ndarray:
-        """Label sets as a dense n×k array of truth values."""
-        found = self.model.predict(rows)
-        return np.asarray(found.toarray() if hasattr(found, "toarray") else found) > 0
+        """Return the predicted label sets as a dense boolean array (n×k)."""
+        label_sets = self.model.predict(rows)
+        return np.asarray(label_sets.toarray() if hasattr(label_sets, "toarray") else label_sets) > 0
 
 
 def open_model(path: str) -> ModelFile:
@@ -118,24 +118,24 @@ def open_model(path: str) -> ModelFile:
 
     columns = read_columns(path)
     file = ModelFile(load(path), columns, path)
-    if not _fits(file):
+    if not _fits_columns(file):
         raise ValueError(f"The notes on columns in {path} do not fit its model: fit the model again.")
     return file
 
 
-def _fits(file: ModelFile) -> bool:
-    """Say whether the model answers a row made by the notes on columns, for as many labels as they name."""
+def _fits_columns(file: ModelFile) -> bool:
+    """Tell whether the model scores a row made by the notes on columns, for as many labels as they name."""
     columns = file.columns
-    width = len(columns.text_columns) + columns.n_features
+    n_inputs = len(columns.text_columns) + columns.n_features
     if columns.feature_names and len(columns.feature_names) != columns.n_features:
         return False
     try:
         if columns.text_only:
             row: Any = ["a text"]
-        elif file.model.n_features_in_ != width:  # before a row of any width is made
+        elif file.model.n_features_in_ != n_inputs:  # before a row of any width is made
             return False
         else:
-            row = np.zeros((1, width))
+            row = np.zeros((1, n_inputs))
             if columns.text_columns:
                 row = np.array([["a"] * len(columns.text_columns) + [0.0] * columns.n_features], dtype=object)
         return file.scores(row).shape == (1, len(columns.label_names))
@@ -156,20 +156,20 @@ def read_columns(path: str) -> ModelColumns:
     from hyperlabel.persistence import describe
 
     need_model(path)
-    notes = (describe(path).get("metadata") or {}).get(KEY)
-    if not isinstance(notes, dict):
+    column_notes = (describe(path).get("metadata") or {}).get(KEY)
+    if not isinstance(column_notes, dict):
         raise ValueError(
             f"{path} holds a model without notes on columns: the commands read files made by hyperlabel fit; "
             "use hyperlabel.load in Python."
         )
-    check_notes(notes, ModelColumns, path)
-    return ModelColumns(**notes)
+    check_notes(column_notes, ModelColumns, path)
+    return ModelColumns(**column_notes)
 
 
 def save_model(file: ModelFile) -> None:
     """Write a model with its columns; the old file stays until the new one is complete.
 
-    Its answers are checked at load by made-up rows: no row of the user's stands in the file.
+    Its answers are checked at load by made-up rows: the file holds no row of the user's.
     """
     from hyperlabel.persistence import save
 
@@ -198,22 +198,22 @@ def read_with_cells(
 ) -> tuple[Any, Any]:
     """Read rows; `ids` names a column to carry along as `groups`.
 
-    With `cells`, all columns of a table come along as they stand in the file (`Cells`).
+    With `cells`, all columns of a table come along unchanged (`Cells`).
     """
     _check_vectors(source, columns, vectors)
     with as_file(source, columns) as path, name_source(path, source):
         data = _read_dataset(path, columns, labelled, ids)
         if vectors is not None:
             data = add_vectors(data, vectors, columns.vectors)
-        kept = _read_cells(path, data) if cells else None
+        table_cells = _read_cells(path, data) if cells else None
     if not len(data):
         raise ValueError(f"{source} has no rows.")
     n = columns.n_features
     if n and columns.feature_names and type(data.feature_names) is list:
-        data = _with_features(data, columns.feature_names, source)
+        data = _reorder_features(data, columns.feature_names, source)
     if n and data.n_features != n:
         raise ValueError(f"{source} has {plural(data.n_features, 'feature')}, the model was fitted on {n}.")
-    return data, kept
+    return data, table_cells
 
 
 def _check_vectors(source: str, columns: ModelColumns, vectors: str | None) -> None:
@@ -229,14 +229,14 @@ def _check_vectors(source: str, columns: ModelColumns, vectors: str | None) -> N
 
 @contextmanager
 def name_source(path: str, source: str) -> Iterator[None]:
-    """Let messages speak of stdin, not of the file that stands for it."""
+    """Let messages name stdin, not the temporary file that holds its content."""
     try:
         yield
     except (ValueError, OSError) as error:
         if source != "-":
             raise
-        said = str(error).replace(path, "stdin").replace(Path(path).name, "stdin")
-        raise ValueError(said) from error
+        message = str(error).replace(path, "stdin").replace(Path(path).name, "stdin")
+        raise ValueError(message) from error
 
 
 def _read_cells(path: str, data: Any) -> Any:
@@ -250,31 +250,33 @@ def _read_cells(path: str, data: Any) -> Any:
     return whole_table(path)
 
 
-def _with_features(data: Any, wanted: list[str], source: str) -> Any:
-    """Return the features the model knows, in its order; a file that names its own may have others."""
-    if data.feature_names == wanted:
+def _reorder_features(data: Any, model_features: list[str], source: str) -> Any:
+    """Return a data set with the features of the model, in its order; other features are dropped."""
+    if data.feature_names == model_features:
         return data
-    place = {name: j for j, name in enumerate(data.feature_names)}
-    missing = [name for name in wanted if name not in place]
-    if missing:
-        raise ValueError(f"{source} has no feature {missing[0]!r}, which the model was fitted on.")
-    return replace(data, X=data.X[:, [place[name] for name in wanted]], feature_names=wanted)
+    column_of_name = {name: j for j, name in enumerate(data.feature_names)}
+    missing_features = [name for name in model_features if name not in column_of_name]
+    if missing_features:
+        raise ValueError(f"{source} has no feature {missing_features[0]!r}, which the model was fitted on.")
+    return replace(
+        data, X=data.X[:, [column_of_name[name] for name in model_features]], feature_names=model_features
+    )
 
 
 def _read_dataset(path: str, columns: ModelColumns, labelled: bool, ids: str | None) -> Any:
     from hyperlabel import datasets
 
     if path.endswith(".lines"):
-        texts = Path(path).read_text(encoding="utf-8").splitlines()
-        nothing = np.zeros((len(texts), 0))
-        return datasets.Dataset(nothing, nothing, text=texts, name="lines")
-    kind = datasets.data_format(path)
-    if kind == "table":
+        text_lines = Path(path).read_text(encoding="utf-8").splitlines()
+        empty_matrix = np.zeros((len(text_lines), 0))
+        return datasets.Dataset(empty_matrix, empty_matrix, text=text_lines, name="lines")
+    file_format = datasets.data_format(path)
+    if file_format == "table":
         return _read_table(path, columns, labelled, ids)
     if ids is not None:
         raise ValueError("Only a table (CSV, JSON lines, Parquet) has a column of ids or groups to name.")
-    options = columns.reading if kind == "arff" == columns.format else {}
-    if kind == "svmlight":
+    options = columns.reading if file_format == "arff" == columns.format else {}
+    if file_format == "svmlight":
         options = {"n_features": columns.n_features, **columns.reading}
     return datasets.read_data(path, **options)
 
@@ -284,12 +286,12 @@ def _read_table(path: str, columns: ModelColumns, labelled: bool, ids: str | Non
 
     if columns.format != "table":
         raise ValueError(f"{Path(path).name} is a table, but the model was fitted on {columns.format} data.")
-    listed = labelled and columns.label_column is not None
+    reads_label_column = labelled and columns.label_column is not None
     data = read_table(
         path,
-        labels=None if listed else columns.labels if labelled else [],
-        label_column=columns.label_column if listed else None,
-        label_separator=columns.label_separator if listed else None,
+        labels=None if reads_label_column else columns.labels if labelled else [],
+        label_column=columns.label_column if reads_label_column else None,
+        label_separator=columns.label_separator if reads_label_column else None,
         text=columns.text or None,
         features=columns.numbers,
         text_columns=[*(columns.text if len(columns.text) > 1 else []), *columns.categories],
@@ -304,14 +306,16 @@ def _read_table(path: str, columns: ModelColumns, labelled: bool, ids: str | Non
 def as_file(source: str, columns: ModelColumns | None = None) -> Iterator[str]:
     """Give stdin the form of a file; for a model of text alone, a text file is one text a line."""
     need_data(source)
-    lines = columns is not None and columns.text_only and Path(source).suffix.lower() == ".txt"
-    if source != "-" and not lines:
+    has_text_lines = columns is not None and columns.text_only and Path(source).suffix.lower() == ".txt"
+    if source != "-" and not has_text_lines:
         yield source
         return
-    content = Path(source).read_bytes() if lines else sys.stdin.buffer.read()
-    if not content.strip():
-        raise ValueError(f"{source} is empty." if lines else "There is nothing on stdin.")
-    with as_temporary(content, ".lines" if lines else _kind_of(content, columns)) as path:
+    file_content = Path(source).read_bytes() if has_text_lines else sys.stdin.buffer.read()
+    if not file_content.strip():
+        raise ValueError(f"{source} is empty." if has_text_lines else "There is nothing on stdin.")
+    with as_temporary(
+        file_content, ".lines" if has_text_lines else _guess_file_ending(file_content, columns)
+    ) as path:
         yield path
 
 
@@ -319,24 +323,26 @@ def as_file(source: str, columns: ModelColumns | None = None) -> Iterator[str]:
 def as_temporary(content: bytes, ending: str) -> Iterator[str]:
     """Put bytes in a file that lasts as long as it is read."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"stdin{ending}")
-        path.write_bytes(content)
-        yield str(path)
+        temporary_path = Path(folder, f"stdin{ending}")
+        temporary_path.write_bytes(content)
+        yield str(temporary_path)
 
 
-def _kind_of(content: bytes, columns: ModelColumns | None) -> str:
+def _guess_file_ending(content: bytes, columns: ModelColumns | None) -> str:
     """Tell the format of stdin from the model's, or from its first line."""
-    start = content[: 1 << 16].decode("utf-8", errors="ignore").lstrip("\ufeff \r\n")
+    leading_text = content[: 1 << 16].decode("utf-8", errors="ignore").lstrip("\ufeff \r\n")
     if columns is not None and columns.format != "table":
         return {"arff": ".arff", "svmlight": ".svm", "xmc": ".xmc"}.get(columns.format, ".csv")
-    if start.startswith("{"):
+    if leading_text.startswith("{"):
         return ".jsonl"
     if columns is None or not columns.text_only:
         return ".csv"
-    first = start.split("\n")[0].replace("\r", "")
-    headers = (next(csv.reader(io.StringIO(first), delimiter=mark), []) for mark in ",;\t|")
-    named = any(name.strip() == columns.text[0] for header in headers for name in header)
-    return ".csv" if named else ".lines"
+    header_line = leading_text.split("\n")[0].replace("\r", "")
+    possible_headers = (
+        next(csv.reader(io.StringIO(header_line), delimiter=delimiter), []) for delimiter in ",;\t|"
+    )
+    has_text_column = any(name.strip() == columns.text[0] for header in possible_headers for name in header)
+    return ".csv" if has_text_column else ".lines"
 
 
 def aligned_labels(
@@ -344,19 +350,21 @@ def aligned_labels(
 ) -> tuple[Any, list[str]]:
     """Return Y of a data set in the model's label order, and the labels the model does not know.
 
-    Entries nobody knows are NaN.
+    Missing labels are NaN.
     """
-    key = spelling_key if normalise else str
-    place = {key(name): j for j, name in enumerate(label_names)}
-    target = [place.get(key(name), -1) for name in data.label_names]
-    found = move_columns(data.Y, target, len(label_names))
-    counts = np.asarray(data.Y.sum(axis=0)).ravel()
-    unknown = [name for name, j, n in zip(data.label_names, target, counts, strict=True) if j < 0 and n > 0]
+    label_key = spelling_key if normalise else str
+    column_of_key = {label_key(name): j for j, name in enumerate(label_names)}
+    targets = [column_of_key.get(label_key(name), -1) for name in data.label_names]
+    model_labels = move_columns(data.Y, targets, len(label_names))
+    label_counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    unknown_labels = [
+        name for name, j, n in zip(data.label_names, targets, label_counts, strict=True) if j < 0 and n > 0
+    ]
     if data.missing is not None:
-        holes = move_columns(data.missing, target, len(label_names)).astype(float)
-        holes.data[:] = np.nan
-        found = found.astype(float) + holes
-    return found, unknown
+        missing_entries = move_columns(data.missing, targets, len(label_names)).astype(float)
+        missing_entries.data[:] = np.nan
+        model_labels = model_labels.astype(float) + missing_entries
+    return model_labels, unknown_labels
 
 
 def with_columns(file: ModelFile, **changes: Any) -> ModelFile:

@@ -15,14 +15,14 @@ _SIZES = ("n_features", "rows", "vectors")
 
 def check_notes(notes: dict[str, Any], owner: type, path: str) -> None:
     """Refuse notes whose names or types are not those of their dataclass, or that make no sense."""
-    hints = get_type_hints(owner)
-    wrong = [name for name in notes if name not in hints or not _has_type(notes[name], hints[name])]
+    type_hints = get_type_hints(owner)
+    wrong = [name for name in notes if name not in type_hints or not _has_type(notes[name], type_hints[name])]
     wrong = wrong or [name for name in _NEEDED if name not in notes]
     wrong = wrong or [name for name in _SIZES if notes.get(name, 0) < 0]
     if not wrong:
-        options = _READING.get(notes["format"], {})
-        reading = notes.get("reading", {}).items()
-        wrong = [name for name, value in reading if not _has_type(value, options.get(name))]
+        reader_options = _READING.get(notes["format"], {})
+        reader_notes = notes.get("reading", {}).items()
+        wrong = [name for name, value in reader_notes if not _has_type(value, reader_options.get(name))]
     if wrong:
         raise ValueError(
             f"The notes on columns in {path} are of another version, or damaged ({wrong[0]!r:.40}): fit the "
@@ -43,4 +43,4 @@ def _has_type(value: Any, hint: Any) -> bool:
         case builtins.dict:
             return type(value) is dict and all(_has_type(item, arguments[1]) for item in value.values())
         case _:  # a union
-            return any(_has_type(value, one) for one in arguments)
+            return any(_has_type(value, member_type) for member_type in arguments)

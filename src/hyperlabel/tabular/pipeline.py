@@ -1,4 +1,4 @@
-"""From a name of the catalogue and the user's rows to the steps of a Pipeline."""
+"""Build the steps of a Pipeline from the name of a method and the user's rows."""
 
 import re
 from collections.abc import Sequence
@@ -48,26 +48,26 @@ class Choices:
     time_blocks: int = 0  # so many blocks of rows are scored by models of earlier rows; 0: any folds
 
 
-def make_vectorizer(texts: Sequence[str], most: int | None, ngrams: int) -> Any:
+def make_vectorizer(texts: Sequence[str], max_features: int | None, ngrams: int) -> Any:
     """Return the unfitted transformer of a column of text: words and words in a row, or characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    sample = "".join(texts[:: max(1, len(texts) // 500)][:500])
-    unspaced = 2 * len(UNSPACED.findall(sample)) > len(sample)
-    analyzer, longest = ("char", 3) if unspaced else ("word", ngrams)
+    sample_text = "".join(texts[:: max(1, len(texts) // 500)][:500])
+    is_unspaced = 2 * len(UNSPACED.findall(sample_text)) > len(sample_text)
+    analyzer, max_ngram = ("char", 3) if is_unspaced else ("word", ngrams)
     return TfidfVectorizer(
         sublinear_tf=True,
         min_df=2 if len(texts) >= 50 else 1,
-        max_features=most,
+        max_features=max_features,
         analyzer=analyzer,
-        ngram_range=(1, longest),
+        ngram_range=(1, max_ngram),
     )
 
 
 def max_text_features(words: int | None, n_rows: int, n_labels: int) -> int:
     """Return how many features all texts may have: as asked, else those that rows and memory bear."""
-    few = max(2000, PER_ROW * n_rows)
-    return min(words or (few if few <= SUMS else WEIGHTS), WEIGHTS // max(n_labels, 1))
+    row_limit = max(2000, PER_ROW * n_rows)
+    return min(words or (row_limit if row_limit <= SUMS else WEIGHTS), WEIGHTS // max(n_labels, 1))
 
 
 def weigh_pairs(step: Any) -> Any:
@@ -77,14 +77,14 @@ def weigh_pairs(step: Any) -> Any:
     if not hasattr(step, "vocabulary_"):
         return None
     # a model file has an array for each of NumPy's integers
-    step.vocabulary_ = {word: int(place) for word, place in step.vocabulary_.items()}
-    pairs = [step.analyzer == "word" and " " in name for name in step.get_feature_names_out()]
-    weights = np.where(pairs, PAIRS, 1.0)
-    step.idf_ = step.idf_ * weights
-    return weights
+    step.vocabulary_ = {word: int(column) for word, column in step.vocabulary_.items()}
+    is_pair = [step.analyzer == "word" and " " in name for name in step.get_feature_names_out()]
+    idf_weights = np.where(is_pair, PAIRS, 1.0)
+    step.idf_ = step.idf_ * idf_weights
+    return idf_weights
 
 
-def features_step(columns: Any, table: Any, words: int | None = None, ngrams: int = 1) -> Any:
+def features_step(columns: Any, dataset: Any, words: int | None = None, ngrams: int = 1) -> Any:
     """Return the transformer from the user's rows to numbers; `columns` say what a row holds."""
     from scipy import sparse
     from sklearn.compose import ColumnTransformer
@@ -92,55 +92,57 @@ def features_step(columns: Any, table: Any, words: int | None = None, ngrams: in
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-    if not columns.text_columns and sparse.issparse(table.X):
+    if not columns.text_columns and sparse.issparse(dataset.X):
         return MaxAbsScaler()
-    numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    number_step = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     if not columns.text_columns:
-        return numbers
+        return number_step
     n_texts, n_words = len(columns.text), len(columns.text_columns)
-    enough = len(table) >= 50
-    most = max(1, max_text_features(words, len(table), len(table.label_names)) // max(n_texts, 1))
-    vectorizers = [make_vectorizer(texts, most, ngrams) for texts in columns.cells(table)[:n_texts]]
+    has_enough_rows = len(dataset) >= 50
+    max_features = max(1, max_text_features(words, len(dataset), len(dataset.label_names)) // max(n_texts, 1))
+    vectorizers = [make_vectorizer(texts, max_features, ngrams) for texts in columns.cells(dataset)[:n_texts]]
     if columns.text_only:
         return vectorizers[0]
     steps: list[Any] = [(text_step(j, n_texts), step, j) for j, step in enumerate(vectorizers)]
     if columns.categories:
-        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5 if enough else None)
-        steps.append(("categories", encoder, slice(n_texts, n_words)))
+        category_encoder = OneHotEncoder(
+            handle_unknown="infrequent_if_exist", min_frequency=5 if has_enough_rows else None
+        )
+        steps.append(("categories", category_encoder, slice(n_texts, n_words)))
     if columns.n_features:
-        steps.append(("numbers", numbers, slice(n_words, None)))
+        steps.append(("numbers", number_step, slice(n_words, None)))
     # unit variance would let one number, or one category, outweigh a whole text of unit length
-    weights = {"numbers": 0.1, "categories": 0.3} if n_texts else {}
-    weights = {name: weights[name] for name, _, _ in steps if name in weights}
-    return ColumnTransformer(steps, sparse_threshold=1.0, transformer_weights=weights or None)
+    step_weights = {"numbers": 0.1, "categories": 0.3} if n_texts else {}
+    step_weights = {name: step_weights[name] for name, _, _ in steps if name in step_weights}
+    return ColumnTransformer(steps, sparse_threshold=1.0, transformer_weights=step_weights or None)
 
 
 def text_step(j: int, n_texts: int) -> str:
-    """Return what the step of a column of text is called: several are told apart by their number."""
+    """Return the name of the step of a column of text: numbered where there are several."""
     return "text" if n_texts == 1 else f"text{j}"
 
 
 def plain_feature(name: str, texts: list[str]) -> str:
     """Return a feature's name as people read it: where several columns hold text, with its column."""
-    step, mark, rest = name.partition("__")
-    if not mark:
+    step_name, step_mark, feature_name = name.partition("__")
+    if not step_mark:
         return name
     for j, column in enumerate(texts):
-        if step == text_step(j, len(texts)):
-            return rest if len(texts) == 1 else f"{rest} ({column})"
-    return rest if step in ("numbers", "categories") else name
+        if step_name == text_step(j, len(texts)):
+            return feature_name if len(texts) == 1 else f"{feature_name} ({column})"
+    return feature_name if step_name in ("numbers", "categories") else name
 
 
-def time_blocks(times: Any, most: int = 5) -> int:
+def time_blocks(times: Any, max_blocks: int = 5) -> int:
     """Return how many blocks of later rows can be scored by earlier ones."""
     from hyperlabel.model_selection import TimeOrderedSplit
 
-    for count in range(most, 0, -1):
+    for n_blocks in range(max_blocks, 0, -1):
         try:
-            list(TimeOrderedSplit(count).split(times, groups=times))
+            list(TimeOrderedSplit(n_blocks).split(times, groups=times))
         except ValueError:
             continue
-        return count
+        return n_blocks
     raise ValueError("--time needs rows of at least two moments.")
 
 
@@ -166,58 +168,61 @@ def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | Non
     from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
     from hyperlabel.meta.catalogue import method_spec
 
-    most = rows.n_rows if n_units is None else n_units
-    folds: Any = max(2, min(3 if rows.n_rows > 4000 else 5, most))
+    max_folds = rows.n_rows if n_units is None else n_units
+    cv_folds: Any = max(2, min(3 if rows.n_rows > 4000 else 5, max_folds))
     if choices.time_blocks:
         from hyperlabel.model_selection import TimeOrderedSplit
 
-        folds = TimeOrderedSplit(choices.time_blocks)
+        cv_folds = TimeOrderedSplit(choices.time_blocks)
     if method == "auto":
         return AutoMultiLabel(
-            choices.scoring, time_budget=choices.budget, cv=folds, random_state=choices.seed
+            choices.scoring, time_budget=choices.budget, cv=cv_folds, random_state=choices.seed
         )
-    entry = method_spec(method)
+    method_entry = method_spec(method)
     if choices.scoring not in THRESHOLD_MEASURES:
         raise ValueError(
             f"Thresholds can be tuned for {', '.join(THRESHOLD_MEASURES)}, not for {choices.scoring!r}: "
-            "choose one of "
-            "them, or --method auto."
+            "choose one of them, or --method auto."
         )
-    grid = _with_alpha(entry.name, entry.grid(rows), choices.alpha)
-    model = seeded(entry.make(rows), choices.seed)
+    grid = _set_alpha(method_entry.name, method_entry.grid(rows), choices.alpha)
+    model = seeded(method_entry.make(rows), choices.seed)
     model.set_params(**{parameter: values[0] for parameter, values in grid.items()})
     if method == "ridge":
-        several = len(grid["alpha"]) > 1 and (choices.alpha or rows.n_columns <= GRID_COLUMNS)
-        # the sums are kept where they fit, so that the model can be updated
+        compares_alphas = len(grid["alpha"]) > 1 and (choices.alpha or rows.n_columns <= GRID_COLUMNS)
+        # with the Gram matrix the model can be updated: kept where it fits in memory
         solver = "gram" if rows.n_columns <= SUMS else "auto"
-        model.set_params(alpha=grid["alpha"] if several else grid["alpha"][0], cv=folds, solver=solver)
+        model.set_params(
+            alpha=grid["alpha"] if compares_alphas else grid["alpha"][0], cv=cv_folds, solver=solver
+        )
     if choices.thresholds == "none":
         return model
     own_folds = method == "ridge"
     return ThresholdTuner(
-        model, strategy=choices.thresholds, scoring=choices.scoring, cv=None if own_folds else folds
+        model, strategy=choices.thresholds, scoring=choices.scoring, cv=None if own_folds else cv_folds
     )
 
 
-def _with_alpha(name: str, grid: dict[str, list[Any]], alpha: tuple[float, ...]) -> dict[str, list[Any]]:
+def _set_alpha(name: str, grid: dict[str, list[Any]], alpha: tuple[float, ...]) -> dict[str, list[Any]]:
     """Put the λ the user named in place of the catalogue's."""
     if not alpha:
         return grid
-    owner = next((parameter for parameter in grid if parameter.split("__")[-1] == "alpha"), None)
-    if owner is None:
+    alpha_parameter = next((parameter for parameter in grid if parameter.split("__")[-1] == "alpha"), None)
+    if alpha_parameter is None:
         raise ValueError(f"{name} has no ridge λ: leave out --alpha.")
     if len(alpha) > 1 and name != "ridge":
         raise ValueError(f"Several --alpha are compared by ridge only: name one for {name}.")
-    return grid | {owner: list(alpha)}
+    return grid | {alpha_parameter: list(alpha)}
 
 
-def as_numbers(table: Any, columns: Any, words: int = WORDS) -> Any:
+def as_numbers(dataset: Any, columns: Any, words: int = WORDS) -> Any:
     """Return a data set whose texts have become numbers; others as they are."""
     from dataclasses import replace
 
     if not columns.text_columns:
-        return table
-    step = features_step(columns, table, words)
-    rows = step.fit_transform(columns.inputs(table))
-    names = step.get_feature_names_out(None if columns.text_only else columns.names)
-    return replace(table, X=rows, feature_names=[plain_feature(str(name), columns.text) for name in names])
+        return dataset
+    step = features_step(columns, dataset, words)
+    rows = step.fit_transform(columns.inputs(dataset))
+    feature_names = step.get_feature_names_out(None if columns.text_only else columns.names)
+    return replace(
+        dataset, X=rows, feature_names=[plain_feature(str(name), columns.text) for name in feature_names]
+    )

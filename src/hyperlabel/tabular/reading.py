@@ -14,64 +14,71 @@ from hyperlabel.datasets.table_columns import (
 from hyperlabel.datasets.table_sources import Cells
 from hyperlabel.tabular.wording import plural
 
-# what `readable_columns` finds out beside the options of the reader
+# keys that `readable_columns` adds to the options of the reader
 FACTS = ("objects", "decimal_commas")
 
 
-def readable_columns(cells: Cells, options: dict[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+def readable_columns(
+    table_cells: Cells, options: dict[str, Any]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """Return the columns to choose from, and what cannot be chosen as it is.
 
     Dotted names of the options become columns; columns of objects are none (``objects``: those in which no
     option starts, and the dotted names inside). Numbers that only --decimal would read are named
     in ``decimal_commas``.
     """
-    asked = _asked(options)
-    cells = cells.reaching(asked)
-    inside = _inside(cells)
-    need_no_objects(asked, inside, cells.path)
-    if _lacks_labels(cells, options):  # the message that will refuse this shows all names there are
-        cells = cells.reaching([name for names in inside.values() for name in names])
-    columns = {name: column for name, column in cells.columns.items() if name not in inside}
-    commas: list[str] = []
-    if reads_commas(cells, options.get("decimal")):
+    option_columns = _list_named_columns(options)
+    table_cells = table_cells.reaching(option_columns)
+    names_in_object = _find_object_names(table_cells)
+    need_no_objects(option_columns, names_in_object, table_cells.path)
+    if _lacks_labels(table_cells, options):  # the message that will refuse this shows all names there are
+        table_cells = table_cells.reaching([name for names in names_in_object.values() for name in names])
+    columns = {name: column for name, column in table_cells.columns.items() if name not in names_in_object}
+    comma_columns: list[str] = []
+    if reads_commas(table_cells, options.get("decimal")):
         columns = {name: list(map(with_point, column)) for name, column in columns.items()}
     elif options.get("decimal") is None:
-        commas = [n for n, column in columns.items() if n not in asked and _all_decimal_commas(column)]
-    reached = {head_of(name, inside) for name in asked}
-    objects = {name: names for name, names in inside.items() if name not in reached}
-    return columns, {"objects": objects, "decimal_commas": commas}
+        comma_columns = [
+            n for n, column in columns.items() if n not in option_columns and _all_decimal_commas(column)
+        ]
+    opened_objects = {head_of(name, names_in_object) for name in option_columns}
+    unopened_objects = {name: names for name, names in names_in_object.items() if name not in opened_objects}
+    return columns, {"objects": unopened_objects, "decimal_commas": comma_columns}
 
 
-def _lacks_labels(cells: Cells, options: dict[str, Any]) -> bool:
+def _lacks_labels(table_cells: Cells, options: dict[str, Any]) -> bool:
     labels, column = options.get("labels"), options.get("label_column")
-    return (labels is None and column is None) or not set(labels or ()) <= set(cells.columns)
+    return (labels is None and column is None) or not set(labels or ()) <= set(table_cells.columns)
 
 
 def need_numbers(path: str, unread: Sequence[str], used: Iterable[str]) -> None:
     """Refuse to learn from what is left where most columns hold numbers that could not be read."""
-    left = list(used)
-    if len(unread) <= len(left):
+    used_columns = list(used)
+    if len(unread) <= len(used_columns):
         return
-    named = ", ".join(map(repr, unread[:5])) + (", …" if len(unread) > 5 else "")
-    others = f", which leaves {', '.join(map(repr, left))}" if left else ""
-    hold = "holds" if len(unread) == 1 else "hold"
+    unread_names = ", ".join(map(repr, unread[:5])) + (", …" if len(unread) > 5 else "")
+    used_phrase = f", which leaves {', '.join(map(repr, used_columns))}" if used_columns else ""
+    verb = "holds" if len(unread) == 1 else "hold"
     raise ValueError(
-        f"{plural(len(unread), 'column')} of {Path(path).name} {hold} numbers with a comma ({named}){others}"
-        ": say --decimal , to read it as the decimal mark, or --decimal . to leave them out."
+        f"{plural(len(unread), 'column')} of {Path(path).name} {verb} numbers with a comma "
+        f"({unread_names}){used_phrase}: say --decimal , to read it as the decimal mark, or --decimal . to "
+        "leave them out."
     )
 
 
-def _asked(options: dict[str, Any]) -> list[str]:
-    lists = [options.get(key) or () for key in ("labels", "text", "features")]
-    single = [options.get(key) for key in ("label_column", "group", "time")]
-    return [name for names in lists for name in names] + [name for name in single if name is not None]
+def _list_named_columns(options: dict[str, Any]) -> list[str]:
+    column_lists = [options.get(key) or () for key in ("labels", "text", "features")]
+    single_columns = [options.get(key) for key in ("label_column", "group", "time")]
+    return [name for names in column_lists for name in names] + [
+        name for name in single_columns if name is not None
+    ]
 
 
-def _inside(cells: Cells) -> dict[str, list[str]]:
-    found = {name: names_inside(name, column) for name, column in cells.columns.items()}
-    return {name: names for name, names in found.items() if names is not None}
+def _find_object_names(table_cells: Cells) -> dict[str, list[str]]:
+    names_of_column = {name: names_inside(name, column) for name, column in table_cells.columns.items()}
+    return {name: names for name, names in names_of_column.items() if names is not None}
 
 
 def _all_decimal_commas(column: list[Any]) -> bool:
-    filled = [cell for cell in column if cell is not None and str(cell).strip()]
-    return bool(filled) and all(map(has_decimal_comma, filled))
+    filled_cells = [cell for cell in column if cell is not None and str(cell).strip()]
+    return bool(filled_cells) and all(map(has_decimal_comma, filled_cells))

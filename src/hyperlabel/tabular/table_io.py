@@ -1,4 +1,4 @@
-"""Rows of a table as they stand in the file, written elsewhere with every column kept."""
+"""Write the rows of a table with every column unchanged, and open files of vectors and output."""
 
 import io
 import sys
@@ -14,30 +14,30 @@ VECTOR = "vector"  # what features from a file of vectors are called
 TABLE_KINDS = ("csv", "jsonl", "parquet")
 
 
-def write_rows(cells: Any, index: Any, target: Path, kind: str, vectors: Any = None) -> None:
+def write_rows(table_cells: Any, index: Any, target: Path, kind: str, vectors: Any = None) -> None:
     """Write the rows numbered by `index` (all of them: None) as a table, and their vectors beside it."""
     import numpy as np
 
     from hyperlabel._files import opened
     from hyperlabel.datasets.writing import write_columns
 
-    columns = cells.columns
+    columns = table_cells.columns
     if index is not None:
         columns = {name: [column[i] for i in index] for name, column in columns.items()}
     if not columns:
-        raise ValueError(f"{cells.path.name} has no columns to write.")
+        raise ValueError(f"{table_cells.path.name} has no columns to write.")
     with opened(target) as file:
-        write_columns(columns, file, kind, delimiter=delimiter_of(target, cells.delimiter))
+        write_columns(columns, file, kind, delimiter=delimiter_of(target, table_cells.delimiter))
     if vectors is not None:
         with opened(target.with_name(target.name.split(".")[0] + ".npy")) as file:
             np.save(file, vectors if index is None else vectors[index], allow_pickle=False)
 
 
-def delimiter_of(target: str | Path, given: str | None = None) -> str:
+def delimiter_of(target: str | Path, source_delimiter: str | None = None) -> str:
     """Return what separates the columns of a CSV file: tabs by its name, else what separated those given."""
     if ".tsv" in Path(target).suffixes:
         return "\t"
-    return "," if given in (None, "\t") else str(given)
+    return "," if source_delimiter in (None, "\t") else str(source_delimiter)
 
 
 def add_vectors(data: Any, path: str | Path, width: int | None = None) -> Any:
@@ -52,8 +52,8 @@ def add_vectors(data: Any, path: str | Path, width: int | None = None) -> Any:
     vectors = load_vectors(path, len(data))
     if width is not None and vectors.shape[1] != width:
         raise ValueError(f"{path} holds vectors of {vectors.shape[1]} numbers, the model needs {width}.")
-    names = [*data.feature_names, *(f"{VECTOR}[{j}]" for j in range(vectors.shape[1]))]
-    return replace(data, X=np.hstack([data.X, vectors.astype(np.float64)]), feature_names=names)
+    feature_names = [*data.feature_names, *(f"{VECTOR}[{j}]" for j in range(vectors.shape[1]))]
+    return replace(data, X=np.hstack([data.X, vectors.astype(np.float64)]), feature_names=feature_names)
 
 
 def load_vectors(path: str | Path, n_rows: int) -> Any:
@@ -116,9 +116,9 @@ def open_output(output: str) -> Iterator[Any]:
     if output == "-":
         yield sys.stdout
         return
-    with opened(output) as file:
-        out = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    with opened(output) as binary_file:
+        text_stream = io.TextIOWrapper(binary_file, encoding="utf-8", newline="")
         try:
-            yield out
+            yield text_stream
         finally:
-            out.detach()
+            text_stream.detach()

@@ -1,4 +1,4 @@
-"""A file of labelled rows: which column is what, and the rows read accordingly."""
+"""Read a file of labelled rows by the types of its columns."""
 
 import warnings
 from dataclasses import replace
@@ -8,18 +8,19 @@ from typing import Any, cast
 from hyperlabel.tabular.table_io import is_table, need_data
 from hyperlabel.tabular.wording import plural
 
-_KNOWN = {
+_OPTIONS_OF_FORMAT = {
     "arff": {"labels", "nominal"},
     "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
     | {"text_columns", "decimal", "vectors"},
 }
+_SETTLED_ELSEWHERE = ("normalise_labels", "chosen", "kinds", "group_candidates", "shared_labels")
 
 
 def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Read a data set (``debtags`` is the embedded one); return it and the options as the file settled them.
 
-    What the user left open about a table is found from it: its columns, what separates labels, and which
-    column perhaps says what belongs together (``shared_labels``).
+    What the user left open about a table is guessed from it: the types of its columns, the separator of its
+    labels, and the column that perhaps names groups (``shared_labels``).
     """
     from hyperlabel.datasets import read_data
     from hyperlabel.datasets.table import TablePlan
@@ -28,29 +29,27 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from hyperlabel.tabular.table_io import add_vectors, vectors_of
 
     options = settle_options(path, options)
-    given = reader_options(path, options)
-    (vectors,) = vectors_of([path], options.get("vectors"))
-    candidates = [name for name in options.get("group_candidates") or () if not options.get("group")]
-    given |= (
-        {"text_columns": [*dict.fromkeys([*given.get("text_columns", ()), *candidates])]}
-        if candidates
-        else {}
-    )
-    plan = TablePlan(path, **given) if is_table(path) else None
-    data = read_data(path, **given) if plan is None else plan.read()
+    reader_arguments = reader_options(path, options)
+    (vector_file,) = vectors_of([path], options.get("vectors"))
+    group_columns = [name for name in options.get("group_candidates") or () if not options.get("group")]
+    if group_columns:
+        text_columns = [*reader_arguments.get("text_columns", ()), *group_columns]
+        reader_arguments["text_columns"] = [*dict.fromkeys(text_columns)]
+    table_plan = TablePlan(path, **reader_arguments) if is_table(path) else None
+    dataset = read_data(path, **reader_arguments) if table_plan is None else table_plan.read()
     if options.get("normalise_labels"):
-        data = join_variants(data)
-    if plan is None:
-        return data, options
-    if data.time is not None:
-        need_times(data.time, options["time"])
-    data, shared_labels = take_out_candidates(data, candidates, options.get("text_columns") or ())
-    found = {"label_separator": plan.label_separator, "features": plan.numbers}
-    if vectors is not None:
-        with_vectors = add_vectors(data, vectors)
-        found["n_vectors"] = with_vectors.n_features - data.n_features
-        data = with_vectors
-    return data, options | found | {"shared_labels": shared_labels}
+        dataset = join_variants(dataset)
+    if table_plan is None:
+        return dataset, options
+    if dataset.time is not None:
+        need_times(dataset.time, options["time"])
+    dataset, shared_labels = take_out_candidates(dataset, group_columns, options.get("text_columns") or ())
+    settled_options = {"label_separator": table_plan.label_separator, "features": table_plan.numbers}
+    if vector_file is not None:
+        with_vectors = add_vectors(dataset, vector_file)
+        settled_options["n_vectors"] = with_vectors.n_features - dataset.n_features
+        dataset = with_vectors
+    return dataset, options | settled_options | {"shared_labels": shared_labels}
 
 
 def need_times(times: Any, column: str) -> None:
@@ -58,15 +57,16 @@ def need_times(times: Any, column: str) -> None:
     import numpy as np
 
     if times.dtype.kind not in "fM":
-        word = next((str(time) for time in times if not str(time)[:4].isdecimal()), str(times[0]))
+        wrong_time = next((str(time) for time in times if not str(time)[:4].isdecimal()), str(times[0]))
         raise ValueError(
-            f"--time {column} must hold numbers or dates such as 2024-05-31, which {word[:40]!r} is not."
+            f"--time {column} must hold numbers or dates such as 2024-05-31, which {wrong_time[:40]!r} is "
+            "not."
         )
-    missing = np.isnan(times) if times.dtype.kind == "f" else np.isnat(times)
-    if missing.any():
+    is_missing = np.isnan(times) if times.dtype.kind == "f" else np.isnat(times)
+    if is_missing.any():
         raise ValueError(
-            f"--time {column} has no time in {plural(int(missing.sum()), 'row')}, the first of them row "
-            f"{int(np.argmax(missing)) + 1}: fill them in, or leave these rows out."
+            f"--time {column} has no time in {plural(int(is_missing.sum()), 'row')}, the first of them row "
+            f"{int(np.argmax(is_missing)) + 1}: fill them in, or leave these rows out."
         )
 
 
@@ -78,43 +78,36 @@ def settle_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     need_data(path)
     if not is_table(path):
         return options
-    found = guess_columns(path, options)
-    if found.get("features") is not None:  # else the reader chooses, and warns
-        warn_of_objects(Path(path).name, found["objects"])
-    return found
+    settled_options = guess_columns(path, options)
+    if settled_options.get("features") is not None:  # else the reader chooses, and warns
+        warn_of_objects(Path(path).name, settled_options["objects"])
+    return settled_options
 
 
 def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn options as typed into those of the reader of the file's format."""
     from hyperlabel.datasets import data_format
-
-    kind = data_format(path)
     from hyperlabel.tabular.reading import FACTS
 
-    given = {key: value for key, value in options.items() if value not in (None, ())}
-    for settled_elsewhere in (
-        "normalise_labels",
-        "chosen",
-        "kinds",
-        "group_candidates",
-        "shared_labels",
-        *FACTS,
-    ):
-        given.pop(settled_elsewhere, None)
-    if kind == "npz":  # which may hold both: '' takes the other one
-        given = {key: value for key, value in given.items() if value != []}
-    if foreign := sorted(set(given) - _KNOWN.get(kind, set())):
+    file_format = data_format(path)
+    reader_arguments = {key: value for key, value in options.items() if value not in (None, ())}
+    for settled_elsewhere in (*_SETTLED_ELSEWHERE, *FACTS):
+        reader_arguments.pop(settled_elsewhere, None)
+    if file_format == "npz":  # which may hold both: '' takes the other one
+        reader_arguments = {key: value for key, value in reader_arguments.items() if value != []}
+    if foreign_options := sorted(set(reader_arguments) - _OPTIONS_OF_FORMAT.get(file_format, set())):
         raise ValueError(
-            f"--{foreign[0].replace('_', '-')} does not apply to {Path(path).name} (read as {kind})."
+            f"--{foreign_options[0].replace('_', '-')} does not apply to {Path(path).name} "
+            f"(read as {file_format})."
         )
-    given.pop("vectors", None)
-    if kind == "arff" and len(given.get("labels", ())) == 1:
-        (only,) = given["labels"]
-        if only.lstrip("-").isdecimal():
-            given["labels"] = int(only)
-        elif only.lower().endswith(".xml"):
-            given["labels"] = only
-    return given
+    reader_arguments.pop("vectors", None)
+    if file_format == "arff" and len(reader_arguments.get("labels", ())) == 1:
+        (label_argument,) = reader_arguments["labels"]
+        if label_argument.lstrip("-").isdecimal():
+            reader_arguments["labels"] = int(label_argument)
+        elif label_argument.lower().endswith(".xml"):
+            reader_arguments["labels"] = label_argument
+    return reader_arguments
 
 
 def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -> tuple[Any, Any]:
@@ -127,49 +120,49 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
     from hyperlabel.tabular.model_file import ModelColumns
 
     need_data(data)
-    kind = data_format(data)
-    group = reading.get("group")  # "": each row stands alone
-    table, reading = read_file(data, reading | {"group": group or None})
-    if kind == "npz":
-        table = _one_of_two(table, data, reading)
-    if not len(table):
+    file_format = data_format(data)
+    group = reading.get("group")  # "": each row is its own group
+    dataset, reading = read_file(data, reading | {"group": group or None})
+    if file_format == "npz":
+        dataset = _select_inputs(dataset, data, reading)
+    if not len(dataset):
         raise ValueError(f"{data} has no rows.")
     if reading.get("label_column"):
-        warn_of_labels(table, reading)
+        warn_of_labels(dataset, reading)
     if advise:
         _propose_group(group, reading.get("shared_labels"))
-    text, categories = word_columns(table, kind, reading.get("text") or [])
-    named = reading if kind == "table" else {}
-    if named:
-        _need_inputs(data, [*text, *categories], table, named)
-    columns = ModelColumns(
-        format=kind,
-        label_names=list(table.label_names),
-        feature_names=[] if type(table.feature_names) is not list else table.feature_names,
-        n_features=table.n_features,
-        numbers=named.get("features") or [],
-        categories=categories,
-        text=text,
-        labels=named.get("labels") or [],
+    text_columns, category_columns = word_columns(dataset, file_format, reading.get("text") or [])
+    table_options = reading if file_format == "table" else {}
+    if table_options:
+        _need_inputs(data, [*text_columns, *category_columns], dataset, table_options)
+    model_columns = ModelColumns(
+        format=file_format,
+        label_names=list(dataset.label_names),
+        feature_names=[] if type(dataset.feature_names) is not list else dataset.feature_names,
+        n_features=dataset.n_features,
+        numbers=table_options.get("features") or [],
+        categories=category_columns,
+        text=text_columns,
+        labels=table_options.get("labels") or [],
         label_column=reading.get("label_column"),
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
         decimal=reading.get("decimal"),
-        vectors=named.get("n_vectors", 0),
+        vectors=table_options.get("n_vectors", 0),
         normalise=bool(reading.get("normalise_labels")),
         group=group,
-        reading=_reader_options(data, kind, reading, table),
+        reading=_repeat_reader_options(data, file_format, reading, dataset),
     )
-    return table, columns
+    return dataset, model_columns
 
 
-def _need_inputs(data: str, words: list[str], table: Any, reading: dict[str, Any]) -> None:
+def _need_inputs(data: str, text_columns: list[str], dataset: Any, reading: dict[str, Any]) -> None:
     """Refuse a table that leaves nothing to learn from, or little beside numbers that could not be read."""
     from hyperlabel.tabular.reading import need_numbers
 
-    used = [*words, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
-    need_numbers(data, reading["decimal_commas"], used)
-    if not (words or table.n_features):
+    input_columns = [*text_columns, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
+    need_numbers(data, reading["decimal_commas"], input_columns)
+    if not (text_columns or dataset.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
 
 
@@ -178,43 +171,49 @@ def _propose_group(group: str | None, shared_labels: Any) -> None:
         warnings.warn(shared_labels.advice, stacklevel=2)
 
 
-def _one_of_two(table: Any, data: str, asked: dict[str, Any]) -> Any:
+def _select_inputs(dataset: Any, data: str, options: dict[str, Any]) -> Any:
     """Return the texts or the numbers of a file that holds both, where one was asked for with ''."""
     import numpy as np
     from scipy import sparse
 
-    if asked.get("text") == []:
-        table = replace(table, text=None, text_columns=None)
-    if asked.get("features") == []:
-        table = replace(table, X=np.zeros((len(table), 0)), feature_names=[])
-    if table.n_features and sparse.issparse(table.X) and (table.text is not None or table.text_columns):
+    if options.get("text") == []:
+        dataset = replace(dataset, text=None, text_columns=None)
+    if options.get("features") == []:
+        dataset = replace(dataset, X=np.zeros((len(dataset), 0)), feature_names=[])
+    if (
+        dataset.n_features
+        and sparse.issparse(dataset.X)
+        and (dataset.text is not None or dataset.text_columns)
+    ):
         raise ValueError(
             f"{data} holds texts beside sparse numbers, and a model can use one of them: say --features '' "
             "for the texts alone, --text '' for the numbers."
         )
-    return table
+    return dataset
 
 
-def word_columns(table: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
+def word_columns(dataset: Any, kind: str, text: list[str]) -> tuple[list[str], list[str]]:
     """Return the columns of text and of categories; a file that keeps both has texts first, and joined."""
-    columns = list(table.text_columns or ())
-    if kind == "table" or table.text is None:
-        return text, [name for name in columns if name not in text]
-    for count in range(2, len(columns) + 1):
-        parts = (table.text_columns[name] for name in columns[:count])
-        if all("\n".join(row) == text for *row, text in zip(*parts, table.text, strict=True)):
-            return columns[:count], columns[count:]
-    return ["text"], columns
+    column_names = list(dataset.text_columns or ())
+    if kind == "table" or dataset.text is None:
+        return text, [name for name in column_names if name not in text]
+    for n_texts in range(2, len(column_names) + 1):
+        text_values = (dataset.text_columns[name] for name in column_names[:n_texts])
+        if all(
+            "\n".join(row_texts) == text for *row_texts, text in zip(*text_values, dataset.text, strict=True)
+        ):
+            return column_names[:n_texts], column_names[n_texts:]
+    return ["text"], column_names
 
 
-def _reader_options(data: str, kind: str, reading: dict[str, Any], table: Any) -> dict[str, Any]:
+def _repeat_reader_options(data: str, kind: str, reading: dict[str, Any], dataset: Any) -> dict[str, Any]:
     """Return the reader's options that a new file of the same kind needs."""
     if kind == "arff":
-        again: dict[str, Any] = {"labels": list(table.label_names)}
-        return again | ({"nominal": reading["nominal"]} if reading.get("nominal") else {})
+        arff_options: dict[str, Any] = {"labels": list(dataset.label_names)}
+        return arff_options | ({"nominal": reading["nominal"]} if reading.get("nominal") else {})
     if kind == "svmlight":  # a new file may lack the 0 that tells where numbering starts
         from hyperlabel.datasets import read_svmlight
 
-        from_zero = read_svmlight(data, zero_based=True).n_features == table.n_features
-        return {"zero_based": from_zero, "labels_zero_based": table.label_names[0] == "0"}
+        from_zero = read_svmlight(data, zero_based=True).n_features == dataset.n_features
+        return {"zero_based": from_zero, "labels_zero_based": dataset.label_names[0] == "0"}
     return {}

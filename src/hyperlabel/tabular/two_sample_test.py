@@ -31,19 +31,19 @@ class ColumnGroup:
     kind: str  # labels, words, categories, numbers, missing or scores
     names: list[str]
     values: Any  # n × columns, dense or sparse
-    shown: Any = None  # what means are told of, where values are ranks
+    shown: Any = None  # values whose means are reported, where `values` are ranks
 
 
 @dataclass(frozen=True)
 class Shift:
-    """What the test says."""
+    """The p-value of the test and how far each column moved."""
 
     p_value: float
     moved: list[dict[str, Any]]  # every column, what moved most first
 
     @property
     def alarm(self) -> bool:
-        """Whether the rows differ more than chance would have them."""
+        """Return whether the test rejects, at `LEVEL`, that both sets of rows have one source."""
         return self.p_value <= LEVEL
 
 
@@ -51,43 +51,47 @@ def two_sample_test(
     sections: Sequence[ColumnGroup], n_old: int, *, groups: np.ndarray | None = None, seed: int = 0
 ) -> Shift:
     """Compare the first `n_old` rows of every section with the others; rows of one group stay together."""
-    sections = [part for part in map(_drop_constant_columns, sections) if part.names]
+    sections = [section for section in map(_drop_constant_columns, sections) if section.names]
     if not sections:
         return Shift(1.0, [])
     n = sections[0].values.shape[0]
     rng = np.random.default_rng(seed)
-    new = np.zeros(n)
-    new[n_old:] = 1.0
-    draw = (lambda: rng.permutation(new)) if groups is None else _group_draw(rng, new, groups)
-    z = [_z_scores(part.values, new[:, None]) for part in sections]
-    found = [_test_statistics(values) for values in z]
+    is_new = np.zeros(n)
+    is_new[n_old:] = 1.0
+    draw = (lambda: rng.permutation(is_new)) if groups is None else _make_group_draw(rng, is_new, groups)
+    z = [_compute_z_scores(section.values, is_new[:, None]) for section in sections]
+    section_statistics = [_compute_statistics(section_z) for section_z in z]
     for start in range(0, PERMUTATIONS, _AT_ONCE):
-        count = min(_AT_ONCE, PERMUTATIONS - start)
-        chosen = np.column_stack([draw() for _ in range(count)])
-        for i, part in enumerate(sections):
-            found[i] = np.hstack([found[i], _test_statistics(_z_scores(part.values, chosen))])
-    table = np.vstack(found)  # statistics × (what was seen, then the permutations)
-    # how extreme each statistic is among its like; then how extreme the most extreme one is
-    below = [np.searchsorted(np.sort(row), row, side="left") / len(row) for row in table]
-    extreme = 1.0 - np.array(below)
-    least = extreme.min(axis=0)
-    p_value = float((least <= least[0]).mean())
-    moved = [
-        one
-        for part, values in zip(sections, z, strict=True)
-        for one in _describe_shifts(part, values[:, 0], n_old)
+        n_draws = min(_AT_ONCE, PERMUTATIONS - start)
+        drawn_rows = np.column_stack([draw() for _ in range(n_draws)])
+        for i, section in enumerate(sections):
+            section_statistics[i] = np.hstack(
+                [section_statistics[i], _compute_statistics(_compute_z_scores(section.values, drawn_rows))]
+            )
+    all_statistics = np.vstack(section_statistics)  # statistics × (observed, then the permutations)
+    # the minimum p-value is itself compared with its permutations: it accounts for several statistics
+    shares_below = [np.searchsorted(np.sort(row), row, side="left") / len(row) for row in all_statistics]
+    statistic_p_values = 1.0 - np.array(shares_below)
+    min_p_values = statistic_p_values.min(axis=0)
+    p_value = float((min_p_values <= min_p_values[0]).mean())
+    column_shifts = [
+        shift
+        for section, section_z in zip(sections, z, strict=True)
+        for shift in _describe_shifts(section, section_z[:, 0], n_old)
     ]
-    return Shift(p_value, sorted(moved, key=lambda one: (-abs(one["z"]), one["name"])))
+    return Shift(p_value, sorted(column_shifts, key=lambda shift: (-abs(shift["z"]), shift["name"])))
 
 
-def _group_draw(rng: np.random.Generator, new: np.ndarray, groups: np.ndarray) -> Callable[[], np.ndarray]:
+def _make_group_draw(
+    rng: np.random.Generator, is_new: np.ndarray, groups: np.ndarray
+) -> Callable[[], np.ndarray]:
     """Return how new rows are drawn again: groups of one file change files whole.
 
     The rows of a group that both files share change places among themselves.
     """
     _, group_of = np.unique(groups, return_inverse=True)
-    sizes = np.bincount(group_of)
-    share_new = np.bincount(group_of, weights=new) / sizes
+    group_sizes = np.bincount(group_of)
+    share_new = np.bincount(group_of, weights=is_new) / group_sizes
     in_one_file = np.flatnonzero((share_new == 0) | (share_new == 1))
     in_both = ~np.isin(group_of, in_one_file)
     by_group = np.argsort(group_of[in_both], kind="stable")
@@ -95,119 +99,124 @@ def _group_draw(rng: np.random.Generator, new: np.ndarray, groups: np.ndarray) -
     def draw() -> np.ndarray:
         drawn_share = share_new.copy()
         drawn_share[in_one_file] = rng.permutation(share_new[in_one_file])
-        drawn = drawn_share[group_of]
-        shuffled = np.lexsort((rng.random(len(by_group)), group_of[in_both]))
+        drawn_new = drawn_share[group_of]
+        shuffled_order = np.lexsort((rng.random(len(by_group)), group_of[in_both]))
         shared_rows = np.empty(len(by_group))
-        shared_rows[shuffled] = new[in_both][by_group]
-        drawn[in_both] = shared_rows
-        return drawn
+        shared_rows[shuffled_order] = is_new[in_both][by_group]
+        drawn_new[in_both] = shared_rows
+        return drawn_new
 
     return draw
 
 
-def _test_statistics(z: np.ndarray) -> np.ndarray:
+def _compute_statistics(z: np.ndarray) -> np.ndarray:
     """Return the largest |z| and the mean of z² of each choice of rows."""
     return np.vstack([np.abs(z).max(axis=0), (z**2).mean(axis=0)])
 
 
-def _z_scores(values: Any, chosen: np.ndarray) -> np.ndarray:
-    n, m = (
-        values.shape[0],
-        chosen.sum(axis=0),
-    )  # groups of unequal size: a draw may have other numbers of rows
-    mean, variance = _column_moments(values)
+def _compute_z_scores(values: Any, drawn_rows: np.ndarray) -> np.ndarray:
+    # groups differ in size, so the number of rows m may differ from draw to draw
+    n, m = values.shape[0], drawn_rows.sum(axis=0)
+    means, variance = _compute_moments(values)
     standard_deviation = np.sqrt(np.outer(variance, m * (n - m) / max(n - 1, 1)))
-    return (values.T @ chosen - np.outer(mean, m)) / standard_deviation
+    return (values.T @ drawn_rows - np.outer(means, m)) / standard_deviation
 
 
-def _column_moments(values: Any) -> tuple[np.ndarray, np.ndarray]:
-    mean = np.asarray(values.mean(axis=0)).ravel()
+def _compute_moments(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    means = np.asarray(values.mean(axis=0)).ravel()
     squares = values.multiply(values) if sparse.issparse(values) else values**2
-    return mean, np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0)
+    return means, np.maximum(np.asarray(squares.mean(axis=0)).ravel() - means**2, 0.0)
 
 
-def _drop_constant_columns(part: ColumnGroup) -> ColumnGroup:
+def _drop_constant_columns(section: ColumnGroup) -> ColumnGroup:
     """Leave out columns that never change, and labels and words too rare to tell anything."""
-    if not part.names:
-        return part
-    mean, variance = _column_moments(part.values)
-    kept = variance > 1e-12 * (1 + mean**2)
-    if part.kind not in ("numbers", "scores"):
-        n = part.values.shape[0]
-        kept &= (mean * n >= _FEWEST) & ((1 - mean) * n >= _FEWEST)
-    columns = np.flatnonzero(kept)
-    shown = None if part.shown is None else part.shown[:, columns]
-    return ColumnGroup(part.kind, [part.names[j] for j in columns], part.values[:, columns], shown)
+    if not section.names:
+        return section
+    column_means, variance = _compute_moments(section.values)
+    is_informative = variance > 1e-12 * (1 + column_means**2)
+    if section.kind not in ("numbers", "scores"):
+        n = section.values.shape[0]
+        is_informative &= (column_means * n >= _FEWEST) & ((1 - column_means) * n >= _FEWEST)
+    columns = np.flatnonzero(is_informative)
+    reported_values = None if section.shown is None else section.shown[:, columns]
+    return ColumnGroup(
+        section.kind, [section.names[j] for j in columns], section.values[:, columns], reported_values
+    )
 
 
-def _describe_shifts(part: ColumnGroup, z: np.ndarray, n_old: int) -> list[dict[str, Any]]:
-    told = part.values if part.shown is None else part.shown
+def _describe_shifts(section: ColumnGroup, z: np.ndarray, n_old: int) -> list[dict[str, Any]]:
+    reported_values = section.values if section.shown is None else section.shown
     with np.errstate(invalid="ignore"):
-        old, new = (_column_means(told[rows]) for rows in (slice(None, n_old), slice(n_old, None)))
+        old, new = (
+            _average_columns(reported_values[rows]) for rows in (slice(None, n_old), slice(n_old, None))
+        )
     return [
-        {"kind": part.kind, "name": name, "old": float(old[j]), "new": float(new[j]), "z": float(z[j])}
-        for j, name in enumerate(part.names)
+        {"kind": section.kind, "name": name, "old": float(old[j]), "new": float(new[j]), "z": float(z[j])}
+        for j, name in enumerate(section.names)
     ]
 
 
-def _column_means(values: Any) -> np.ndarray:
+def _average_columns(values: Any) -> np.ndarray:
     if sparse.issparse(values):
         return np.asarray(values.mean(axis=0)).ravel()
-    known = ~np.isnan(values)
-    return np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    is_observed = ~np.isnan(values)
+    return np.where(is_observed, values, 0.0).sum(axis=0) / np.maximum(is_observed.sum(axis=0), 1)
 
 
 # -- from rows to sections ------------------------------------------------------------------------------
 
 
 def label_section(old: Any, new: Any) -> ColumnGroup:
-    """Which rows have which label, over the labels of both files."""
-    names = sorted({*old.label_names, *new.label_names})
-    place = {name: j for j, name in enumerate(names)}
-    parts = [
-        move_columns(data.Y, [place[name] for name in data.label_names], len(names)) for data in (old, new)
+    """Return which rows have which label, over the labels of both files."""
+    label_names = sorted({*old.label_names, *new.label_names})
+    column_of_name = {name: j for j, name in enumerate(label_names)}
+    label_matrices = [
+        move_columns(dataset.Y, [column_of_name[name] for name in dataset.label_names], len(label_names))
+        for dataset in (old, new)
     ]
-    return ColumnGroup("labels", names, sparse.vstack(parts, format="csr", dtype=np.float64))
+    return ColumnGroup("labels", label_names, sparse.vstack(label_matrices, format="csr", dtype=np.float64))
 
 
 def word_section(texts: list[str], column: str | None) -> ColumnGroup:
-    """Which texts use which word."""
+    """Return which texts use which word."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(binary=True, max_features=_MOST_WORDS, min_df=min(_FEWEST, len(texts)))
     try:
-        used = vectorizer.fit_transform(texts)
+        word_matrix = vectorizer.fit_transform(texts)
     except ValueError:  # no word is used often enough
         return ColumnGroup("words", [], None)
     names = [word if column is None else f"{word} ({column})" for word in vectorizer.get_feature_names_out()]
-    return ColumnGroup("words", names, sparse.csr_array(used, dtype=np.float64))
+    return ColumnGroup("words", names, sparse.csr_array(word_matrix, dtype=np.float64))
 
 
-def category_section(cells: list[str], column: str) -> ColumnGroup:
-    """Which rows have which value of a column of categories."""
-    names, codes = np.unique(np.array(cells, dtype=np.str_), return_inverse=True)
-    ones = (np.ones(len(cells)), (np.arange(len(cells)), codes))
-    values = sparse.csr_array(ones, shape=(len(cells), len(names)))
-    return ColumnGroup("categories", [f"{column}={name}" for name in names], values)
+def category_section(column_values: list[str], column: str) -> ColumnGroup:
+    """Return which rows have which value of a column of categories."""
+    category_names, category_codes = np.unique(np.array(column_values, dtype=np.str_), return_inverse=True)
+    matrix_entries = (np.ones(len(column_values)), (np.arange(len(column_values)), category_codes))
+    indicator = sparse.csr_array(matrix_entries, shape=(len(column_values), len(category_names)))
+    return ColumnGroup("categories", [f"{column}={name}" for name in category_names], indicator)
 
 
 def number_sections(X: Any, names: Sequence[str], kind: str = "numbers") -> list[ColumnGroup]:
-    """Where numbers lie among all (ranks), how far from the middle, and where they are missing."""
+    """Return the ranks of numbers, the deviations of ranks from the middle, and which numbers are missing."""
     if sparse.issparse(X):
-        counts = np.bincount(X.indices, minlength=X.shape[1])
-        most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])
-        return [ColumnGroup(kind, [names[j] for j in most], sparse.csr_array(X[:, most]))]
-    missing = np.isnan(X)
-    known = np.maximum((~missing).sum(axis=0), 1)
-    middle = (rankdata(X, axis=0, nan_policy="omit") - 0.5) / known - 0.5  # from −½ to ½
-    ranks, out = np.where(missing, 0.0, [middle, np.abs(middle) - 0.25])
-    medians = np.nanmedian(np.where(missing.all(axis=0), 0.0, X), axis=0)
-    parts = [
+        column_counts = np.bincount(X.indices, minlength=X.shape[1])
+        frequent_columns = np.sort(np.argsort(-column_counts, kind="stable")[:_MOST_WORDS])
+        return [
+            ColumnGroup(kind, [names[j] for j in frequent_columns], sparse.csr_array(X[:, frequent_columns]))
+        ]
+    is_missing = np.isnan(X)
+    n_observed = np.maximum((~is_missing).sum(axis=0), 1)
+    centred_ranks = (rankdata(X, axis=0, nan_policy="omit") - 0.5) / n_observed - 0.5  # from −½ to ½
+    ranks, rank_deviations = np.where(is_missing, 0.0, [centred_ranks, np.abs(centred_ranks) - 0.25])
+    medians = np.nanmedian(np.where(is_missing.all(axis=0), 0.0, X), axis=0)
+    sections = [
         ColumnGroup(kind, list(names), ranks, X),
-        ColumnGroup(kind, [f"{name} (deviation)" for name in names], out, np.abs(X - medians)),
+        ColumnGroup(kind, [f"{name} (deviation)" for name in names], rank_deviations, np.abs(X - medians)),
     ]
-    if missing.any():
-        parts.append(
-            ColumnGroup("missing", [f"{name} (missing)" for name in names], missing.astype(np.float64))
+    if is_missing.any():
+        sections.append(
+            ColumnGroup("missing", [f"{name} (missing)" for name in names], is_missing.astype(np.float64))
         )
-    return parts
+    return sections

@@ -10,6 +10,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}"
 
 
-def some_names(names: Sequence[str], most: int = 5) -> str:
+def some_names(names: Sequence[str], max_names: int = 5) -> str:
     """Name the first few of a list: a, b, …"""
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+    return ", ".join(names[:max_names]) + (", …" if len(names) > max_names else "")
