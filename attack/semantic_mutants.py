@@ -29,7 +29,7 @@ class Mutant(NamedTuple):
     tests: str
 
 
-_STORE = "experiments/test_store.py experiments/test_runner.py"
+_STORE = "comparison/test_store.py comparison/test_runner.py"
 _GUARANTEES = "meta/test_updating.py meta/test_threshold_tuner.py cli/test_guarantees.py"
 _PLAIN = "cli/test_one_text.py serve/test_serve.py persistence"
 

@@ -1,15 +1,15 @@
 """
-Where to cut, and what can be guaranteed?
-=======================================
+Which threshold, and what can be guaranteed?
+============================================
 
-Scores rank; decisions cut. The threshold at 0 of a ridge finds almost no rare label. Thresholds tuned on
+Scores rank; thresholds decide. The threshold at 0 of a ridge finds almost no rare label. Thresholds tuned on
 out-of-fold scores do, and a threshold with a *guarantee* is one whose precision was proven on rows held out
 for that.
 """
 
 # %%
 # The same scores under different thresholds
-# ------------------------------------
+# ------------------------------------------
 import matplotlib.pyplot as plt
 import numpy as np
 

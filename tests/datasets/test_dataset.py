@@ -279,3 +279,11 @@ def test_labels_numbered_from_one_keep_their_names_in_npz(tmp_path):
 
 def test_no_rows_with_text_survive_npz(data, tmp_path):
     assert load_npz(data[:0].save(tmp_path / "a.npz")).text == []
+
+
+@pytest.mark.parametrize("key", ["words", "unknown_rows"])
+def test_an_npz_file_with_keys_of_another_version_is_refused(tmp_path, key):
+    path = tmp_path / "old.npz"
+    np.savez(path, X=np.eye(2), Y=np.eye(2, dtype=int), **{key: np.arange(2)})
+    with pytest.raises(DataError, match=f"'{key}' is a key of hyperlabel 0.1: write the file again"):
+        load_npz(path)

@@ -145,10 +145,10 @@ def test_the_slider_shows_exact_counts_live(browser, made):
     j = file.columns.label_names.index("travel")
     browser.open(made["html"], hash="#label=travel")
     shown = "['precision', 'recall', 'f1', 'predicted', 'hits'].map((n) => document.getElementById('at-' + n).textContent)"
-    size = browser.run("Number(document.getElementById('cut').max)")
+    size = browser.run("Number(document.getElementById('threshold').max)")
     for t in sorted({-1, 0, 3, size // 2, size - 1, size, int(browser.run("hyperlabelPage.data.chosen")[j])}):
-        browser.run(f"document.getElementById('cut').value = {t}")
-        browser.run("document.getElementById('cut').dispatchEvent(new Event('input'))")
+        browser.run(f"document.getElementById('threshold').value = {t}")
+        browser.run("document.getElementById('threshold').dispatchEvent(new Event('input'))")
         edge = browser.run(f"hyperlabelPage.data.tables({j}).edge({t})") if 0 <= t < size else None
         threshold = -np.inf if t < 0 else np.inf if edge is None else edge
         over, carries = judged.scores[:, j] > threshold, Y.toarray()[:, j] > 0
@@ -168,7 +168,7 @@ def test_sliding_redraws_within_a_frame(browser, made):
     """The fastest of five passes, at 95 of 100 thresholds: other jobs on the machine may slow some of them."""
     browser.open(made["html"], hash="#label=travel")
     slowest = browser.run(
-        """(() => { const slider = document.getElementById("cut"), best = [];
+        """(() => { const slider = document.getElementById("threshold"), best = [];
         for (let pass = 0; pass < 5; pass++) for (let t = -1; t <= Number(slider.max); t++) {
           const start = performance.now(); slider.value = t;
           slider.dispatchEvent(new Event("input")); document.body.offsetHeight;

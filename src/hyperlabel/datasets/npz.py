@@ -20,6 +20,7 @@ from hyperlabel.datasets._row_blocks import MAX_FEATURES, MAX_LABELS
 
 _DEFLATE_RATIO = 1100  # deflate cannot shrink more than this: larger claims are forged
 _OPTIONAL = ("groups", "time")
+_OUTDATED = {"words", "unknown_rows", "unknown_labels"}  # today text_columns, missing_rows, missing_labels
 
 
 def load_npz(
@@ -62,6 +63,8 @@ def load_npz(
         raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
         arrays = _read_arrays(path)
+        if outdated := sorted(_OUTDATED & set(arrays)):
+            raise DataError(f"{outdated[0]!r} is a key of hyperlabel 0.1: write the file again.", path)
         X, Y = _read_matrix(arrays, "X", MAX_FEATURES), _read_matrix(arrays, "Y", MAX_LABELS)
         data = Dataset(
             X,
