@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("arff")
 
+from attack import semantic_mutants
 from attack.__main__ import attempt, main, minimise
 from attack.planted import FAULTS, ROOT
 from attack.targets import TARGETS, Target, run
@@ -81,3 +82,11 @@ def test_the_faults_to_plant_still_fit_the_source(fault):
     _, file, old, _, targets = fault
     assert (ROOT / "src" / "hyperlabel" / file).read_text(encoding="utf-8").count(old) == 1
     assert set(targets) <= set(TARGETS)
+
+
+@pytest.mark.parametrize("number", range(len(semantic_mutants.MUTANTS)))
+def test_every_fault_made_by_hand_has_one_place_and_tests_that_exist(number):
+    mutant = semantic_mutants.MUTANTS[number]
+    source = (semantic_mutants.ROOT / "src" / "hyperlabel" / mutant.file).read_text(encoding="utf-8")
+    assert source.count(mutant.old) == 1
+    assert all((semantic_mutants.ROOT / "tests" / test).exists() for test in mutant.tests.split())
