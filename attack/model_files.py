@@ -291,7 +291,7 @@ def read_plainly(path: Path) -> None:
     plain = read_plain(str(path))
     if plain is None:
         raise ModelFileError("left to load")
-    answers = [plain.scores, plain.probabilities, *([] if plain.cuts is None else [plain.predict])]
+    answers = [plain.scores, plain.probabilities, *([] if plain.thresholds is None else [plain.predict])]
     texts = [" ".join(plain.words), "", "nothing known " * 50]
     if len({answer(texts).shape for answer in answers}) > 1:
         raise Wrong("answers of different shapes")

@@ -36,8 +36,8 @@ FAULTS = [
     (
         "a line is cut where a block ends",
         "datasets/_lines.py",
-        'self._rest.rfind(b"\\n") + 1',
-        'self._rest.rfind(b" ") + 1',
+        'self._buffer.rfind(b"\\n") + 1',
+        'self._buffer.rfind(b" ") + 1',
         ("svm", "xmc", "arff"),
     ),
     (
@@ -64,8 +64,8 @@ FAULTS = [
     (
         "a label of a sparse ARFF row is dropped when it comes first",
         "datasets/_arff_rows.py",
-        "raw = sparse.csr_array((values, indices, indptr),",
-        "raw = sparse.csr_array((values * (indices > 0), indices, indptr),",
+        "(entry_values, column_indices, indptr), shape=",
+        "(entry_values * (column_indices > 0), column_indices, indptr), shape=",
         ("arff", "arff-peer"),
     ),
     (
@@ -78,8 +78,8 @@ FAULTS = [
     (
         "a changed checkpoint is gone on from",
         "outofcore/_checkpoint.py",
-        'if head.pop("content") != _digest(arrays, head):',
-        'if head["content"] == "":',
+        'if state_header.pop("content") != _hash_arrays(arrays, state_header):',
+        'if state_header["content"] == "":',
         ("checkpoint",),
     ),
     (
@@ -106,8 +106,8 @@ FAULTS = [
     (
         "notes on columns are checked by name alone",
         "tabular/notes.py",
-        "if name not in hints or not _has_type(notes[name], hints[name])]",
-        "if name not in hints]",
+        "if name not in type_hints or not _has_type(notes[name], type_hints[name])]",
+        "if name not in type_hints]",
         ("notes",),
     ),
 ]
