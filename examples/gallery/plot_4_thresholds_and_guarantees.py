@@ -42,15 +42,15 @@ ax.legend()
 # %%
 # At least 70 % right, proven
 # ---------------------------
-# A third of the rows is held out; thresholds are walked from strict to loose while an exact binomial test
-# allows # it. A label without enough rows gets no guarantee and is never predicted.
+# A third of the rows is held out. Thresholds are tried from strict to loose while an exact binomial test
+# allows it. A label without enough rows gets no guarantee and is never predicted.
 safe = ThresholdTuner(base, strategy="precision_at_least", precision=0.7, confidence=0.9, cv="split").fit(
     X, Y
 )
 predicted = safe.predict(X_test).toarray()
 lines = list(safe.guarantees_)
-guaranteed = [j for j, line in enumerate(lines) if not line["guarantee"].startswith("cannot")]
-without = next(line for line in lines if line["guarantee"].startswith("cannot"))
+guaranteed = [j for j, line in enumerate(lines) if line["guaranteed"]]
+without = next(line for line in lines if not line["guaranteed"])
 print(f"{len(guaranteed)} of {len(lines)} labels are guaranteed; one that is not: {without['guarantee']}")
 
 truth = Y_test.toarray()
