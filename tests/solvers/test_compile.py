@@ -14,7 +14,7 @@ USE = """
 import numpy as np
 import hyperlabel as hl
 from hyperlabel.solvers.neighbors import nearest
-assert nearest._insert.ready()._cache.__class__.__name__ == "{cache}"
+assert nearest._insert_neighbor.ready()._cache.__class__.__name__ == "{cache}"
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 Y = (X + rng.normal(size=X.shape) > 0).astype(int)
