@@ -43,11 +43,12 @@ def copy_of_the_package(folder: Path) -> Path:
 def test_a_read_only_install_with_an_unwritable_home_works(tmp_path):
     """A file named __pycache__ and a home below a device stop even root from keeping anything."""
     package = copy_of_the_package(tmp_path)
-    (package / "solvers" / "__pycache__").write_text("in the way")
+    for folder in [package / "solvers", *(path for path in (package / "solvers").iterdir() if path.is_dir())]:
+        (folder / "__pycache__").write_text("in the way")
     assert run(tmp_path, "/dev/null/home", "NullCache") == str(package / "__init__.py")
 
 
 def test_compiled_code_is_kept_where_it_can_be(tmp_path):
     package = copy_of_the_package(tmp_path)
     run(tmp_path, str(tmp_path), "FunctionCache")
-    assert list((package / "solvers" / "__pycache__").glob("*.nbi"))
+    assert list((package / "solvers").glob("*/__pycache__/*.nbi"))
