@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tests.report.made_model import rows, run
 
 from hyperlabel.apps.cli import main
+from hyperlabel.apps.report.model_page import page_script
 from hyperlabel.apps.report.pack import pack_arrays, weight_planes
 
 
@@ -40,6 +41,13 @@ def test_the_page_says_where_its_scores_come_from(made, tmp_path):
     run("report", made["model"], other, "-o", page, "--scores", "out-of-fold", "--no-texts")
     found = content(page.read_text(encoding="utf-8"))[0]
     assert (found["kind"], found["texts"], found["export"]) == ("out of fold", None, None)
+
+
+def test_the_page_reads_nothing_that_is_not_written_into_it(made):
+    script, (header, _) = page_script(), content(made["html"])
+    read_keys = set(re.findall(r"\bdata\.([a-zA-Z_]+)\b", script))
+    written_keys = {*header, *header["arrays"], *re.findall(r"\bdata\.([a-zA-Z_]+) = ", script)}
+    assert read_keys - written_keys == {"featureOf", "featureStart"}  # of models of numbers, not of texts
 
 
 def test_the_same_rows_give_the_same_page(made, tmp_path):

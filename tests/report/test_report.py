@@ -59,6 +59,10 @@ def test_the_report_answers_the_five_questions(html, comparison):
     assert comparison.best("made") in ("ridge", "strong ridge", "<script>alert(1)</script>")
 
 
+def test_scores_stand_beside_their_standard_deviation(html):
+    assert '<span class="range"> ±' in html
+
+
 def test_names_are_escaped_and_failures_shown(html):
     assert "<script>alert(1)" not in html
     assert "&lt;script&gt;alert(1)" in html
