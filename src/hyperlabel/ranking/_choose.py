@@ -31,19 +31,19 @@ def choose_C(fit: RankFit) -> tuple[float, dict[float, float]]:
     n = fit.X.shape[0]
     if n < FEW:
         return FIRST, {}
-    asked = fit.model.random_state
-    rng = None if asked is None else np.random.default_rng(check_random_state(asked).randint(2**31))
-    shares = np.full(FOLDS, 1 / FOLDS) if n <= MANY else np.array([0.8, 0.2])
-    part = solve_stratify(fit.labels, shares, rng=rng).fold
-    walks = [_Walk(fit, part != held) for held in (range(FOLDS) if n <= MANY else [1])]
-    found, best = {FIRST: _mean_score(walks, FIRST)}, FIRST
-    for factor, last in ((4.0, LARGEST), (0.25, SMALLEST)):
-        while best != last:
-            found[best * factor] = _mean_score(walks, best * factor)
-            if found[best * factor] <= found[best] + GAIN:
+    seed = fit.model.random_state
+    rng = None if seed is None else np.random.default_rng(check_random_state(seed).randint(2**31))
+    fold_shares = np.full(FOLDS, 1 / FOLDS) if n <= MANY else np.array([0.8, 0.2])
+    fold_of_row = solve_stratify(fit.labels, fold_shares, rng=rng).fold
+    fold_paths = [_FoldPath(fit, fold_of_row != fold) for fold in (range(FOLDS) if n <= MANY else [1])]
+    mean_scores, best = {FIRST: _mean_score(fold_paths, FIRST)}, FIRST
+    for factor, last_C in ((4.0, LARGEST), (0.25, SMALLEST)):
+        while best != last_C:
+            mean_scores[best * factor] = _mean_score(fold_paths, best * factor)
+            if mean_scores[best * factor] <= mean_scores[best] + GAIN:
                 break
             best *= factor
-        if best == last:
+        if best == last_C:
             warnings.warn(
                 f"C='auto' chose {best:g}, the last it tries, and the next might do better: set C, or scale "
                 "the features.",
@@ -52,37 +52,42 @@ def choose_C(fit: RankFit) -> tuple[float, dict[float, float]]:
             )
         if best != FIRST:
             break
-    return best, found
+    return best, mean_scores
 
 
-def _mean_score(walks: list[_Walk], C: float) -> float:
-    return float(np.mean([walk.score(C) for walk in walks]))
+def _mean_score(fold_paths: list[_FoldPath], C: float) -> float:
+    return float(np.mean([fold_path.score(C) for fold_path in fold_paths]))
 
 
-class _Walk:
+class _FoldPath:
     """One part of the rows held out, the machine fitted on the others for one C after the other."""
 
-    def __init__(self, fit: RankFit, inside: np.ndarray) -> None:
-        train, held = np.flatnonzero(inside), np.flatnonzero(~inside)
-        rows = fit.X[train][:, train] if fit.model.kernel == "precomputed" else fit.X[train]
-        weights = None if fit.weights is None else fit.weights[train]
+    def __init__(self, fit: RankFit, is_train: np.ndarray) -> None:
+        train_rows, test_rows = np.flatnonzero(is_train), np.flatnonzero(~is_train)
+        X_train = fit.X[train_rows][:, train_rows] if fit.model.kernel == "precomputed" else fit.X[train_rows]
+        train_weights = None if fit.weights is None else fit.weights[train_rows]
         model = copy.copy(fit.model)
-        most = EPOCHS if model.solver == "dcd" else 20 * EPOCHS
-        model.tol, model.max_iter = max(model.tol, ROUGH), min(model.max_iter or most, most)
-        self.fit = RankFit(model, rows, fit.Y[train], weights)
-        self.rows = fit.X[held][:, train] if fit.model.kernel == "precomputed" else fit.X[held]
-        self.labels, self.weights = fit.labels[held], None if fit.weights is None else fit.weights[held]
-        self.last: tuple[float, Any] = 1.0, None
+        max_epochs = EPOCHS if model.solver == "dcd" else 20 * EPOCHS
+        model.tol, model.max_iter = max(model.tol, ROUGH), min(model.max_iter or max_epochs, max_epochs)
+        self.fit = RankFit(model, X_train, fit.Y[train_rows], train_weights)
+        self.test_X = (
+            fit.X[test_rows][:, train_rows] if fit.model.kernel == "precomputed" else fit.X[test_rows]
+        )
+        self.labels, self.weights = (
+            fit.labels[test_rows],
+            None if fit.weights is None else fit.weights[test_rows],
+        )
+        self.previous: tuple[float, Any] = 1.0, None
 
     def score(self, C: float) -> float:
         """Return the average precision of the held-out rows."""
-        fit, (before, duals) = self.fit, self.last
+        fit, (previous_C, duals) = self.fit, self.previous
         if duals is not None:
-            duals *= C / before
+            duals *= C / previous_C
         solved = fit.solve(fit.model, C, fit.model._laplacian_weight(), duals, sized=False)
-        self.last = C, solved.result.alpha
-        rows = self.rows if fit.kernel is None else fit.kernel.rows(self.rows)
-        scores = np.asarray(rows @ solved.coef.T) + solved.intercept
+        self.previous = C, solved.result.alpha
+        test_features = self.test_X if fit.kernel is None else fit.kernel.rows(self.test_X)
+        scores = np.asarray(test_features @ solved.coef.T) + solved.intercept
         if fit.single:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         return label_ranking_average_precision(self.labels, scores, sample_weight=self.weights)

@@ -146,11 +146,11 @@ class RankFit:
         """Undo factor and scaling; one more column carries the threshold."""
         w, b = np.zeros(len(W)), 0.0
         if sized:
-            target = np.empty(self.Y.shape[0])
+            size_targets = np.empty(self.Y.shape[0])
             for rows in problem.blocks():
-                target[rows] = set_size_targets(problem.scores(rows, result.W, result.b), self.Y[rows])
-            found = solve_svr(space.rows, target, sample_weight=self.weights)
-            w, b = found.w, found.b + float(space.shift @ found.w)
+                size_targets[rows] = set_size_targets(problem.scores(rows, result.W, result.b), self.Y[rows])
+            size_fit = solve_svr(space.rows, size_targets, sample_weight=self.weights)
+            w, b = size_fit.w, size_fit.b + float(space.shift @ size_fit.w)
         all_W, all_b = np.column_stack([W, w]), np.append(result.b, b)
         if self.single:
             all_W = np.column_stack([W[:, 1] - W[:, 0], w])
@@ -181,29 +181,30 @@ def estimate_fit_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
 
 def _estimate_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     n, d = X.shape
-    labels = max(Y.shape[1], 2)
-    on = np.diff(Y.indptr).astype(np.int64)
-    pairs = int((on * (labels - on)).sum()) if Y.shape[1] > 1 else n
-    pairs = pairs if model.solver == "dcd" else 0
+    n_labels = max(Y.shape[1], 2)
+    n_relevant = np.diff(Y.indptr).astype(np.int64)
+    n_pairs = int((n_relevant * (n_labels - n_relevant)).sum()) if Y.shape[1] > 1 else n
+    n_pairs = n_pairs if model.solver == "dcd" else 0
+    dual_dtype = solver_options(model)["dual_dtype"]
     if model.kernel != "linear" or (weight > 0 and d > n):
-        rows = 8 * n * (d if model.kernel == "linear" else 0)  # scaled, to form the kernel
-        rows += 8 * n * n * (5 if weight > 0 else 3)  # eigenvectors, Φ, lift; XᵀLX and G
+        row_bytes = 8 * n * (d if model.kernel == "linear" else 0)  # scaled, to form the kernel
+        row_bytes += 8 * n * n * (5 if weight > 0 else 3)  # eigenvectors, Φ, lift; XᵀLX and G
         d = n
     elif sparse.issparse(X) and weight == 0:
-        threshold = 12 * X.nnz + 20 * d * d if d <= GRAM_FEATURES else 20 * X.nnz
-        return 8 * X.nnz + threshold + rank_memory(n, d, labels, pairs, solver_options(model)["dual_dtype"])
+        svr_bytes = 12 * X.nnz + 20 * d * d if d <= GRAM_FEATURES else 20 * X.nnz
+        return 8 * X.nnz + svr_bytes + rank_memory(n, d, n_labels, n_pairs, dual_dtype)
     else:
-        square = 4 if weight > 0 else 2 if d <= GRAM_FEATURES else 0
-        rows = 8 * n * d * (3 if weight > 0 else 1) + 8 * d * d * square
-    threshold = 8 * n * d  # rows outside the tube, and a block of them centred
-    threshold += min(8 * n * d, BLOCK_BYTES) if d <= GRAM_FEATURES else 0
-    return rows + rank_memory(n, d, labels, pairs, solver_options(model)["dual_dtype"]) + threshold
+        n_squares = 4 if weight > 0 else 2 if d <= GRAM_FEATURES else 0
+        row_bytes = 8 * n * d * (3 if weight > 0 else 1) + 8 * d * d * n_squares
+    svr_bytes = 8 * n * d  # rows outside the tube, and a block of them centred
+    svr_bytes += min(8 * n * d, BLOCK_BYTES) if d <= GRAM_FEATURES else 0
+    return row_bytes + rank_memory(n, d, n_labels, n_pairs, dual_dtype) + svr_bytes
 
 
 def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> None:
     """Say before the fit, in one sentence, that it would not fit and what would."""
-    need = estimate_fit_memory(model, X, Y, weight)
-    if need <= model.memory_limit:
+    needed_bytes = estimate_fit_memory(model, X, Y, weight)
+    if needed_bytes <= model.memory_limit:
         return
     if model.kernel != "linear":
         advice = "use fewer rows or kernel='linear'"
@@ -214,7 +215,7 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
     if model.C == "auto":
         advice = f"set C, whose choice takes half of it, {advice}"
     raise ValueError(
-        f"{type(model).__name__} would need about {need / 2**30:.2f} GiB for {X.shape[0]} rows, "
+        f"{type(model).__name__} would need about {needed_bytes / 2**30:.2f} GiB for {X.shape[0]} rows, "
         f"{X.shape[1]} features and {Y.shape[1]} labels, more than memory_limit allows "
         f"({model.memory_limit / 2**30:.2f} GiB): {advice}, or raise memory_limit."
     )
@@ -223,9 +224,11 @@ def refuse_if_too_large(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
 def solver_options(model: Any) -> dict[str, Any]:
     """Return `solver_options` with its defaults; refuse what no solver knows."""
     options = {"trace": False, "dual_dtype": "float64"} | dict(model.solver_options or {})
-    wrong = options.keys() - {"trace", "dual_dtype"}
-    if wrong:
-        raise ValueError(f"solver_options knows trace and dual_dtype, not {', '.join(sorted(wrong))}.")
+    unknown_options = options.keys() - {"trace", "dual_dtype"}
+    if unknown_options:
+        raise ValueError(
+            f"solver_options knows trace and dual_dtype, not {', '.join(sorted(unknown_options))}."
+        )
     if str(options["dual_dtype"]) not in ("float64", "float32"):
         raise ValueError(f"dual_dtype must be 'float64' or 'float32', got {options['dual_dtype']!r}.")
     return options
@@ -244,9 +247,9 @@ def _label_costs(
                 f"label_cost must be 'balanced', one number per label or a mapping, got {spec!r}."
             )
         counts = np.asarray(labels.sum(axis=0)).ravel() if weights is None else labels.T @ weights
-        seen = counts > 0
-        even = counts.sum() / max(seen.sum(), 1)
-        return np.divide(even, counts, out=np.ones(k), where=seen)
+        has_positives = counts > 0
+        mean_count = counts.sum() / max(has_positives.sum(), 1)
+        return np.divide(mean_count, counts, out=np.ones(k), where=has_positives)
     cost = per_label_values(spec, 1 if single else k, names, name="label_cost")
     return np.append(1.0, cost) if single else cost
 
@@ -254,6 +257,6 @@ def _label_costs(
 def _kernel_parameters(fit: RankFit) -> dict[str, Any]:
     gamma = fit.model.gamma
     if gamma == "scale":  # scaled rows have total variance 1
-        raw = fit.model.scaling == "none"
-        gamma = float(FeatureScaling.fit(fit.X, "norm", fit.weights).scale[0] ** 2) if raw else 1.0
+        is_unscaled = fit.model.scaling == "none"
+        gamma = float(FeatureScaling.fit(fit.X, "norm", fit.weights).scale[0] ** 2) if is_unscaled else 1.0
     return {"gamma": gamma, "degree": fit.model.degree, "coef0": fit.model.coef0}

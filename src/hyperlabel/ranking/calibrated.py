@@ -104,9 +104,9 @@ class CalibratedLabelRanking(MultiLabelClassifier):
             self.pair_coef_, self.pair_intercept_ = solve_pairwise_ridge(
                 X, Y, alpha=self.alpha, sample_weight=weights
             )
-            found = solve_ridge(X, Y, alphas=(self.alpha,), sample_weight=weights).solve(self.alpha)
-            virtual = LinearMap.of_targets(found.coef, found.intercept)
-            self.virtual_coef_, self.virtual_intercept_ = virtual.coef, virtual.intercept
+            ridge_fit = solve_ridge(X, Y, alphas=(self.alpha,), sample_weight=weights).solve(self.alpha)
+            virtual_map = LinearMap.of_targets(ridge_fit.coef, ridge_fit.intercept)
+            self.virtual_coef_, self.virtual_intercept_ = virtual_map.coef, virtual_map.intercept
         else:
             self._fit_each(X, Y, weights)
         return self
@@ -123,11 +123,11 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     # -- inside ---------------------------------------------------------------------------------
 
     def _refuse_if_too_large(self, d: int, k: int) -> None:
-        need = 8 * ((k * d * d if d <= GRAM_FEATURES else 0) + len(self.pairs_) * d)
-        if need > self.memory_limit:
+        needed_bytes = 8 * ((k * d * d if d <= GRAM_FEATURES else 0) + len(self.pairs_) * d)
+        if needed_bytes > self.memory_limit:
             raise ValueError(
-                f"CalibratedLabelRanking would need about {need / 2**30:.1f} GiB for {len(self.pairs_)} "
-                f"label pairs and {d} features, more than memory_limit: drop rare labels, "
+                f"CalibratedLabelRanking would need about {needed_bytes / 2**30:.1f} GiB for "
+                f"{len(self.pairs_)} label pairs and {d} features, more than memory_limit: drop rare labels, "
                 "reduce the features, or raise memory_limit."
             )
 
@@ -135,51 +135,52 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
         tasks = [(rows, side > 0) for rows, side, *_ in differing_rows(Y)]
-        everyone, columns = np.arange(Y.shape[0]), Y.tocsc()
+        all_rows, columns = np.arange(Y.shape[0]), Y.tocsc()
         for j in range(Y.shape[1]):
-            tasks.append((everyone, columns[:, [j]].toarray()[:, 0] > 0))
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_one)(self.estimator, X, rows, side, weights) for rows, side in tasks
+            tasks.append((all_rows, columns[:, [j]].toarray()[:, 0] > 0))
+        pair_models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_pair)(self.estimator, X, rows, side, weights) for rows, side in tasks
         )
-        self.pair_estimators_ = fitted[: len(self.pairs_)]
-        self.virtual_estimators_ = fitted[len(self.pairs_) :]
+        self.pair_estimators_ = pair_models[: len(self.pairs_)]
+        self.virtual_estimators_ = pair_models[len(self.pairs_) :]
 
     def _margins(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Margins of the pairs and against the virtual label."""
         if self.estimator is None:
-            pairs = np.asarray(X @ self.pair_coef_.T) + self.pair_intercept_
-            return pairs, np.asarray(X @ self.virtual_coef_.T) + self.virtual_intercept_
+            pair_margins = np.asarray(X @ self.pair_coef_.T) + self.pair_intercept_
+            return pair_margins, np.asarray(X @ self.virtual_coef_.T) + self.virtual_intercept_
         n = X.shape[0]
         columns = [_pair_margin(model, X, n) for model in (*self.pair_estimators_, *self.virtual_estimators_)]
-        both = np.column_stack(columns)
-        return both[:, : len(self.pairs_)], both[:, len(self.pairs_) :]
+        all_margins = np.column_stack(columns)
+        return all_margins[:, : len(self.pairs_)], all_margins[:, len(self.pairs_) :]
 
     def _scores(self, X: Any) -> np.ndarray:
         k, n_pairs = self._layout.n_columns, len(self.pairs_)
-        each = np.arange(n_pairs)
+        pair_index = np.arange(n_pairs)
         # +1 at p and −1 at q: sign(g) times this counts wins minus losses.
-        ends = sparse.csr_array(
-            (np.repeat([1.0, -1.0], n_pairs), (np.tile(each, 2), self.pairs_.T.ravel())), shape=(n_pairs, k)
+        pair_signs = sparse.csr_array(
+            (np.repeat([1.0, -1.0], n_pairs), (np.tile(pair_index, 2), self.pairs_.T.ravel())),
+            shape=(n_pairs, k),
         )
         scores = np.empty((X.shape[0], k))
         for rows in row_blocks(X.shape[0], 8 * (n_pairs + k) * 3):
-            pair, virtual = self._margins(X[rows])
-            wins = 0.5 * (k - 1 + np.sign(pair) @ ends)
-            votes = wins + (virtual > 0) - (virtual <= 0).sum(axis=1, keepdims=True)
-            mean = (np.clip(pair, -1, 1) @ ends + np.clip(virtual, -1, 1)) / k
-            scores[rows] = votes - 0.5 + 0.499 * mean
+            pair_margins, virtual_margins = self._margins(X[rows])
+            pair_wins = 0.5 * (k - 1 + np.sign(pair_margins) @ pair_signs)
+            votes = pair_wins + (virtual_margins > 0) - (virtual_margins <= 0).sum(axis=1, keepdims=True)
+            mean_margin = (np.clip(pair_margins, -1, 1) @ pair_signs + np.clip(virtual_margins, -1, 1)) / k
+            scores[rows] = votes - 0.5 + 0.499 * mean_margin
         return scores
 
 
-def _fit_one(estimator: Any, X: Any, rows: np.ndarray, side: np.ndarray, weights: np.ndarray | None) -> Any:
+def _fit_pair(estimator: Any, X: Any, rows: np.ndarray, side: np.ndarray, weights: np.ndarray | None) -> Any:
     """Fit a clone on the given rows; a constant margin where it would see one class."""
-    seen = side if weights is None else side[weights[rows] > 0]
-    if not seen.any():
-        return -1.0 if len(seen) else 0.0
-    if seen.all():
+    weighed_side = side if weights is None else side[weights[rows] > 0]
+    if not weighed_side.any():
+        return -1.0 if len(weighed_side) else 0.0
+    if weighed_side.all():
         return 1.0
-    extra = {} if weights is None else {"sample_weight": weights[rows]}
-    return clone(estimator).fit(X[rows], side.astype(np.int64), **extra)
+    fit_params = {} if weights is None else {"sample_weight": weights[rows]}
+    return clone(estimator).fit(X[rows], side.astype(np.int64), **fit_params)
 
 
 def _pair_margin(model: Any, X: Any, n: int) -> np.ndarray:

@@ -58,16 +58,16 @@ def rank_svm_path(
     )
     prepared = template._prepare(X, y, sample_weight)
     models: list[HypergraphRankSVM] = []
-    first: Any = None
+    first_duals: Any = None
     for weight in hypergraph_weights:
-        duals, previous = first, float(min(Cs))
+        duals, previous_C = first_duals, float(min(Cs))
         for C in sorted(Cs):
             model = copy.copy(template).set_params(C=C, hypergraph_weight=weight)
-            start = None if duals is None else duals * (C / previous)
-            solved = prepared.solve(model, C, model._laplacian_weight(), start)
+            start_duals = None if duals is None else duals * (C / previous_C)
+            solved = prepared.solve(model, C, model._laplacian_weight(), start_duals)
             model.C_ = C
             model._adopt(prepared, solved)
-            duals, previous = solved.result.alpha, C
-            first = duals if min(Cs) == C else first
+            duals, previous_C = solved.result.alpha, C
+            first_duals = duals if min(Cs) == C else first_duals
             models.append(model)
     return models

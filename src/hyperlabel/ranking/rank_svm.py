@@ -173,8 +173,8 @@ class RankSVM(MultiLabelClassifier):
         """
         prepared = self._prepare(X, y, sample_weight)
         self.C_ = choose_C(prepared)[0] if self.C == "auto" else float(self.C)
-        start = getattr(self, "_alpha", None) if self.warm_start else None
-        solved = prepared.solve(self, self.C_, self._laplacian_weight(), start)
+        start_duals = getattr(self, "_alpha", None) if self.warm_start else None
+        solved = prepared.solve(self, self.C_, self._laplacian_weight(), start_duals)
         self._adopt(prepared, solved)
         if self.warm_start:
             self._alpha = solved.result.alpha
@@ -207,8 +207,8 @@ class RankSVM(MultiLabelClassifier):
         if weights is not None:
             self._constant = constant_labels(Y.T @ weights, weights.sum())
             if weights.any() and not weights.all() and self.kernel != "precomputed":
-                kept = np.flatnonzero(weights)  # a row of weight 0 is a row that is not there
-                X, Y, weights = X[kept], Y[kept], weights[kept]
+                weighed_rows = np.flatnonzero(weights)  # a row of weight 0 is a row that is not there
+                X, Y, weights = X[weighed_rows], Y[weighed_rows], weights[weighed_rows]
         return RankFit(self, X, Y, weights)
 
     def _adopt(self, prepared: RankFit, solved: Solved) -> None:
@@ -236,11 +236,11 @@ class RankSVM(MultiLabelClassifier):
 
     def _linear(self, X: Any, *, with_threshold: bool) -> np.ndarray:
         """Scores of validated rows, f − h or f."""
-        linear = hasattr(self, "coef_")
-        coef, intercept = self.coef_ if linear else self.dual_coef_, self.intercept_
+        is_linear = hasattr(self, "coef_")
+        coef, intercept = self.coef_ if is_linear else self.dual_coef_, self.intercept_
         if with_threshold:
             coef, intercept = coef - self.label_set_size_coef_, intercept - self.label_set_size_intercept_
-        if linear:
+        if is_linear:
             return np.asarray(X @ coef.T) + intercept
         scores = np.empty((X.shape[0], len(intercept)))
         for rows in row_blocks(X.shape[0], 8 * coef.shape[1]):
