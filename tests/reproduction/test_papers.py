@@ -150,9 +150,7 @@ def test_a_claim_that_fails_is_named_with_both_numbers():
     assert "| an SVM per label is below RankSVM | `kdd08-table2` | holds | 1 of 1 | – |" in text
     assert "| HOPLS (literal) has the best micro F1 | `jcp14-table2` | not run | – | – |" in text
     uneven = Result(
-        "kdd08-table2",
-    "kdd08-units",
-    "jcp14-unit", "t", [Number("HG_c^λ", "Arts", 0.7, n=3), Number("HG_c", "Arts", 0.6, n=1)]
+        "kdd08-table2", "t", [Number("HG_c^λ", "Arts", 0.7, n=3), Number("HG_c", "Arts", 0.6, n=1)]
     )
     assert "| regularisation helps every form | `kdd08-table2` | not run | – | – |" in summary([uneven])
     assert sentence([result]).startswith("Of 4 claims judged, 2 hold everywhere, 1 in part and 1 nowhere")
