@@ -89,7 +89,7 @@ def test_evaluate_equals_the_single_functions(proba, kind):
     for name in ("hamming_loss", "subset_accuracy"):
         assert values[name] == pytest.approx(getattr(hm, name)(truth, p > 0.6, sample_weight=w))
         left_over.remove(name)
-    for name in ("precision", "recall", "f1"):
+    for name in ("precision", "recall", "f1", "jaccard"):
         for average in ("micro", "macro", "weighted", "samples"):
             alone = getattr(hm, f"{name}_score")(truth, p > 0.6, average=average, sample_weight=w)
             assert values[f"{name}_{average}"] == pytest.approx(alone)
@@ -117,6 +117,10 @@ def test_evaluate_equals_the_single_functions(proba, kind):
             assert values[f"{name}_at_{k}"] == pytest.approx(alone)
             left_over.remove(f"{name}_at_{k}")
     left_over.remove("roc_auc_macro")
+    for average in ("micro", "macro"):
+        alone = hm.average_precision_score(truth, score, average=average, sample_weight=w)
+        assert values[f"average_precision_{average}"] == pytest.approx(alone)
+        left_over.remove(f"average_precision_{average}")
     counts = {"n_labels_absent", "n_rows_without_pairs", "n_rows_without_labels", "n_labels_one_class"}
     counts |= {"n_labels_without_positives"}
     assert left_over == counts
@@ -140,7 +144,14 @@ def test_one_table_counts_rows_without_labels_alike(weighted):
     )
     assert values["precision_at_1"] + values["one_error"] == pytest.approx(1.0, abs=1e-12)
     assert values["n_rows_without_labels"] == (~labelled).sum()
-    for name in set(values) - {"n_rows", "n_rows_without_labels", "n_rows_without_pairs", "roc_auc_macro"}:
+    for name in (
+        set(values)
+        - {"n_rows", "n_rows_without_labels", "n_rows_without_pairs", "roc_auc_macro"}
+        - {
+            "average_precision_micro",
+            "average_precision_macro",
+        }
+    ):
         assert values[name] == pytest.approx(other[name]), name
 
 

@@ -22,10 +22,12 @@ from scipy import sparse
 from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_rows
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
+from hyperlabel.decision.thresholds import PER_LABEL
 from hyperlabel.meta.candidate_selection import BLENDED, AttainableScore, CandidateScore, Selector
 from hyperlabel.meta.linear_view import LinearView, linear_view
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, CandidateRun, OutOfTime, Task, choose_preprocessor
 from hyperlabel.metrics import get_scorer
+from hyperlabel.metrics.measures import find_measure
 from hyperlabel.metrics.statistics import corrected_resampled_t
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.moments.cross_validate import as_indicator
@@ -34,9 +36,6 @@ from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.arrays import mostly_zero
 from hyperlabel.solvers.clock import working_seconds
 
-_THRESHOLD_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
-_SET_MEASURES = ("f1_", "precision_m", "precision_s", "precision_w", "recall_", "hamming", "subset")
-_RANK_MEASURES = ("precision_at", "ndcg", "label_ranking", "ranking", "one_error", "coverage", "roc_auc")
 TESTED, LEAST_TESTED = 2e7, 3000  # scores, and rows, that candidates of large tables are judged on
 
 
@@ -140,9 +139,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         )
         self.preprocessor_, X = choose_preprocessor(task, deadline)
         task = replace(task, X=X)
-        selector = Selector(
-            task, scorer, self._threshold_scoring(), ranks=self._scoring_starts_with(_RANK_MEASURES)
-        )
+        selector = Selector(task, scorer, self._threshold_scoring(), ranks=self._scoring_reads("scores"))
         candidate_runs, candidate_scores, skipped = self._try_candidates(task, selector, deadline)
         if self.blend:
             for blend_score in selector.blends(candidate_runs, candidate_scores, deadline):
@@ -227,16 +224,15 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         ]
 
     def _threshold_scoring(self) -> str:
-        return self.scoring if self.scoring in _THRESHOLD_MEASURES else "f1_macro"
+        return self.scoring if self.scoring in PER_LABEL else "f1_macro"
 
     def _choose_criterion(self, scorer: Any) -> Any:
         """Return the scorer of grids: for measures of label sets, the best that thresholds could reach."""
-        return (
-            AttainableScore(self._threshold_scoring()) if self._scoring_starts_with(_SET_MEASURES) else scorer
-        )
+        return AttainableScore(self._threshold_scoring()) if self._scoring_reads("label_sets") else scorer
 
-    def _scoring_starts_with(self, names: tuple[str, ...]) -> bool:
-        return isinstance(self.scoring, str) and self.scoring.startswith(names)
+    def _scoring_reads(self, kind: str) -> bool:
+        measure = find_measure(self.scoring)
+        return measure is not None and measure.reads == kind
 
     # -- the winner ---------------------------------------------------------------------------------
 

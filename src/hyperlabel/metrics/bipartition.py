@@ -17,7 +17,7 @@ from hyperlabel.metrics.validation import (
 )
 
 Average = Literal["micro", "macro", "weighted", "samples"] | None
-MEASURES = ("precision", "recall", "f1")
+MEASURES = ("precision", "recall", "f1", "jaccard")
 
 
 @with_shared_arguments
@@ -131,6 +131,28 @@ def f1_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_wei
     return _averaged_score(y_true, y_pred, sample_weight, average)[2]
 
 
+@with_shared_arguments
+def jaccard_score(y_true: Any, y_pred: Any, *, average: Average = "macro", sample_weight: Any = None) -> Any:
+    """Jaccard index, tp / (tp + fp + fn): what truth and prediction share of what either has.
+
+    ``"samples"``, the mean over rows, is the *accuracy* of example-based evaluation (Godbole & Sarawagi,
+    2004). Averages are those of :func:`f1_score` and its conventions: a label absent from truth and
+    prediction counts 0 in the macro mean. **Difference from** :func:`sklearn.metrics.jaccard_score`: in
+    ``"samples"`` a row that has no labels and gets none is right and counts 1.
+
+    Returns
+    -------
+    jaccard : float, or ndarray of shape (n_labels,) if `average` is None
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import jaccard_score
+    >>> jaccard_score([[1, 0], [0, 0]], [[1, 1], [0, 0]], average="samples")  # the empty row is right
+    0.75
+    """
+    return _averaged_score(y_true, y_pred, sample_weight, average)[3]
+
+
 def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> dict[str, float]:
     """Every measure of this module, from one count over labels and one over rows."""
     measures = {
@@ -138,12 +160,12 @@ def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | N
         "subset_accuracy": _compute_subset_accuracy(truth, P, weights),
     }
     per_label = _score_labels(truth, P, weights, None)
-    label_support = per_label[3]
+    label_support = np.asarray(per_label[-1])
     averaged_scores = {
-        "micro": _score_labels(truth, P, weights, "micro")[:3],
-        "macro": [values.mean() for values in per_label[:3]],
+        "micro": _score_labels(truth, P, weights, "micro")[:-1],
+        "macro": [values.mean() for values in per_label[:-1]],
         "weighted": [
-            _safe_ratio((values * label_support).sum(), label_support.sum()) for values in per_label[:3]
+            _safe_ratio((values * label_support).sum(), label_support.sum()) for values in per_label[:-1]
         ],
         "samples": _score_rows(truth, P, weights),
     }
@@ -153,7 +175,7 @@ def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | N
     is_absent = (positives == 0) & (P.sum(axis=0) == 0)
     is_present = positives > 0
     if is_present.any():
-        for name, values in zip(MEASURES, per_label[:3], strict=True):
+        for name, values in zip(MEASURES, per_label[:-1], strict=True):
             measures[f"{name}_macro_present"] = float(values[is_present].mean())
     return measures | {
         "n_labels_absent": int(is_absent.sum()),
@@ -163,7 +185,7 @@ def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | N
 
 def label_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> Table:
     """Precision, recall, F1 and counts of each label, in the order of the columns."""
-    precision, recall, f1, _ = _score_labels(truth, P, weights, None)
+    precision, recall, f1, *_ = _score_labels(truth, P, weights, None)
     label_counts = (np.asarray(A.sum(axis=0)).ravel() for A in (truth.Y, P, truth.Y.multiply(P)))
     n_positives, n_predicted, n_true_positives = label_counts
     label_names = truth.names or [f"label{j}" for j in range(truth.shape[1])]
@@ -194,7 +216,7 @@ def _averaged_score(y_true: Any, y_pred: Any, sample_weight: Any, average: Avera
         return _score_rows(truth, P, weights)
     if average not in (None, "micro", "macro", "weighted"):
         raise ValueError(f"average must be micro, macro, weighted, samples or None, got {average!r}.")
-    averaged_scores = _score_labels(truth, P, weights, average)[:3]
+    averaged_scores = _score_labels(truth, P, weights, average)[:-1]
     return averaged_scores if average is None else [float(value) for value in averaged_scores]
 
 
@@ -207,19 +229,22 @@ def _for_sklearn(truth: Truth, P: sparse.csr_array) -> tuple[Any, Any, list[int]
 
 def _score_labels(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None, average: Any) -> Any:
     Y, P, labels = _for_sklearn(truth, P)
-    return sk.precision_recall_fscore_support(
-        Y, P, labels=labels, average=average, sample_weight=weights, zero_division=0
-    )
+    options = {"labels": labels, "average": average, "sample_weight": weights, "zero_division": 0}
+    precision, recall, f1, support = sk.precision_recall_fscore_support(Y, P, **options)
+    if average in ("macro", "weighted"):  # the mean of ratios is not the ratio of means
+        return precision, recall, f1, sk.jaccard_score(Y, P, **options), support
+    return precision, recall, f1, f1 / (2 - f1), support  # tp/(tp+fp+fn), from 2tp/(2tp+fp+fn)
 
 
 def _score_rows(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> list[float]:
-    """Precision, recall and F1 of each row's label set; two empty sets agree."""
+    """Precision, recall, F1 and Jaccard index of each row's label set; two empty sets agree."""
     n_true_positives, n_positives, n_predicted = (A.sum(axis=1) for A in (truth.Y.multiply(P), truth.Y, P))
     both_empty = (n_positives == 0) & (n_predicted == 0)
     measure_rows = (
         _safe_ratio(n_true_positives, n_predicted),
         _safe_ratio(n_true_positives, n_positives),
         _safe_ratio(2 * n_true_positives, n_positives + n_predicted),
+        _safe_ratio(n_true_positives, n_positives + n_predicted - n_true_positives),
     )
     return [weighted_mean(np.where(both_empty, 1.0, row_scores), weights) for row_scores in measure_rows]
 

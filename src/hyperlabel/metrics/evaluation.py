@@ -7,6 +7,7 @@ import numpy as np
 
 from hyperlabel.metrics import at_k
 from hyperlabel.metrics.bipartition import bipartition_table, label_table
+from hyperlabel.metrics.measures import list_measures
 from hyperlabel.metrics.probability import probability_table, read_probabilities
 from hyperlabel.metrics.ranking import auc_by_label, rank_measures, ranked_blocks
 from hyperlabel.metrics.validation import (
@@ -43,9 +44,10 @@ def evaluate(
     Parameters
     ----------
     y_true, y_pred, sample_weight
-        As in :func:`f1_score`; y_pred gives the Hamming loss, subset accuracy, precision, recall and F1.
+        As in :func:`f1_score`; y_pred gives the Hamming loss, subset accuracy, precision, recall, F1 and the
+        Jaccard index.
     y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
-        As in :func:`ranking_loss`: gives the ranking measures and the ROC AUC. Default: `y_proba`.
+        As in :func:`ranking_loss`: gives the ranking measures, the ROC AUC and AUPRC. Default: `y_proba`.
     y_proba : array-like of shape (n_samples, n_labels), or tuple (indices, scores), default=None
         As in :func:`log_loss`: gives the log loss and the Brier score.
     ks : sequence of int, default=(1, 3, 5)
@@ -67,6 +69,7 @@ def evaluate(
         ``f1_macro_present`` and its like), ``n_rows_without_labels`` (not in one_error, coverage_error,
         label_ranking_average_precision, precision_at_k and ndcg_at_k), ``n_rows_without_pairs`` (those and
         rows with all labels: not in ranking_loss), ``n_labels_one_class`` (not in roc_auc_macro).
+        Measures that users registered (:func:`register_measure`) are among them.
 
     Examples
     --------
@@ -97,7 +100,23 @@ def evaluate(
         values |= _ranking_table(truth, scores, weights, ks, propensities)
     if proba is not None:
         values |= probability_table(truth, proba, weights)
-    return values
+    answers = {
+        "label_sets": y_pred,
+        "scores": y_proba if y_score is None else y_score,
+        "probabilities": y_proba,
+    }
+    return values | _measure_the_rest(values, y_true, answers, sample_weight)
+
+
+def _measure_the_rest(
+    values: dict[str, Any], y_true: Any, answers: dict[str, Any], sample_weight: Any
+) -> dict[str, float]:
+    """Return the registered measures that no table holds; those of a k are in the table of `ks`."""
+    return {
+        measure.name: measure(y_true, answers[measure.reads], sample_weight)
+        for measure in list_measures()
+        if measure.name not in values and "k" not in measure.options and answers[measure.reads] is not None
+    }
 
 
 def _ranking_table(

@@ -250,6 +250,103 @@ def roc_auc_score(
     return mean_over_labels(auc_by_label(*read_scored(y_true, y_score, sample_weight)), average)
 
 
+@with_shared_arguments
+def average_precision_score(
+    y_true: Any,
+    y_score: Any,
+    *,
+    average: Literal["micro", "macro"] | None = "macro",
+    sample_weight: Any = None,
+) -> Any:
+    """Area under the precision-recall curve (AUPRC) of each label over the rows, or of all entries pooled.
+
+    AP(label) = Σ_t (R_t − R_{t−1}) P_t over the distinct scores t from above, without interpolation: as
+    :func:`sklearn.metrics.average_precision_score`, which takes no lists. **Difference from scikit-learn**:
+    a label without positives has no recall and is NaN (there 0); like a label of one class in
+    :func:`roc_auc_score` it is left out of the macro mean. ``"micro"`` sorts all entries at once.
+
+    Parameters
+    ----------
+    average : {"micro", "macro"} or None, default="macro"
+        ``"micro"`` pools the entries of all labels, ``"macro"`` is the mean over labels.
+
+    Returns
+    -------
+    average_precision : float, or ndarray of shape (n_labels,) if `average` is None
+
+    Examples
+    --------
+    >>> from hyperlabel.metrics import average_precision_score
+    >>> average_precision_score([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.4, 0.3]])
+    0.833...
+    """
+    truth, scores, weights = read_scored(y_true, y_score, sample_weight)
+    if average == "micro":
+        return float(_average_precisions(truth, scores, weights, pooled=True)[0])
+    return mean_over_labels(_average_precisions(truth, scores, weights), average)
+
+
+def _average_precisions(
+    truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | None, *, pooled: bool = False
+) -> np.ndarray:
+    """Average precision of each label, or (one value) of all entries; NaN where there is no positive."""
+    n, n_labels = truth.shape
+    w = np.ones(n) if weights is None else weights
+    positive = truth.Y.T @ w
+    known_weight = np.full(n_labels, w.sum()) - (0.0 if truth.missing is None else truth.missing.T @ w)
+    if pooled:
+        positive, known_weight = positive.sum(keepdims=True), known_weight.sum(keepdims=True)
+    precision_sums, listed_positive = np.zeros(len(positive)), positive
+    if isinstance(scores, TopK):
+        hits, counted = contains_columns(truth.Y, scores.indices), scores.indices >= 0
+        if truth.missing is not None:
+            counted &= ~contains_columns(truth.missing, scores.indices)
+        row_index, list_index = np.nonzero(counted)
+        label, value, hit = (a[row_index, list_index] for a in (scores.indices, scores.scores, hits))
+        label = np.zeros_like(label) if pooled else label
+        listed_positive = np.bincount(label, w[row_index] * hit, len(positive))
+        precision_sums = _sum_precisions(label, value, w[row_index] * hit, w[row_index], len(positive))
+        # rows whose list lacks the label are tied below all others, where all positives are above
+        share = np.divide(positive, known_weight, out=np.zeros(len(positive)), where=known_weight > 0)
+        precision_sums += (positive - listed_positive) * share
+    else:
+        Y, missing = truth.Y.tocsc(), None if truth.missing is None else truth.missing.tocsc()
+        for columns in [slice(0, n_labels)] if pooled else bounded_blocks(n_labels, n):
+            block = scores[:, columns].T
+            row_weight = np.broadcast_to(w, block.shape)
+            if missing is not None:
+                row_weight = np.where(missing[:, columns].T.toarray() > 0, 0.0, row_weight)
+            hit = Y[:, columns].T.toarray() > 0
+            label = np.repeat(np.arange(len(block)) * (not pooled), n)
+            sums = _sum_precisions(
+                label, block.ravel(), (row_weight * hit).ravel(), row_weight.ravel(), label[-1] + 1
+            )
+            precision_sums[slice(0, 1) if pooled else columns] = sums
+    return np.divide(precision_sums, positive, out=np.full(len(positive), np.nan), where=positive > 0)
+
+
+def _sum_precisions(
+    label: np.ndarray, value: np.ndarray, positive: np.ndarray, weight: np.ndarray, n_labels: int
+) -> np.ndarray:
+    """Sum over the positive entries of each label the precision at their score, ties included."""
+    if len(label) == 0:
+        return np.zeros(n_labels)
+    order = np.lexsort((-value, label))
+    label, value = label[order], value[order]
+    is_new = np.ones(len(label), dtype=bool)
+    is_new[1:] = (label[1:] != label[:-1]) | (value[1:] != value[:-1])
+    group_start = np.flatnonzero(is_new)
+    group_label = label[group_start]
+    group_positive, group_weight = (np.add.reduceat(a[order], group_start) for a in (positive, weight))
+    label_start = np.searchsorted(group_label, group_label)
+    above = []
+    for masses in (group_positive, group_weight):
+        mass_so_far = np.cumsum(masses)
+        above.append(mass_so_far - (mass_so_far - masses)[label_start])  # counted within the label
+    precision = np.divide(above[0], above[1], out=np.zeros(len(group_label)), where=above[1] > 0)
+    return np.bincount(group_label, group_positive * precision, n_labels)
+
+
 def auc_by_label(truth: Truth, scores: np.ndarray | TopK, weights: np.ndarray | None) -> np.ndarray:
     """Area under the ROC curve of each label; NaN where all its known rows are of one class."""
     n, n_labels = truth.shape

@@ -9,7 +9,8 @@ from sklearn.utils.validation import _check_response_method
 from hyperlabel._base import label_probabilities, score_rows
 from hyperlabel._labels import is_plain, label_sets
 from hyperlabel._validation import count_dimensions, layout_of_classes, made_up_names
-from hyperlabel.metrics import at_k, bipartition, probability, ranking
+from hyperlabel.metrics import bipartition
+from hyperlabel.metrics.measures import Measure, get_measure, list_measures
 from hyperlabel.metrics.validation import NamedAnswer, named_labels
 
 _SCORES = ("decision_function", "predict_proba")
@@ -74,33 +75,12 @@ def _fitted_label_names(estimator: Any) -> list[str] | None:
     return None if inner is None else _fitted_label_names(inner)
 
 
-def _make_scorer(measure: Any, response: Any, *, lower: bool = False, **kwargs: Any) -> Any:
-    kind = LabelScorer if response == "predict" else ScoreScorer
-    return kind(measure, -1 if lower else 1, kwargs, response)
-
-
-def _build_scorers() -> dict[str, Any]:
-    scorers = {
-        "hamming_loss": _make_scorer(bipartition.hamming_loss, "predict", lower=True),
-        "subset_accuracy": _make_scorer(bipartition.subset_accuracy, "predict"),
-    }
-    for name in bipartition.MEASURES:
-        measure = getattr(bipartition, f"{name}_score")
-        for average in ("micro", "macro", "weighted", "samples"):
-            scorers[f"{name}_{average}"] = _make_scorer(measure, "predict", average=average)
-    scorers |= {
-        "ranking_loss": _make_scorer(ranking.ranking_loss, _SCORES, lower=True),
-        "one_error": _make_scorer(at_k.one_error, _SCORES, lower=True),
-        "coverage_error": _make_scorer(ranking.coverage_error, _SCORES, lower=True),
-        "label_ranking_average_precision": _make_scorer(ranking.label_ranking_average_precision, _SCORES),
-        "roc_auc_macro": _make_scorer(ranking.roc_auc_score, _SCORES),
-        "log_loss": _make_scorer(probability.log_loss, _PROBA, lower=True),
-        "brier_score": _make_scorer(probability.brier_score, _PROBA, lower=True),
-    }
-    for k in (1, 3, 5):
-        scorers[f"precision_at_{k}"] = _make_scorer(at_k.precision_at_k, _SCORES, k=k)
-        scorers[f"ndcg_at_{k}"] = _make_scorer(at_k.ndcg_at_k, _SCORES, k=k)
-    return scorers
+def _make_scorer(measure: Measure) -> Any:
+    sign = 1 if measure.greater_is_better else -1
+    if measure.reads == "label_sets":
+        return LabelScorer(measure.function, sign, dict(measure.options), "predict")
+    response = _SCORES if measure.reads == "scores" else _PROBA
+    return ScoreScorer(measure.function, sign, dict(measure.options), response)
 
 
 def get_scorer_names() -> list[str]:
@@ -112,7 +92,7 @@ def get_scorer_names() -> list[str]:
     >>> "ranking_loss" in get_scorer_names()
     True
     """
-    return sorted(_build_scorers())
+    return sorted(measure.name for measure in list_measures())
 
 
 def get_scorer(name: Any) -> Any:
@@ -128,7 +108,7 @@ def get_scorer(name: Any) -> Any:
     Parameters
     ----------
     name : str or callable
-        One of `get_scorer_names`; a callable is returned as it is.
+        One of `get_scorer_names`, or an alias of one; a callable is returned as it is.
 
     Returns
     -------
@@ -155,7 +135,4 @@ def get_scorer(name: Any) -> Any:
     """
     if callable(name):
         return name
-    scorers = _build_scorers()
-    if name not in scorers:
-        raise ValueError(f"There is no scorer {name!r}: choose one of {', '.join(sorted(scorers))}.")
-    return scorers[name]
+    return _make_scorer(get_measure(name))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.apps.comparison.protocol import LOWER_IS_BETTER
 from hyperlabel.apps.comparison.store import Store
 from hyperlabel.metrics import statistics
+from hyperlabel.metrics.measures import is_loss
 
 FEW_DATASETS = 8
 
@@ -154,7 +154,7 @@ class Comparison:
 
     def sign(self, metric: str | None = None) -> float:
         """Return +1 when greater is better, −1 for losses."""
-        return -1.0 if (metric or self.scoring) in LOWER_IS_BETTER else 1.0
+        return -1.0 if is_loss(metric or self.scoring) else 1.0
 
     def ranking(self, dataset: str, metric: str | None = None) -> list[str]:
         """Return the methods that have a score on every finished split, best mean first."""

@@ -63,11 +63,12 @@ def build_methods(
 def learning_curves(data: Dataset, methods: Sequence[Method], scoring: str) -> list[dict[str, Any]]:
     """Return learning curves of the methods (grids not searched) and paths of λ and M, for a report."""
     from hyperlabel._base import seeded
-    from hyperlabel.apps.comparison.protocol import LOWER_IS_BETTER, Splits
+    from hyperlabel.apps.comparison.protocol import Splits
+    from hyperlabel.metrics.measures import is_loss
     from hyperlabel.model_selection import cross_val_scores
 
     data_shape = DataShape.of(data.X)
-    score_sign = -1.0 if scoring in LOWER_IS_BETTER else 1.0
+    score_sign = -1.0 if is_loss(scoring) else 1.0
     split_rows = Splits("random", 3, train_size=0.75).parts(data)
     rng = np.random.default_rng(0)
     shuffled_splits = [(rng.permutation(train), test) for train, test in split_rows]

@@ -14,9 +14,6 @@ from hyperlabel.apps.comparison.resource_meter import Meter
 from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
 
-LOWER_IS_BETTER = frozenset(
-    ("hamming_loss", "ranking_loss", "one_error", "coverage_error", "log_loss", "brier_score")
-)
 # Y is handed to estimators dense up to this many entries: some of scikit-learn's take no sparse y.
 _DENSE_Y = 50_000_000
 

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from hyperlabel.apps.comparison.comparison import Comparison
-from hyperlabel.apps.comparison.protocol import LOWER_IS_BETTER
 from hyperlabel.apps.report import displays
 from hyperlabel.apps.report.page import (
     Entry,
@@ -19,6 +18,7 @@ from hyperlabel.apps.report.page import (
     number_entry,
 )
 from hyperlabel.apps.report.summary import join_titles, known_title, short_title
+from hyperlabel.metrics.measures import is_loss
 
 _SHORT = {"label_ranking_average_precision": "LRAP"}
 
@@ -33,8 +33,7 @@ def scores_section(c: Comparison) -> Section:
     section = Section("scores", "Scores", [section_text])
     display_names = {m: _SHORT.get(m, m) for m in c.metrics}
     column_help = {
-        name: f"{m}: {'lower' if m in LOWER_IS_BETTER else 'higher'} is better"
-        for m, name in display_names.items()
+        name: f"{m}: {'lower' if is_loss(m) else 'higher'} is better" for m, name in display_names.items()
     }
     for data in c.datasets:
         best_means = {m: c.mean(data, c.ranking(data, m)[0], m) for m in c.metrics if c.ranking(data, m)}
