@@ -25,8 +25,8 @@ from click.testing import CliRunner
 import hyperlabel
 from hyperlabel import outofcore
 from hyperlabel.apps.cli import main as cli
-from hyperlabel.apps.cli.serve import ServedModel
 from hyperlabel.apps.comparison import Method, Protocol, Splits, Store, run
+from hyperlabel.apps.serve.served_model import ServedModel
 from hyperlabel.datasets import Dataset, make_multilabel
 from hyperlabel.tabular.model_file import open_model
 from reproduction.command import main as reproduction_command

@@ -118,19 +118,19 @@ MUTANTS = [
     ),
     # -- a file that several processes change
     Mutant(
-        "apps/cli/serve.py",
+        "apps/serve/served_model.py",
         "if file.columns.label_names != self.label_names:",
         "if False:",
         "serve/test_shared_model_file.py",
     ),
     Mutant(
-        "apps/cli/serve.py",
+        "apps/serve/served_model.py",
         "with locked(self.path, lambda: None) as lock:",
         "from types import SimpleNamespace as Free\n        for lock in [Free(stamp=stamp_of(self.path))]:",
         "serve/test_shared_model_file.py",
     ),
     Mutant(
-        "apps/cli/serve.py",
+        "apps/serve/served_model.py",
         "read_plain(self.path), lock.stamp",
         "read_plain(self.path), stamp_of(self.path)",
         "serve/test_shared_model_file.py",
@@ -251,13 +251,13 @@ MUTANTS = [
         "cli/test_update.py",
     ),
     Mutant(
-        "tabular/two_sample_test.py",
+        "tabular/permutation_test.py",
         'side="left") / len(row)',
         'side="right") / len(row)',
         "cli/test_drift.py",
     ),
     Mutant(
-        "tabular/two_sample_test.py",
+        "tabular/permutation_test.py",
         "(min_p_values <= min_p_values[0]).mean()",
         "(min_p_values < min_p_values[0]).mean()",
         "cli/test_drift.py",

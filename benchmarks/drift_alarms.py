@@ -29,10 +29,9 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 from hyperlabel.apps.cli import main as main_command
-from hyperlabel.apps.cli.drift import column_groups
 from hyperlabel.datasets import Dataset, load_debtags
 from hyperlabel.tabular.model_file import ModelColumns
-from hyperlabel.tabular.two_sample_test import two_sample_test
+from hyperlabel.tabular.permutation_test import two_sample_test
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
 FREQUENT = 40  # rows of a label that may be a topic
@@ -105,7 +104,7 @@ def alarms(data: Dataset, shift: str, trials: int, *, labelled: bool = True) -> 
         if not labelled:
             bare = np.zeros((len(new), 0))
             new = Dataset(new.X, bare, new.feature_names, text=new.text, text_columns=new.text_columns)
-        raised += two_sample_test(column_groups(old, new, columns), len(old), seed=trial).alarm
+        raised += two_sample_test(old, new, columns=columns, random_state=trial).alarm
     return raised / trials
 
 

@@ -20,11 +20,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from hyperlabel import BinaryRelevance
-from hyperlabel.apps.cli._guarantees import learned_rows
 from hyperlabel.datasets import Dataset
 from hyperlabel.decision import per_label_thresholds
 from hyperlabel.metrics import evaluate
 from hyperlabel.model_selection import IterativeStratifiedKFold, iterative_train_test_split
+from hyperlabel.tabular.fitting import learned_rows
 from hyperlabel.tabular.model_file import ModelColumns
 from hyperlabel.tabular.pipeline import features_step
 from tools.build_debtags import MIN_PACKAGES, choose, fetch_lists

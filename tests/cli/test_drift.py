@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.commands import done, run
 
-from hyperlabel.apps.cli._fit_rows import find_fit_rows, hash_rows, pack_hashes
+from hyperlabel.tabular.fit_rows import find_fit_rows, hash_rows, pack_hashes
 from hyperlabel.tabular.model_file import ModelColumns, open_model
-from hyperlabel.tabular.two_sample_test import PERMUTATIONS, ColumnGroup, number_sections, two_sample_test
+from hyperlabel.tabular.permutation_test import PERMUTATIONS, ColumnGroup, compare_sections, number_sections
 
 WORDS = {"fruit": "apple pear banana", "vehicle": "car lorry tram", "colour": "red green blue"}
 
@@ -89,14 +89,14 @@ def test_false_alarms_are_as_rare_as_the_level_says():
         flags = (rng.random((80, 30)) < 0.2).astype(float)
         parts = [*number_sections(X, [f"x{j}" for j in range(6)]),
                  ColumnGroup("labels", [f"l{j}" for j in range(30)], flags)]  # fmt: skip
-        alarms += two_sample_test(parts, 50, seed=trial).alarm
+        alarms += compare_sections(parts, 50, seed=trial).alarm
     assert alarms <= 12  # 6 expected; more than 12 has a chance below 1 %
 
 
 def test_a_column_that_goes_missing_is_seen():
     X = np.random.default_rng(0).normal(size=(200, 1))
     X[120:, 0] = np.nan
-    shift = two_sample_test(number_sections(X, ["size"]), 100)
+    shift = compare_sections(number_sections(X, ["size"]), 100)
     assert shift.alarm
     assert shift.moved[0]["name"] == "size (missing)"
 
@@ -286,7 +286,7 @@ def test_groups_are_permuted_whole_and_shared_ones_within_themselves():
     for trial in range(6):
         values = rng.normal(size=(15, 2)) + 1.2 * (trial % 3) * is_new[:, None]
         order = np.argsort(is_new, kind="stable")
-        found = two_sample_test(
+        found = compare_sections(
             [ColumnGroup("numbers", ["a", "b"], values[order])],
             int((~is_new).sum()),
             groups=groups[order],
@@ -303,9 +303,9 @@ def test_groups_are_permuted_whole_and_shared_ones_within_themselves():
 
 def test_a_p_value_counts_what_was_seen_and_is_never_zero():
     values = np.r_[np.zeros(60), np.ones(60)][:, None] + np.linspace(0, 0.1, 120)[:, None]
-    assert two_sample_test([ColumnGroup("numbers", ["size"], values)], 60).p_value == 1 / (PERMUTATIONS + 1)
+    assert compare_sections([ColumnGroup("numbers", ["size"], values)], 60).p_value == 1 / (PERMUTATIONS + 1)
     one_row = np.eye(40)[:, :1]  # |z| is the same whichever file has the row
-    assert two_sample_test([ColumnGroup("numbers", ["size"], one_row)], 20).p_value == 1.0
+    assert compare_sections([ColumnGroup("numbers", ["size"], one_row)], 20).p_value == 1.0
 
 
 def test_a_column_whose_statistic_is_always_the_same_hides_no_shift_and_makes_none():
@@ -316,7 +316,7 @@ def test_a_column_whose_statistic_is_always_the_same_hides_no_shift_and_makes_no
         "words", ["moved"], (rng.random((200, 1)) < np.repeat([0.2, 0.7], 100)[:, None]) * 1.0
     )
     same = ColumnGroup("words", ["same"], (rng.random((200, 1)) < 0.4) * 1.0)
-    assert two_sample_test([tied, shifted], 100).p_value <= 0.01
-    assert two_sample_test([tied, same], 100).p_value == pytest.approx(
-        two_sample_test([same], 100).p_value, abs=0.02
+    assert compare_sections([tied, shifted], 100).p_value <= 0.01
+    assert compare_sections([tied, same], 100).p_value == pytest.approx(
+        compare_sections([same], 100).p_value, abs=0.02
     )

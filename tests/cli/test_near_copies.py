@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.commands import done
 
-from hyperlabel.apps.cli._near_duplicates import keep_together
 from hyperlabel.apps.report import page_scores
+from hyperlabel.tabular.near_copies import keep_together
 from hyperlabel.tabular.training_table import read_training
 
 TAGS = [f"tag{k}" for k in range(6)]
@@ -171,7 +171,7 @@ def test_copies_that_are_nearly_the_whole_file_cannot_make_folds(tmp_path):
     path = tmp_path / "t.csv"
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["body", "tags"], *rows])
-    table, columns = read_training(str(path), {"labels": ["tags"]})
+    table, columns = read_training(str(path), labels=["tags"])
     together, sentence = keep_together(table, columns)
     assert together.groups is None
     assert sentence.startswith("40 of 50 rows have a near twin, so the stated score is too good")

@@ -106,7 +106,7 @@ def test_fit_and_update_leave_no_training_text_in_the_file(tmp_path, columns, op
 
 
 def test_what_a_client_teaches_a_server_is_not_in_the_file(tmp_path):
-    from hyperlabel.apps.cli.serve import ServedModel
+    from hyperlabel.apps.serve.served_model import ServedModel
 
     texts, new = sentences(60, seed=4), sentences(3, seed=5)
     model = tmp_path / "m.hyper"

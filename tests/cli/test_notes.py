@@ -9,7 +9,7 @@ import pytest
 from tests.commands import done, run
 from tests.persistence.test_bad_files import forge
 
-from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.apps.serve.served_model import ServedModel
 from hyperlabel.tabular.model_file import KEY, open_model
 
 VALUES = [

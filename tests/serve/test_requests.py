@@ -14,7 +14,7 @@ from tests.report.made_model import run
 from tests.serve.asking import ask_together, client
 
 from hyperlabel.apps.cli import main
-from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.apps.serve.served_model import ServedModel
 
 pytest.importorskip("starlette")
 from hyperlabel.apps.serve import make_app
@@ -241,11 +241,7 @@ def test_texts_are_learned_one_after_the_other():
 
 def test_a_model_of_more_words_than_can_be_learned_on_says_how_many_can(made, tmp_path, monkeypatch):
     """It was fitted with --method ridge and without --slim: to say so again helps nobody."""
-    for module in (
-        "apps.cli.update",
-        "apps.cli.fit",
-        "tabular.pipeline",
-    ):  # the first two have taken the number by name
+    for module in ("apps.cli.fit", "tabular.pipeline"):  # the first has taken the number by name
         monkeypatch.setattr(f"hyperlabel.{module}.SUMS", 10)
     path = tmp_path / "wide.hyper"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "-o", path)

@@ -20,9 +20,10 @@ from tests.serve.asking import client
 
 import hyperlabel
 from hyperlabel import BinaryRelevance, load
-from hyperlabel.apps.cli._fit_rows import hash_rows, pack_hashes
 from hyperlabel.apps.cli._methods import METHODS
-from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.apps.cli.serve import _make_live_page
+from hyperlabel.apps.serve.served_model import ServedModel
+from hyperlabel.tabular.fit_rows import hash_rows, pack_hashes
 
 pytest.importorskip("starlette")
 from hyperlabel.apps.serve import Limits, make_app  # asks for it
@@ -37,7 +38,7 @@ def project(made):
 
 @pytest.fixture(scope="module")
 def page(project, made):
-    return project.page(str(made["data"]))
+    return _make_live_page(project, str(made["data"]))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def test_a_first_answer_needs_no_scikit_learn(made):
     """A fresh process answers over HTTP without the imports that cost seconds."""
     code = (
         "import sys, asyncio, httpx\n"
-        "from hyperlabel.apps.cli.serve import ServedModel\n"
+        "from hyperlabel.apps.serve.served_model import ServedModel\n"
         "from hyperlabel.apps.serve import make_app\n"
         f"app = make_app([ServedModel({str(made['model'])!r})])\n"
         "async def ask():\n"
@@ -326,7 +327,7 @@ def test_a_page_asks_its_server_where_the_model_cannot_run_in_it(browser, made, 
     path = tmp_path / "near.hyper"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", "mlknn", "-o", path)
     project = ServedModel(str(path))
-    app = make_app([project], page=project.page(str(made["data"])), token="a secret")
+    app = make_app([project], page=_make_live_page(project, str(made["data"])), token="a secret")
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()

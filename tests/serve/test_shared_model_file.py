@@ -20,8 +20,8 @@ from tests.report.made_model import rows, run
 
 from hyperlabel import load
 from hyperlabel._files import locked, replacing, stamp_of, write_text
-from hyperlabel.apps.cli import serve as serve_command
-from hyperlabel.apps.cli.serve import ServedModel
+from hyperlabel.apps.serve import served_model
+from hyperlabel.apps.serve.served_model import ServedModel
 from hyperlabel.tabular.model_file import open_model, read_columns, save_model, with_columns
 
 COMMAND = [sys.executable, "-m", "hyperlabel"]
@@ -48,7 +48,7 @@ def test_an_update_between_a_servers_save_and_its_stamp_is_not_overwritten(model
     """The server has replaced the file and reads it again: at that moment `hyperlabel update` starts."""
     new = write_rows(model_path.parent / "new.jsonl", 20, 1)
     project = ServedModel(str(model_path), learns=True)
-    read, updates = serve_command.read_plain, []
+    read, updates = served_model.read_plain, []
 
     def read_while_another_updates(path):
         if not updates:
@@ -57,7 +57,7 @@ def test_an_update_between_a_servers_save_and_its_stamp_is_not_overwritten(model
             updates[0].stderr.readline()  # it says that it waits, or has ended
         return read(path)
 
-    monkeypatch.setattr(serve_command, "read_plain", read_while_another_updates)
+    monkeypatch.setattr(served_model, "read_plain", read_while_another_updates)
     project.learn(["piano"], [["music"]])
     _, said = updates[0].communicate(timeout=120)
     assert updates[0].returncode == 0, said
@@ -135,13 +135,13 @@ def test_a_server_waits_while_another_process_changes_the_file(model_path):
     assert read_columns(str(model_path)).rows == 1001
 
 
-def test_update_and_learn_work_where_files_cannot_be_locked_and_say_so(model_path, monkeypatch, capsys):
+def test_update_and_learn_work_where_files_cannot_be_locked_and_say_so(model_path, monkeypatch):
     def flock(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("hyperlabel._files.fcntl", SimpleNamespace(**(vars(fcntl) | {"flock": flock})))
-    project = ServedModel(str(model_path), learns=True)
-    assert "without locks" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="without locks"):
+        project = ServedModel(str(model_path), learns=True)
     with pytest.warns(UserWarning, match="without locks"):
         project.learn(["piano"], [["music"]])
     said = run("update", model_path, write_rows(model_path.parent / "new.jsonl", 3, 4))
@@ -154,7 +154,7 @@ def learning_server(model):
     """Run `hyperlabel serve --learn` in a process; give a function that learns one text."""
     code = (
         "import socket, sys, uvicorn\n"
-        "from hyperlabel.apps.cli.serve import ServedModel\n"
+        "from hyperlabel.apps.serve.served_model import ServedModel\n"
         "from hyperlabel.apps.serve import make_app\n"
         "listening = socket.create_server(('127.0.0.1', 0))\n"
         "app = make_app([ServedModel(sys.argv[1], learns=True)])\n"

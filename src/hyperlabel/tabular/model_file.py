@@ -22,7 +22,15 @@ KEY = "hyperlabel fit"  # key of the command's notes in the metadata of a model 
 
 @dataclass(frozen=True)
 class ModelColumns:
-    """The columns of the training file and how they were read, stored in the model file."""
+    """The columns of the training file and how they were read, stored in the model file.
+
+    Examples
+    --------
+    >>> from hyperlabel.tabular import ModelColumns
+    >>> columns = ModelColumns("table", ["a", "b"], text=["title"], categories=["kind"], label_column="tags")
+    >>> columns.names, columns.text_only
+    (['title', 'kind'], False)
+    """
 
     format: str
     label_names: list[str]
@@ -43,7 +51,7 @@ class ModelColumns:
     reading: dict[str, Any] = field(default_factory=dict)  # further options of the reader (ARFF)
     method: str = ""
     rows: int = 0
-    row_hashes: str = ""  # of the rows of the fit, see apps/cli/_fit_rows.py
+    row_hashes: str = ""  # of the rows of the fit, see tabular/fit_rows.py
 
     @property
     def text_only(self) -> bool:
@@ -94,7 +102,26 @@ class ModelColumns:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A loaded model and its columns."""
+    """A fitted pipeline and the columns it reads: what a model file holds.
+
+    Parameters
+    ----------
+    model : estimator
+        From the rows of a table to label sets.
+    columns : ModelColumns
+        What each column is.
+    path : str
+        The model file; "" where none was written.
+
+    Examples
+    --------
+    >>> from hyperlabel import BinaryRelevance
+    >>> from hyperlabel.tabular import ModelColumns, ModelFile
+    >>> model = BinaryRelevance().fit([[0.0], [1.0], [0.0], [1.0]], [[1, 0], [0, 1], [1, 0], [0, 1]])
+    >>> columns = ModelColumns("table", ["low", "high"], n_features=1, numbers=["size"])
+    >>> ModelFile(model, columns, "").predict_labels([[1.0]])
+    [['high']]
+    """
 
     model: Any
     columns: ModelColumns
@@ -111,9 +138,22 @@ class ModelFile:
         label_sets = self.model.predict(rows)
         return np.asarray(label_sets.toarray() if hasattr(label_sets, "toarray") else label_sets) > 0
 
+    def predict_labels(self, rows: Any) -> list[list[str]]:
+        """Return the names of the predicted labels of each row."""
+        return [[self.columns.label_names[j] for j in np.flatnonzero(row)] for row in self.predict(rows)]
+
 
 def open_model(path: str) -> ModelFile:
-    """Load a model written by ``hyperlabel fit``."""
+    """Load a model file that `fit_table` or ``hyperlabel fit`` wrote.
+
+    Examples
+    --------
+    >>> from hyperlabel.tabular import open_model
+    >>> open_model("lost.hyper")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: There is no model file lost.hyper: make one with hyperlabel fit DATA -o lost.hyper.
+    """
     from hyperlabel.persistence import load
 
     columns = read_columns(path)
@@ -170,6 +210,19 @@ def save_model(file: ModelFile) -> None:
     """Write a model with its columns; the old file stays until the new one is complete.
 
     Its answers are checked at load by made-up rows: the file holds no row of the user's.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel import BinaryRelevance
+    >>> from hyperlabel.tabular import ModelColumns, ModelFile, open_model, save_model
+    >>> model = BinaryRelevance().fit([[0.0], [1.0], [0.0], [1.0]], [[1, 0], [0, 1], [1, 0], [0, 1]])
+    >>> columns = ModelColumns("table", ["low", "high"], n_features=1, numbers=["size"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model_path = str(pathlib.Path(folder, "size.hyper"))
+    ...     save_model(ModelFile(model, columns, model_path))
+    ...     open_model(model_path).predict_labels([[0.0]])
+    [['low']]
     """
     from hyperlabel.persistence import save
 
@@ -370,3 +423,23 @@ def aligned_labels(
 def with_columns(file: ModelFile, **changes: Any) -> ModelFile:
     """Return the file with other columns."""
     return replace(file, columns=replace(file.columns, **changes))
+
+
+def need_updatable(file: Any) -> None:
+    """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
+    from hyperlabel.meta.updating import can_be_updated, iter_nested_estimators
+    from hyperlabel.tabular.pipeline import SUMS
+
+    model = file.path
+    if can_be_updated(file.model):
+        return
+    if file.columns.method != "ridge":
+        raise ValueError(
+            f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."
+        )
+    if hasattr([*iter_nested_estimators(file.model)][-1], "moments_"):
+        raise ValueError(f"{model} decides by --thresholds top_k, which no update can keep: fit it again.")
+    raise ValueError(
+        f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
+        f"with --words {SUMS} and without --slim."
+    )

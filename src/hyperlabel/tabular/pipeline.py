@@ -38,12 +38,16 @@ THRESHOLD_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
 class Choices:
     """What the options of ``fit`` say about the model."""
 
+    method: str = "ridge"
     alpha: tuple[float, ...] = ()
     budget: float = 60.0
     scoring: str = "f1_macro"
     thresholds: str = "per_label"
+    precision: float | None = None  # that must be guaranteed
+    confidence: float = 0.9  # of that guarantee
     words: int | None = None  # at most so many features of text; None: as many as fit in memory
     ngrams: int = 2
+    slim: bool = False  # without the moments that an update needs
     seed: int = 0
     time_blocks: int = 0  # so many blocks of rows are scored by models of earlier rows; 0: any folds
 

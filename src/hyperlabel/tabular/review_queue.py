@@ -36,11 +36,45 @@ def calibration_positives(model: Any) -> Any:
 
 
 def write_queue(
-    model: str, data: str | None, output: str, entries: int, group: str | None, ids: str | None
-) -> None:
-    """Write the entries a person should see, one a line, beside the columns the model reads.
+    model: str,
+    data: str,
+    output: str,
+    *,
+    n_entries: int = 100,
+    group: str | None = None,
+    id_column: str | None = None,
+) -> int:
+    r"""Write the predictions a person should check to a CSV file, the one worth most first.
 
-    `ids` is the column that names the rows; by default they are numbered.
+    Parameters
+    ----------
+    model, data, output : str
+        The model file, a table of new rows, and the file to write ("-" is stdout).
+    n_entries : int, default=100
+        Number of questions; each is one label of one row.
+    group : str, optional
+        A column whose rows are shown together.
+    id_column : str, optional
+        A column that names the rows; by default they are numbered.
+
+    Returns
+    -------
+    n_questions : int
+        Lines written; ``hyperlabel update MODEL QUEUE`` learns those that are answered.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.tabular import fit_table, write_queue
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pathlib.Path(folder, "a.csv")
+    ...     rows = ["a red bird sings;red", "the blue bird sleeps;blue"] * 9
+    ...     _ = table.write_text("text;tags\n" + "\n".join(rows) + "\n")
+    ...     model_path, queue = str(pathlib.Path(folder, "a.hyper")), pathlib.Path(folder, "queue.csv")
+    ...     _ = fit_table(str(table), model_path, labels="tags")
+    ...     n_questions = write_queue(model_path, str(table), str(queue), n_entries=2)
+    ...     n_questions, queue.read_text().splitlines()[0]
+    (2, 'row,question,probability,answer,predicted,labels,text')
     """
     import numpy as np
 
@@ -50,21 +84,21 @@ def write_queue(
 
     file = open_model(model)
     columns = file.columns
-    if columns.format != "table" or data is None or data == "-":
+    if columns.format != "table" or data == "-":
         raise ValueError("--review reads a table (CSV, JSON lines, Parquet): name such a file.")
     if columns.vectors:
         raise ValueError(
             "--review writes a queue for update, which cannot hold the vectors this model needs."
         )
     dataset, table_cells = read_with_cells(data, columns, ids=group, cells=True)
-    row_keys = _name_rows(table_cells, ids)
+    row_keys = _name_rows(table_cells, id_column)
     input_rows = columns.inputs(dataset)
     p, label_sets = review_probabilities(file, input_rows), file.predict(input_rows)
     guarantees = getattr(file.model[-1], "guarantees_", None)
     sure_sets = label_sets if guarantees is not None and guarantees.kind == "precision" else None
     groups = None if group is None else np.asarray(dataset.groups)
-    entry_gains = review_gains(p, label_sets, sure_sets, entries, calibration_positives(file.model[-1]))
-    entry_order = review_order(entry_gains, groups, entries)
+    entry_gains = review_gains(p, label_sets, sure_sets, n_entries, calibration_positives(file.model[-1]))
+    entry_order = review_order(entry_gains, groups, n_entries)
     input_names = [*columns.text_columns, *(columns.numbers or columns.feature_names)]
     label_mark = columns.label_separator or ";"
     k = len(columns.label_names)
@@ -77,8 +111,7 @@ def write_queue(
             predicted = label_mark.join(columns.label_names[m] for m in np.flatnonzero(label_sets[i]))
             entry_cells = [row_keys[i], columns.label_names[j], f"{p[i, j]:.4f}", "", predicted, ""]
             writer.writerow([*entry_cells, *(column_values[i] for column_values in input_columns)])
-    if output != "-":
-        warnings.warn(f"Wrote {output}: {plural(len(entry_order), 'question')}.", stacklevel=2)
+    return len(entry_order)
 
 
 def _name_rows(table_cells: Any, ids: str | None) -> list[str]:

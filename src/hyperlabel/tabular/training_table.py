@@ -1,6 +1,7 @@
 """Read a file of labelled rows by the types of its columns."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -110,23 +111,66 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     return reader_arguments
 
 
-def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -> tuple[Any, Any]:
-    """Read labelled rows; return them and what their columns are.
+def read_training(
+    path: str,
+    *,
+    labels: Sequence[str] | str | None = None,
+    text: Sequence[str] | str | None = None,
+    features: Sequence[str] | str | None = None,
+    group: str | None = None,
+    advise: bool = False,
+    **reading: Any,
+) -> tuple[Any, Any]:
+    r"""Read a file of labelled rows, guessing what its columns are where that is not said.
 
-    With `advise`, say which column of a table perhaps names groups.
+    Parameters
+    ----------
+    path : str
+        A table, or data in any other format of `hyperlabel.datasets.read_data`.
+    labels : str or list of str, optional
+        The column that lists the labels of a row, or the 0/1 columns.
+    text, features : str or list of str, optional
+        Columns of raw text, and of numbers, vectors and categories. By default those that look so, but for
+        identifiers.
+    group : str, optional
+        Column of groups that stay in one fold.
+    advise : bool, default=False
+        Warn where a column looks as if it named groups.
+    **reading : Any
+        Further options of ``hyperlabel fit`` about reading: label_column, label_separator, decimal, blank,
+        time, vectors, nominal, normalise_labels.
+
+    Returns
+    -------
+    dataset : Dataset
+    columns : ModelColumns
+        What each column is.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hyperlabel.tabular import read_training
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pathlib.Path(folder, "a.csv")
+    ...     rows = ["text;size;tags", "a red bird sang;3;a,b", "a blue bird sings;7;b,a", "no bird sings;1;a"]
+    ...     _ = table.write_text("\n".join(rows))
+    ...     dataset, columns = read_training(str(table), labels="tags")
+    >>> columns.text, columns.numbers, dataset.label_sets()
+    (['text'], ['size'], [['a', 'b'], ['a', 'b'], ['a']])
     """
     from hyperlabel.datasets import data_format
     from hyperlabel.tabular.column_types import warn_of_labels
     from hyperlabel.tabular.model_file import ModelColumns
 
-    need_data(data)
-    file_format = data_format(data)
-    group = reading.get("group")  # "": each row is its own group
-    dataset, reading = read_file(data, reading | {"group": group or None})
+    need_data(path)
+    file_format = data_format(path)
+    reading |= {"labels": _list_names(labels), "text": _list_names(text), "features": _list_names(features)}
+    # an empty name of a group lets each row be its own
+    dataset, reading = read_file(path, reading | {"group": group or None})
     if file_format == "npz":
-        dataset = _select_inputs(dataset, data, reading)
+        dataset = _select_inputs(dataset, path, reading)
     if not len(dataset):
-        raise ValueError(f"{data} has no rows.")
+        raise ValueError(f"{path} has no rows.")
     if reading.get("label_column"):
         warn_of_labels(dataset, reading)
     if advise:
@@ -134,7 +178,7 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
     text_columns, category_columns = word_columns(dataset, file_format, reading.get("text") or [])
     table_options = reading if file_format == "table" else {}
     if table_options:
-        _need_inputs(data, [*text_columns, *category_columns], dataset, table_options)
+        _need_inputs(path, [*text_columns, *category_columns], dataset, table_options)
     model_columns = ModelColumns(
         format=file_format,
         label_names=list(dataset.label_names),
@@ -151,9 +195,13 @@ def read_training(data: str, reading: dict[str, Any], *, advise: bool = False) -
         vectors=table_options.get("n_vectors", 0),
         normalise=bool(reading.get("normalise_labels")),
         group=group,
-        reading=_repeat_reader_options(data, file_format, reading, dataset),
+        reading=_repeat_reader_options(path, file_format, reading, dataset),
     )
     return dataset, model_columns
+
+
+def _list_names(names: Sequence[str] | str | None) -> list[str] | None:
+    return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
 def _need_inputs(data: str, text_columns: list[str], dataset: Any, reading: dict[str, Any]) -> None:

@@ -7,10 +7,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from hyperlabel._base import score_rows
-from hyperlabel.apps.cli._fit_rows import find_fit_rows
-from hyperlabel.apps.cli._guarantees import learned_rows
 from hyperlabel.meta.wrapper_base import has_closed_form_cv
 from hyperlabel.model_selection import resolve_cv
+from hyperlabel.tabular.fit_rows import find_fit_rows
+from hyperlabel.tabular.fitting import learned_rows
 from hyperlabel.tabular.model_file import aligned_labels
 from hyperlabel.tabular.wording import plural
 

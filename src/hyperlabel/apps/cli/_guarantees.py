@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from hyperlabel.tabular.pipeline import weigh_pairs
 from hyperlabel.tabular.wording import plural
 
 _BASIS = {
@@ -12,48 +11,6 @@ _BASIS = {
     "cross-fitted": "measured on cross-fitted scores, not proven",
     "updated": "of before the last update, not checked since",
 }
-
-
-def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | None) -> Any:
-    """Fit the transformer and return all rows as numbers.
-
-    With a guaranteed precision it must not see the rows held out for the guarantee: they would not be new to
-    it.
-    """
-    train_inputs = inputs
-    if precision is not None:
-        from sklearn.utils import _safe_indexing
-
-        from hyperlabel.meta.wrapper_base import held_out_rows
-
-        train_index, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
-        train_inputs = _safe_indexing(inputs, train_index)
-    try:
-        row_features = features.fit_transform(train_inputs)
-    except ValueError as error:
-        if "vocabulary" in str(error) or "no terms remain" in str(error):
-            raise ValueError("The texts hold no words to learn from: is --text right?") from error
-        raise
-    pair_weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
-    if precision is None and hasattr(features, "vocabulary_"):  # no need to split the texts again
-        from sklearn.preprocessing import normalize
-
-        return normalize(row_features.multiply(pair_weights[0]).tocsr())
-    is_unweighted = precision is None and all(pair_weight is None for pair_weight in pair_weights)
-    return row_features if is_unweighted else features.transform(inputs)
-
-
-def with_guarantee(classifier: Any, precision: float | None, confidence: float) -> Any:
-    """Return the classifier with thresholds that keep a guaranteed precision, if there is one."""
-    if precision is None:
-        return classifier
-    from hyperlabel.decision.risk_control import check_guarantee
-    from hyperlabel.meta import ThresholdTuner
-
-    check_guarantee(precision, confidence)
-    return ThresholdTuner(
-        classifier, strategy="precision_at_least", precision=precision, confidence=confidence, cv="split"
-    )
 
 
 def guarantee_summary(model: Any) -> str | None:

@@ -74,7 +74,7 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
     for source, vectors in zip(files, vectors_of(files, reading["vectors"]), strict=True):
         with show_step(f"reading {source}"):
             file_options = reading | {"vectors": vectors and (vectors,)}
-            datasets.append(as_numbers(*read_training(source, file_options)))
+            datasets.append(as_numbers(*read_training(source, **file_options)))
     repeated_names = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if repeated_names:
         raise ValueError(f"Two data sets are called {sorted(repeated_names)[0]!r}: rename one file.")

@@ -68,7 +68,7 @@ data.add_command(label_errors)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
     """Print the statistics of FILE (or of the embedded data set, named debtags)."""
-    from hyperlabel.apps.cli._near_duplicates import count_near_copies
+    from hyperlabel.tabular.near_copies import count_near_copies
 
     dataset, settled_options = load_settled(file, options)
     statistics = dataset.describe(n_pairs=pairs) | _rank_label_counts(dataset, _SHOWN_LABELS)
@@ -110,9 +110,9 @@ def report(file: str, out: str, **options: Any) -> None:
     """Write a page about FILE: its columns, missing cells, labels and which of them come together."""
     check_target(out, PAGE)
     from hyperlabel._files import write_text
-    from hyperlabel.apps.cli._near_duplicates import count_near_copies
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.apps.report.data_page import column_use, data_report
+    from hyperlabel.tabular.near_copies import count_near_copies
     from hyperlabel.tabular.training_table import read_file
 
     with show_step(f"reading {file}"):

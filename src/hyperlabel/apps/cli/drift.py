@@ -40,7 +40,7 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
         need_model(model)
     reading_options = {option_name: options.get(option_name) for option_name in READING}
     old_table, new_table, columns, file = _read_both_files(old, new, model, reading_options)
-    from hyperlabel.tabular.two_sample_test import LEVEL, two_sample_test
+    from hyperlabel.tabular.permutation_test import LEVEL, two_sample_test
 
     row_groups = None if reading_options["group"] is None else joined_groups(old_table, new_table)
     row_scores, score_note = None, ""
@@ -52,8 +52,9 @@ def drift(old: str, new: str, model: str | None, top: int, seed: int, as_json: b
         if score_note:
             say(f"Scores{' were not compared' if row_scores is None else ''}: {score_note}.")
     with show_step("comparing"):
-        compared_sections = column_groups(old_table, new_table, columns, row_scores)
-        drift_test = two_sample_test(compared_sections, len(old_table), groups=row_groups, seed=seed)
+        drift_test = two_sample_test(
+            old_table, new_table, columns=columns, scores=row_scores, groups=row_groups, random_state=seed
+        )
     findings: dict[str, Any] = {
         "old": {"file": old, "rows": len(old_table)},
         "new": {"file": new, "rows": len(new_table)},
@@ -95,7 +96,7 @@ def _read_both_files(
             reading_options |= {"labels": []}
         with show_step(f"reading {old}"):
             old_table, columns = read_training(
-                old, reading_options | {"vectors": vector_files[0] and (vector_files[0],)}
+                old, **reading_options | {"vectors": vector_files[0] and (vector_files[0],)}
             )
             if is_table(old) and is_table(new):
                 old_table, columns = _keep_shared_columns(
@@ -156,39 +157,6 @@ def joined_groups(old_table: Any, new_table: Any) -> Any:
     is_ungrouped = np.isin(group_names, ["", "None", "nan"])[group_of_row]
     group_of_row[is_ungrouped] = len(group_names) + np.arange(is_ungrouped.sum())
     return group_of_row
-
-
-def column_groups(old_table: Any, new_table: Any, columns: Any, scores: Any = None) -> list[Any]:
-    """Return what two data sets are compared by; `scores` are of the old and then the new rows."""
-    import numpy as np
-    from scipy import sparse
-
-    from hyperlabel.tabular import two_sample_test
-
-    sections = []
-    if old_table.n_labels and new_table.n_labels:
-        sections.append(two_sample_test.label_section(old_table, new_table))
-    old_columns, new_columns = (
-        (columns.cells(dataset) if columns.text_columns else []) for dataset in (old_table, new_table)
-    )
-    for j, (column_name, old_cells, new_cells) in enumerate(
-        zip(columns.text_columns, old_columns, new_columns, strict=True)
-    ):
-        if j < len(columns.text):
-            section_name = column_name if len(columns.text) > 1 else None
-            sections.append(two_sample_test.word_section(old_cells + new_cells, section_name))
-        else:
-            sections.append(two_sample_test.category_section(old_cells + new_cells, column_name))
-    if columns.n_features:
-        numbers_by_file = [old_table.X, new_table.X]
-        if any(map(sparse.issparse, numbers_by_file)):
-            X = sparse.vstack([sparse.csr_array(numbers) for numbers in numbers_by_file], format="csr")
-        else:
-            X = np.vstack(numbers_by_file)
-        sections += two_sample_test.number_sections(X, columns.feature_names or old_table.feature_names)
-    if scores is not None:
-        sections += two_sample_test.number_sections(scores, columns.label_names, "scores")[:1]
-    return sections
 
 
 def new_words(old_texts: list[str], new_texts: list[str], top: int) -> dict[str, Any]:

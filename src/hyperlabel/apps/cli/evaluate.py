@@ -106,8 +106,8 @@ def _measure_model(
     model: str, data: str, vectors: str | None, page: str | None
 ) -> tuple[dict[str, Any], list[str]]:
     """Return all measures, those by label among them, and the labels the model does not know."""
-    from hyperlabel.apps.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
     from hyperlabel.metrics import evaluate as measure
+    from hyperlabel.tabular.fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
     from hyperlabel.tabular.model_file import aligned_labels, open_model
 
     with show_step(f"loading {model}"):
@@ -155,8 +155,8 @@ def _predict_rows(file: Any, dataset: Any, Y: Any, scoring_mode: str) -> tuple[A
     model_inputs = file.columns.inputs(dataset)
     if scoring_mode == "held-out":
         return file.predict(model_inputs), file.scores(model_inputs)
-    from hyperlabel.apps.cli._near_duplicates import keep_together
     from hyperlabel.apps.report.page_scores import out_of_fold_sets, score_page_rows
+    from hyperlabel.tabular.near_copies import keep_together
 
     row_groups = keep_together(dataset, file.columns)[0].groups  # as the fit did
     page_scores = score_page_rows(file.model, model_inputs, Y, scoring_mode, groups=row_groups)

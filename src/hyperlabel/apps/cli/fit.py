@@ -95,10 +95,9 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel predict model.hyper new.csv --top 5
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
-    from hyperlabel.apps.cli._fit_rows import hash_rows, pack_hashes
-    from hyperlabel.apps.cli._near_duplicates import keep_together
     from hyperlabel.apps.cli._progress import show_step
-    from hyperlabel.tabular.model_file import ModelFile, as_file, save_model
+    from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
+    from hyperlabel.tabular.model_file import as_file, save_model
 
     start_seconds, start_cpu_seconds = time.perf_counter(), time.process_time()
     check_target(output, MODEL_FILE)
@@ -108,22 +107,18 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     options["alpha"] = _parse_numbers(options["alpha"])
     reading_options = {option_name: options.pop(option_name) for option_name in READING}
     with show_step(f"reading {data}"), as_file(data) as data_path:
-        dataset, columns = read_training(data_path, reading_options, advise=True)
-        dataset, left_out = _drop_rare_labels(dataset, min_rows)
+        dataset, columns = read_training(data_path, **reading_options, advise=True)
+        dataset, left_out = drop_rare_labels(dataset, min_rows)
     columns = replace(
         columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=len(dataset)
     )
     if not columns.text:
         refuse_options("There is no column of text", "words", "ngrams")
     say(_describe_input(dataset, columns))
-    choices = _choose_pipeline(method, options)
-    if dataset.time is not None:
-        dataset, choices = _number_time_blocks(dataset, choices, options)
-    else:
-        with show_step("looking for near copies"):
-            dataset, near_copies = keep_together(dataset, columns)
-        if near_copies:
-            say(near_copies)
+    with show_step("looking for near copies"):
+        dataset, choices, fold_note = arrange_folds(dataset, columns, choose_pipeline(method, **options))
+    if fold_note:
+        say(fold_note)
     if options["dry_run"]:
         from hyperlabel.apps.cli._memory_plan import plan_fit, show_plan
 
@@ -132,11 +127,10 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
         (print_json if as_json else show_plan)(fit_plan)
         return
     with show_step(f"fitting {method} on {plural(len(dataset), 'row')}"):
-        model = _fit_pipeline(dataset, columns, method, choices, options)
+        model_file = fit_model_file(dataset, columns, choices, output)
     with show_step(f"writing {output}"):
-        columns = replace(columns, row_hashes=pack_hashes(hash_rows(columns, columns.inputs(dataset))))
-        save_model(ModelFile(model, columns, output))
-    _report_fit(model, columns, output, time.perf_counter() - start_seconds, as_json)
+        save_model(model_file)
+    _report_fit(model_file.model, columns, output, time.perf_counter() - start_seconds, as_json)
 
 
 def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
@@ -149,89 +143,6 @@ def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
         refuse_options("--precision takes the place of --thresholds", "thresholds", "scoring")
     if options["thresholds"] == "none" and method not in ("auto", "ridge"):
         refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
-
-
-def _drop_rare_labels(dataset: Any, min_rows: int) -> tuple[Any, list[str]]:
-    """Return the data without labels of too few rows, and the names of those labels."""
-    import numpy as np
-
-    label_counts = np.asarray(dataset.Y.sum(axis=0)).ravel()
-    frequent_labels = np.flatnonzero(label_counts >= min_rows)
-    if not len(frequent_labels):
-        raise ValueError(
-            f"No label has {plural(min_rows, 'row')}: is the label column right, and its separator?"
-        )
-    if len(frequent_labels) == len(label_counts):
-        return dataset, []
-    label_names = list(dataset.label_names)
-    missing_labels = None if dataset.missing is None else dataset.missing[:, frequent_labels]
-    frequent_names = [label_names[j] for j in frequent_labels]
-    frequent_dataset = replace(
-        dataset, Y=dataset.Y[:, frequent_labels], label_names=frequent_names, missing=missing_labels
-    )
-    return frequent_dataset, [label_names[j] for j in np.flatnonzero(label_counts < min_rows)]
-
-
-def _number_time_blocks(dataset: Any, choices: Any, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Number the times of a data set, and let later rows be scored by models of earlier ones."""
-    import numpy as np
-
-    from hyperlabel.tabular.pipeline import time_blocks
-
-    if dataset.groups is not None:
-        raise ValueError("--group and --time both say which rows score which: name one of them.")
-    if options["precision"] is not None:
-        raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
-    if dataset.missing is not None and dataset.missing.nnz:
-        raise ValueError("Where labels are unknown no row is scored: leave out --time.")
-    time_index = np.unique(dataset.time, return_inverse=True)[1]
-    n_blocks = time_blocks(time_index)
-    say(f"scored forward in time: {plural(n_blocks, 'block')} of rows, each by a model of earlier rows")
-    return replace(dataset, time=time_index), replace(choices, time_blocks=n_blocks)
-
-
-def _choose_pipeline(method: str, options: dict[str, Any]) -> Any:
-    from hyperlabel.tabular.pipeline import AUTO_WORDS, WORDS, Choices
-
-    return Choices(
-        alpha=options["alpha"],
-        budget=options["time_budget"],
-        scoring=options["scoring"],
-        thresholds=options["thresholds"] if options["precision"] is None else "none",
-        words=options["words"] or {"auto": AUTO_WORDS, "ridge": None}.get(method, WORDS),
-        ngrams=options["ngrams"] or (2 if method == "ridge" else 1),
-        seed=options["seed"],
-    )
-
-
-def _fit_pipeline(dataset: Any, columns: Any, method: str, choices: Any, options: dict[str, Any]) -> Any:
-    from sklearn.pipeline import Pipeline
-
-    from hyperlabel.apps.cli._guarantees import learned_rows, with_guarantee
-    from hyperlabel.meta.catalogue import DataShape
-    from hyperlabel.meta.updating import name_labels, without_training_rows
-    from hyperlabel.model_selection.groups import groups_for_fit
-    from hyperlabel.tabular.model_file import aligned_labels
-    from hyperlabel.tabular.pipeline import classifier_step, features_step, partial_step
-
-    feature_step = features_step(columns, dataset, choices.words, choices.ngrams)
-    row_groups = dataset.groups if dataset.time is None else dataset.time  # each moment is a group of its own
-    row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, options["precision"])
-    has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
-    n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
-    classifier = (
-        partial_step(method, choices, DataShape.of(row_features))
-        if has_missing_labels
-        else classifier_step(method, choices, DataShape.of(row_features), n_units)
-    )
-    if has_missing_labels and options["precision"] is not None:
-        raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
-    classifier = with_guarantee(classifier, options["precision"], options["confidence"])
-    Y, _ = aligned_labels(dataset, columns.label_names)
-    group_arguments = groups_for_fit(classifier, row_groups)
-    classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
-    without_training_rows(name_labels(classifier, columns.label_names), sums=not options["slim"])
-    return Pipeline([("features", feature_step), ("classifier", classifier)])
 
 
 def _parse_numbers(text: str | None) -> tuple[float, ...]:

@@ -26,17 +26,18 @@ def label_errors(file: str, entries: int, folds: int, output: str, **options: An
     \b
     hyperlabel data label-errors tickets.csv --labels tags -o label-errors.csv
     """  # noqa: D301 - click wants the character
-    from hyperlabel.apps.cli._near_duplicates import keep_together
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.apps.cli.predict import write_table
     from hyperlabel.datasets.writing import output_kind
+    from hyperlabel.tabular.near_copies import keep_together
     from hyperlabel.tabular.training_table import read_training
 
     if output != "-":
         check_target(output)
     file_kind = output_kind(output)
     with show_step(f"reading {file}"):
-        dataset, columns = read_training(file, {key: options.get(key) for key in READING})
+        reading_options: dict[str, Any] = {key: options.get(key) for key in READING}
+        dataset, columns = read_training(file, **reading_options)
     if len(dataset) < folds:
         raise ValueError(f"{file} has {plural(len(dataset), 'row')}, too few for {folds} folds: say --folds.")
     with show_step("looking for near copies"):

@@ -76,7 +76,11 @@ def predict(
     if options["review"]:
         from hyperlabel.tabular.review_queue import write_queue
 
-        write_queue(model, data, output, options["entries"] or 100, options["group"], options["ids"])
+        queue_options = {"group": options["group"], "id_column": options["ids"]}
+        n_entries = options["entries"] or 100
+        n_questions = write_queue(model, data or "-", output, n_entries=n_entries, **queue_options)
+        if output != "-":
+            click.echo(f"Wrote {output}: {plural(n_questions, 'question')}.", err=True)
         return
     is_plain = one_text is not None and not options["probabilities"]
     file, model_inputs, data_columns, column_delimiter = _read_model_and_rows(

@@ -10,9 +10,6 @@ from hyperlabel.apps.cli._input import PAGE, check_target, output_option, refuse
 from hyperlabel.apps.cli._progress import show_step
 from hyperlabel.apps.cli.compare import write_page
 from hyperlabel.tabular.table_io import need_data, need_model
-from hyperlabel.tabular.wording import plural
-
-_MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
 
 
 @click.command()
@@ -74,18 +71,21 @@ def report(
         page_options = PageOptions(max_rows=max_rows, prune=prune)
         with show_step(f"loading {source}"):
             file = open_model(source)
-        page_html = model_html(file, data, scores, vectors=vectors, no_texts=no_texts, options=page_options)
+        page_html = judge_and_draw(
+            file, data, scores, vectors=vectors, no_texts=no_texts, options=page_options
+        )
     if page_html is None:
         return
     written_path = write_page(out_path or "out/report.html", page_html)
     click.echo(f"Report: {written_path} ({len(page_html.encode()) / 2**20:.1f} MB)")
 
 
-def model_html(
+def judge_and_draw(
     file: Any, data: str, scores: str | None = None, *, vectors: str | None = None, **options: Any
 ) -> str:
     """Return the page of a loaded model on labelled rows."""
-    from hyperlabel.apps.cli._fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
+    from hyperlabel.apps.report.table_page import model_html
+    from hyperlabel.tabular.fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
 
     with show_step(f"reading {data}"):
         dataset = read_with_groups_of_fit(data, file.columns, vectors)
@@ -96,97 +96,18 @@ def model_html(
             say(judged_rows.sentence)
     elif scores == "held-out" and judged_rows.n_in_fit:
         say(f"Warning: {warn_of_flattery(judged_rows.n_in_fit, Path(data).name)}")
-    return page_of(file, dataset, data, scores, **options)
+    with show_step("judging every threshold"):
+        return model_html(file, dataset, data, scores, **options)
 
 
 def write_model_page(file: Any, dataset: Any, data: str, scores: str, page: str) -> None:
     """Write the page of a loaded model on labelled rows."""
-    write_text(Path(page), page_of(file, dataset, data, scores))
-    click.echo(f"Report: {page}", err=True)
+    from hyperlabel.apps.report.table_page import model_html
 
-
-def page_of(
-    file: Any, dataset: Any, data: str, scores: str, *, no_texts: bool = False, options: Any = None
-) -> str:
-    """Return the page of a loaded model on labelled rows, scored "out-of-fold" or as "held-out" ones."""
-    from dataclasses import replace
-
-    from hyperlabel.apps.cli._near_duplicates import keep_together
-    from hyperlabel.apps.report.model_page import PageOptions, model_report
-    from hyperlabel.apps.report.page_scores import score_page_rows
-    from hyperlabel.tabular.model_file import aligned_labels
-
-    columns, model_inputs = file.columns, file.columns.inputs(dataset)
-    Y, unknown_labels = aligned_labels(dataset, columns.label_names, normalise=columns.normalise)
-    Y = known_labels(Y)
-    if not Y.nnz:
-        raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     with show_step("judging every threshold"):
-        row_groups = None if scores == "held-out" else keep_together(dataset, columns)[0].groups  # as fit did
-        page_scores = score_page_rows(file.model, model_inputs, Y, scores, groups=row_groups)
-    subtitle_facts = [
-        f"{columns.method} model",
-        f"{plural(len(dataset), 'row')} of {Path(data).name}, scored {page_scores.kind}",
-    ]
-    if unknown_labels:
-        subtitle_facts.append(f"{plural(len(unknown_labels), 'label')} unknown to the model left out")
-    with show_step("drawing"):
-        return model_report(
-            file.model,
-            page_scores,
-            columns.label_names,
-            _select_page_rows(dataset, model_inputs, columns, no_texts),
-            title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
-            feature_names=None if columns.text_only else columns.names,
-            options=replace(
-                options or PageOptions(), facts={"model": Path(file.path).name, "shown": subtitle_facts}
-            ),
-        )
-
-
-def known_labels(Y: Any) -> Any:
-    """Return Y with entries nobody knows taken as absent: a page counts in whole rows."""
-    import numpy as np
-    from scipy import sparse
-
-    Y = sparse.csr_array(Y, copy=True)
-    Y.data = np.nan_to_num(Y.data).astype(np.int64)
-    Y.eliminate_zeros()
-    return Y
-
-
-def _select_page_rows(dataset: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
-    """Return what the page may show and write of the rows."""
-    import numpy as np
-    from scipy import sparse
-
-    from hyperlabel.apps.report.model_page import PageRows
-
-    row_texts = None
-    if columns.text and not no_texts:
-        n = len(columns.text)
-        row_texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
-    has_dense_numbers = columns.n_features and not sparse.issparse(dataset.X)
-    export_columns = None
-    if _can_write_rows(dataset, columns, has_texts=row_texts is not None):
-        export_columns = {
-            "text": columns.text,
-            "numbers": columns.feature_names,
-            "labelColumn": columns.label_column,
-            "labels": columns.labels,
-        }
-    dense_numbers = np.asarray(dataset.X, dtype=np.float64) if has_dense_numbers and export_columns else None
-    sparse_features = sparse.csr_array(dataset.X) if sparse.issparse(dataset.X) and not columns.text else None
-    return PageRows(row_texts, dense_numbers, sparse_features, export_columns, len(columns.text_columns))
-
-
-def _can_write_rows(dataset: Any, columns: Any, *, has_texts: bool) -> bool:
-    """Say whether a page can write corrected rows as the training file has them."""
-    has_inputs = columns.format == "table" and (has_texts or not columns.text)
-    # one text is all a page can write, and labels nobody knows would be written as absent
-    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.text_columns) <= 1 and not columns.vectors
-    is_known = dataset.missing is None or not dataset.missing.nnz
-    return has_inputs and is_plain and is_known
+        page_html = model_html(file, dataset, data, scores)
+    write_text(Path(page), page_html)
+    click.echo(f"Report: {page}", err=True)
 
 
 def _read_comparison_page(

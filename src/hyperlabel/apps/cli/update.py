@@ -9,7 +9,6 @@ from hyperlabel._files import locked
 from hyperlabel.apps.cli._config import config_option
 from hyperlabel.apps.cli._input import MODEL_FILE, check_target, output_option, vectors_option
 from hyperlabel.apps.cli._output import print_json, tell
-from hyperlabel.tabular.pipeline import SUMS
 from hyperlabel.tabular.table_io import need_data, need_model
 from hyperlabel.tabular.wording import plural, some_names
 
@@ -52,10 +51,16 @@ def update(
     """
     need_model(model)
     need_data(new, *leaving)
-    from hyperlabel.apps.cli._fit_rows import change_hashes
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.meta import update as update_model
-    from hyperlabel.tabular.model_file import ModelFile, open_model, save_model, with_columns
+    from hyperlabel.tabular.fit_rows import change_hashes
+    from hyperlabel.tabular.model_file import (
+        ModelFile,
+        need_updatable,
+        open_model,
+        save_model,
+        with_columns,
+    )
 
     renames = _parse_renames(renamed)
     _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
@@ -126,25 +131,6 @@ def _match_vector_files(
 
     row_files = [path for path in (new, *leaving) if path is not None]
     return dict(zip(row_files, vectors_of(row_files, vectors), strict=True))
-
-
-def need_updatable(file: Any) -> None:
-    """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
-    from hyperlabel.meta.updating import can_be_updated, iter_nested_estimators
-
-    model = file.path
-    if can_be_updated(file.model):
-        return
-    if file.columns.method != "ridge":
-        raise ValueError(
-            f"{model} cannot be updated, which takes --method ridge, not {file.columns.method}: fit it again."
-        )
-    if hasattr([*iter_nested_estimators(file.model)][-1], "moments_"):
-        raise ValueError(f"{model} decides by --thresholds top_k, which no update can keep: fit it again.")
-    raise ValueError(
-        f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
-        f"with --words {SUMS} and without --slim."
-    )
 
 
 def _parse_renames(renamed: tuple[str, ...]) -> dict[str, str]:

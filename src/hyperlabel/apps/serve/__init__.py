@@ -2,5 +2,6 @@
 
 from hyperlabel.apps.serve.app import Limits, make_app
 from hyperlabel.apps.serve.connections import server_options
+from hyperlabel.apps.serve.served_model import ServedModel
 
-__all__ = ["Limits", "make_app", "server_options"]
+__all__ = ["Limits", "ServedModel", "make_app", "server_options"]

@@ -1,5 +1,4 @@
-"""The application: a project is a model (`apps.cli.serve.ServedModel`); answers are those of Annif's REST
-API v1.
+"""The application: a project is a model (`ServedModel`); answers are those of Annif's REST API v1.
 
 Work runs in threads with a time limit; a project changes once what it has learned is on disk.
 Errors are problem documents (RFC 9457) that name neither paths nor traces.

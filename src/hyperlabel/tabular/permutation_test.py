@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from hyperlabel.tabular.label_spelling import move_columns
+from hyperlabel.tabular.model_file import ModelColumns
 
 LEVEL = 0.05
 PERMUTATIONS = 399
@@ -48,6 +49,61 @@ class Shift:
 
 
 def two_sample_test(
+    old: Any,
+    new: Any,
+    *,
+    columns: Any = None,
+    scores: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    random_state: int = 0,
+) -> Shift:
+    """Test by permutations whether the rows of two data sets come from one source.
+
+    Parameters
+    ----------
+    old, new : Dataset
+        Their labels, words, categories and numbers are compared.
+    columns : ModelColumns, optional
+        What the columns are, as `read_training` returns it; by default texts, text columns and numbers.
+    scores : array of shape (n_old + n_new, n_labels), optional
+        Scores of a model on the old and then the new rows, to be compared as well.
+    groups : array of shape (n_old + n_new,), optional
+        Rows of one group stay together when rows are exchanged.
+    random_state : int, default=0
+        Seed of the permutations.
+
+    Returns
+    -------
+    Shift
+        The p-value, and every column by how far it moved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.datasets import Dataset
+    >>> from hyperlabel.tabular import two_sample_test
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.zeros((60, 0))
+    >>> old, new = (Dataset(rng.normal(mean, size=(60, 1)), y, ["size"]) for mean in (0, 1))
+    >>> shift = two_sample_test(old, new)
+    >>> shift.alarm, shift.moved[0]["name"]
+    (True, 'size')
+    """
+    if columns is None:
+        text_names = [] if old.text is None else ["text"]
+        columns = ModelColumns(
+            "table",
+            list(old.label_names),
+            n_features=old.n_features,
+            feature_names=list(old.feature_names),
+            text=text_names,
+            categories=list(old.text_columns or ()),
+        )
+    sections = column_groups(old, new, columns, scores)
+    return compare_sections(sections, len(old), groups=groups, seed=random_state)
+
+
+def compare_sections(
     sections: Sequence[ColumnGroup], n_old: int, *, groups: np.ndarray | None = None, seed: int = 0
 ) -> Shift:
     """Compare the first `n_old` rows of every section with the others; rows of one group stay together."""
@@ -219,4 +275,32 @@ def number_sections(X: Any, names: Sequence[str], kind: str = "numbers") -> list
         sections.append(
             ColumnGroup("missing", [f"{name} (missing)" for name in names], is_missing.astype(np.float64))
         )
+    return sections
+
+
+def column_groups(old_table: Any, new_table: Any, columns: Any, scores: Any = None) -> list[Any]:
+    """Return what two data sets are compared by; `scores` are of the old and then the new rows."""
+    sections = []
+    if old_table.n_labels and new_table.n_labels:
+        sections.append(label_section(old_table, new_table))
+    old_columns, new_columns = (
+        (columns.cells(dataset) if columns.text_columns else []) for dataset in (old_table, new_table)
+    )
+    for j, (column_name, old_cells, new_cells) in enumerate(
+        zip(columns.text_columns, old_columns, new_columns, strict=True)
+    ):
+        if j < len(columns.text):
+            section_name = column_name if len(columns.text) > 1 else None
+            sections.append(word_section(old_cells + new_cells, section_name))
+        else:
+            sections.append(category_section(old_cells + new_cells, column_name))
+    if columns.n_features:
+        numbers_by_file = [old_table.X, new_table.X]
+        if any(map(sparse.issparse, numbers_by_file)):
+            X = sparse.vstack([sparse.csr_array(numbers) for numbers in numbers_by_file], format="csr")
+        else:
+            X = np.vstack(numbers_by_file)
+        sections += number_sections(X, columns.feature_names or old_table.feature_names)
+    if scores is not None:
+        sections += number_sections(scores, columns.label_names, "scores")[:1]
     return sections

@@ -1,0 +1,83 @@
+"""The page of a model file on a table: what is shown of its rows, and how they are scored."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hyperlabel.apps.report.model_page import PageOptions, PageRows, model_report
+from hyperlabel.apps.report.page_scores import score_page_rows
+from hyperlabel.tabular.model_file import aligned_labels
+from hyperlabel.tabular.near_copies import keep_together
+from hyperlabel.tabular.wording import plural
+
+_MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
+
+
+def model_html(
+    file: Any, dataset: Any, data: str, scores: str, *, no_texts: bool = False, options: Any = None
+) -> str:
+    """Return the page of a loaded model on labelled rows, scored "out-of-fold" or as "held-out" ones."""
+    columns, model_inputs = file.columns, file.columns.inputs(dataset)
+    Y, unknown_labels = aligned_labels(dataset, columns.label_names, normalise=columns.normalise)
+    Y = _known_labels(Y)
+    if not Y.nnz:
+        raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
+    row_groups = None if scores == "held-out" else keep_together(dataset, columns)[0].groups  # as fit did
+    page_scores = score_page_rows(file.model, model_inputs, Y, scores, groups=row_groups)
+    subtitle_facts = [
+        f"{columns.method} model",
+        f"{plural(len(dataset), 'row')} of {Path(data).name}, scored {page_scores.kind}",
+    ]
+    if unknown_labels:
+        subtitle_facts.append(f"{plural(len(unknown_labels), 'label')} unknown to the model left out")
+    return model_report(
+        file.model,
+        page_scores,
+        columns.label_names,
+        _select_page_rows(dataset, model_inputs, columns, no_texts),
+        title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
+        feature_names=None if columns.text_only else columns.names,
+        options=replace(
+            options or PageOptions(), facts={"model": Path(file.path).name, "shown": subtitle_facts}
+        ),
+    )
+
+
+def _known_labels(Y: Any) -> Any:
+    """Return Y with entries nobody knows taken as absent: a page counts in whole rows."""
+    Y = sparse.csr_array(Y, copy=True)
+    Y.data = np.nan_to_num(Y.data).astype(np.int64)
+    Y.eliminate_zeros()
+    return Y
+
+
+def _select_page_rows(dataset: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
+    """Return what the page may show and write of the rows."""
+    row_texts = None
+    if columns.text and not no_texts:
+        n = len(columns.text)
+        row_texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
+    has_dense_numbers = columns.n_features and not sparse.issparse(dataset.X)
+    export_columns = None
+    if _can_write_rows(dataset, columns, has_texts=row_texts is not None):
+        export_columns = {
+            "text": columns.text,
+            "numbers": columns.feature_names,
+            "labelColumn": columns.label_column,
+            "labels": columns.labels,
+        }
+    dense_numbers = np.asarray(dataset.X, dtype=np.float64) if has_dense_numbers and export_columns else None
+    sparse_features = sparse.csr_array(dataset.X) if sparse.issparse(dataset.X) and not columns.text else None
+    return PageRows(row_texts, dense_numbers, sparse_features, export_columns, len(columns.text_columns))
+
+
+def _can_write_rows(dataset: Any, columns: Any, *, has_texts: bool) -> bool:
+    """Say whether a page can write corrected rows as the training file has them."""
+    has_inputs = columns.format == "table" and (has_texts or not columns.text)
+    # one text is all a page can write, and labels nobody knows would be written as absent
+    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.text_columns) <= 1 and not columns.vectors
+    is_known = dataset.missing is None or not dataset.missing.nnz
+    return has_inputs and is_plain and is_known
