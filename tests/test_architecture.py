@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from architecture import Architecture
-from call_trace import DRAWING, draw, journeys, trace
+from call_trace import DRAWING, MOST_TURNS, draw, journeys, trace
 
 LAYERS = """
 [tool.importlinter]
@@ -134,9 +134,13 @@ def test_no_function_takes_more_than_fifteen_decisions():
     assert {name: count for name, count in found.items() if count > 15} == {}
 
 
-@pytest.mark.parametrize(("name", "most"), [("HypergraphSpectral", 8), ("PLST", 15)])
+@pytest.mark.parametrize(("name", "most"), MOST_TURNS.items())
 def test_data_walks_one_way(name, most):
     """Steps between packages that go back on the step before, in every fit of this kind that we follow."""
     turns = {title: trace(fit).turns for title, fit in journeys().items() if title.startswith(name)}
     assert turns
     assert {title: count for title, count in turns.items() if count > most} == {}
+
+
+def test_every_journey_has_a_limit():
+    assert [title for title in journeys() if not title.startswith(tuple(MOST_TURNS))] == []

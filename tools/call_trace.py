@@ -8,18 +8,32 @@ way. ``--check`` compares the drawing with the architecture as it stands and fai
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
 from architecture import ROOT, Architecture
 
 DRAWING = ROOT / "docs" / "architecture.svg"
+# Most turns that a journey may take, by the beginning of its name.
+MOST_TURNS = {
+    "BinaryRelevance": 19,
+    "HypergraphSpectral": 8,
+    "PLST": 15,
+    "ThresholdTuner": 231,
+    "RankSVM": 220,
+    "AutoMultiLabel": 12363,
+    "hyperlabel fit": 2949,
+}
+# Functions that validate y; wrappers should need one call for each fit.
+Y_VALIDATION = {("_validation.py", "check_targets"), ("_validation.py", "encode_like")}
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,13 @@ class CallTrace:
 
     architecture: Architecture
     modules: list[Path]
+    functions: list[str]
+
+    @property
+    def y_validations(self) -> int:
+        """Number of calls that validate y."""
+        calls = zip(self.modules, self.functions, strict=True)
+        return sum((path.name, function) in Y_VALIDATION for path, function in calls)
 
     @property
     def packages(self) -> list[str]:
@@ -47,13 +68,14 @@ class CallTrace:
 
     def __str__(self) -> str:
         counts = f"{len(self.modules):5d} calls {len(set(self.modules)):4d} modules"
-        return f"{counts} {len(self.packages) - 1:4d} transitions {self.turns:4d} turns"
+        steps = f"{len(self.packages) - 1:4d} transitions {self.turns:4d} turns"
+        return f"{counts} {steps} {self.y_validations:4d} validations of y"
 
 
 def trace(action: Callable[[], Any]) -> CallTrace:
     """Follow an action, run once before so that compiling and importing are no part of the walk."""
     action()
-    architecture, modules = Architecture(), []
+    architecture, modules, functions = Architecture(), [], []
     inside = str(Path(sys.modules["hyperlabel"].__file__ or "").parent)
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -61,13 +83,14 @@ def trace(action: Callable[[], Any]) -> CallTrace:
         # Comprehensions and lambdas belong to the function around them.
         if event == "call" and code.co_filename.startswith(inside) and not code.co_name.startswith("<"):
             modules.append(architecture.package / Path(code.co_filename).relative_to(inside))
+            functions.append(code.co_name)
 
     sys.setprofile(note)
     try:
         action()
     finally:
         sys.setprofile(None)
-    return CallTrace(architecture, modules)
+    return CallTrace(architecture, modules, functions)
 
 
 def journeys() -> dict[str, Callable[[], Any]]:
@@ -82,13 +105,37 @@ def journeys() -> dict[str, Callable[[], Any]]:
     Y = (X @ rng.normal(size=(30, 8)) + rng.normal(size=(300, 8)) > 4).astype(int)
     thin = sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
     fits: dict[str, Callable[[], Any]] = {
+        "BinaryRelevance, dense rows": lambda: hl.BinaryRelevance().fit(X, Y),
         "BinaryRelevance, sparse rows": lambda: hl.BinaryRelevance().fit(thin, Y),
         "RankSVM": lambda: hl.RankSVM(random_state=0).fit(X, Y),
+        "ThresholdTuner": lambda: hl.ThresholdTuner(hl.BinaryRelevance()).fit(X, Y),
+        "AutoMultiLabel": lambda: hl.AutoMultiLabel(methods=["ridge", "plst"]).fit(X, Y),
     }
     for kind in ("clique", "zhou", "star", "cca"):
         fits[f"HypergraphSpectral, {kind}"] = lambda e=kind: hl.HypergraphSpectral(expansion=e).fit(X, Y)
     fits["PLST, automatic dimension"] = lambda: hl.PLST("auto").fit(X, Y)
+    fits["hyperlabel fit"] = lambda: _fit_csv(X, Y)
     return fits
+
+
+def _fit_csv(X: Any, Y: Any) -> None:
+    """Run `hyperlabel fit` on a CSV file with a word for each positive feature, quietly."""
+    from click.testing import CliRunner
+
+    from hyperlabel.apps.cli import main as command_line
+
+    with TemporaryDirectory() as folder:
+        table, model = Path(folder, "rows.csv"), Path(folder, "model.hyper")
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "tags"])
+            for x, y in zip(X, Y, strict=True):
+                words = " ".join(f"word{j}" for j in (x > 0).nonzero()[0])
+                writer.writerow([words, ";".join(f"tag{j}" for j in y.nonzero()[0])])
+        arguments = ["fit", str(table), "--labels", "tags", "-o", str(model)]
+        CliRunner().invoke(command_line, arguments, catch_exceptions=False)
+        if not model.is_file():
+            raise RuntimeError("hyperlabel fit wrote no model.")
 
 
 STYLE = """
@@ -162,8 +209,10 @@ def main() -> int:
         return 1
     DRAWING.write_text(drawing, encoding="utf-8")
     for name, fit in journeys().items():
-        found = trace(fit)
-        print(f"{name:30s} {found}\n    {' '.join(found.packages)}")
+        call_trace = trace(fit)
+        print(f"{name:30s} {call_trace}")
+        if len(call_trace.packages) < 100:
+            print(f"    {' '.join(call_trace.packages)}")
     return 0
 
 
