@@ -19,7 +19,13 @@ from hyperlabel import AutoMultiLabel, BinaryRelevance, LabelForest, explain
 from hyperlabel._validation import TargetLayout
 from hyperlabel.decision import Sigmoid, global_threshold, per_label_thresholds
 from hyperlabel.meta import portfolio
-from hyperlabel.meta.candidate_selection import CandidateScore, MemberCalibrator, Selector, learned_weights
+from hyperlabel.meta.candidate_selection import (
+    AttainableScore,
+    CandidateScore,
+    MemberCalibrator,
+    Selector,
+    learned_weights,
+)
 from hyperlabel.meta.catalogue import CATALOGUE
 from hyperlabel.meta.portfolio import PROBED, CandidateRun, OutOfTime, Task, _stop_if_labels_take_too_long
 from hyperlabel.meta.wrapper_base import iter_nested_estimators
@@ -521,3 +527,17 @@ def test_few_rows_of_words_are_split_by_columns_and_many_by_means(n, splits):
     if forest._by_means:  # its folds' trees saw two thirds of the rows: grown anew
         fresh = clone(forest).fit(model._prepare_rows(X), Y)
         assert_array_equal(forest._weights.indices, fresh._weights.indices)
+
+
+@pytest.mark.parametrize("scoring", ["hamming_loss", "f1_macro", "f1_micro"])
+def test_a_grid_prefers_scores_that_order_the_rows_right(scoring):
+    """The loss was negated twice, so that a grid judged by Hamming loss took its worst candidate."""
+    Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [0, 0]])
+    shuffled_scores = np.random.default_rng(0).normal(size=Y.shape)
+
+    class Scores:
+        def decision_function(self, X):
+            return X
+
+    attained = AttainableScore(scoring)
+    assert attained(Scores(), 2.0 * Y - 1, Y) > attained(Scores(), shuffled_scores, Y)

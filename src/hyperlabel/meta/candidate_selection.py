@@ -434,5 +434,5 @@ class AttainableScore:
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Return the value, greater being better."""
         scores = estimator.decision_function(X)
-        value = per_label_thresholds(scores, sparse.csr_array(y), scoring=self.scoring, shrinkage=0.0).value
-        return -value if self.scoring == "hamming_loss" else value
+        # `value` of a loss is already its negative.
+        return per_label_thresholds(scores, sparse.csr_array(y), scoring=self.scoring, shrinkage=0.0).value
