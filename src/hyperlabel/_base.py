@@ -118,14 +118,14 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         After a fit with 1-D y, the one class of each row.
         """
-        found = self.predict(X)
+        predictions = self.predict(X)
         if self._layout.kind != "multilabel":
-            return [[str(value)] for value in found]
-        rows = sparse.csr_array(found)
-        rows.eliminate_zeros()
-        rows.sort_indices()
-        names = np.asarray(self.label_names_, dtype=object)[rows.indices]
-        return [part.tolist() for part in np.split(names, rows.indptr[1:-1])]
+            return [[str(value)] for value in predictions]
+        label_sets = sparse.csr_array(predictions)
+        label_sets.eliminate_zeros()
+        label_sets.sort_indices()
+        names = np.asarray(self.label_names_, dtype=object)[label_sets.indices]
+        return [row_names.tolist() for row_names in np.split(names, label_sets.indptr[1:-1])]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (weighed, if asked) whose label sets are predicted without a mistake.
@@ -156,8 +156,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             Return the names of the labels in place of their column indices.
         propensity : array-like of shape (n_labels,), default=None
             How likely a relevant label was marked in training (`hyperlabel.metrics.propensities`): labels
-            are ranked by the chance of being marked divided by it, so that rare ones come up. Under squared
-            loss that is the fit on labels so weighted (the unbiased one); others need `predict_proba`.
+            are ranked by the probability of being marked divided by it, so that rare ones come up. Under
+            squared loss that is the fit on labels so weighted (the unbiased one); others need
+            `predict_proba`.
 
         Returns
         -------
@@ -167,11 +168,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         X = self._check_predict(X)
         if propensity is None:
-            best = [top_k(block, k) for _, block in self._score_blocks(X)]
+            best_blocks = [top_k(block, k) for _, block in self._score_blocks(X)]
         else:
-            p = self._check_propensity(propensity)
-            best = [top_k(block / p, k) for block in self._marked_blocks(X)]
-        indices, scores = (np.vstack(part) for part in zip(*best, strict=True))
+            propensities = self._check_propensity(propensity)
+            best_blocks = [top_k(block / propensities, k) for block in self._estimate_marking(X)]
+        indices, scores = (np.vstack(blocks) for blocks in zip(*best_blocks, strict=True))
         return (np.asarray(self.label_names_, dtype=object)[indices] if names else indices), scores
 
     def __sklearn_tags__(self) -> Any:
@@ -198,7 +199,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError("propensity must lie in (0, 1]: get it from hyperlabel.metrics.propensities.")
         return p
 
-    def _marked_blocks(self, X: Any) -> Iterator[np.ndarray]:
+    def _estimate_marking(self, X: Any) -> Iterator[np.ndarray]:
         """Estimates of the probability that a label is marked: targets of 0 and 1 where they were ±1."""
         if hasattr(self, "threshold_"):
             yield from ((block + self.threshold_ + 1.0) / 2.0 for _, block in self._score_blocks(X))
@@ -267,15 +268,15 @@ def score_rows(estimator: Any, X: Any, layout: TargetLayout | None = None) -> np
         )
     if layout is None or scores.shape[1] == layout.n_columns:
         return scores
-    seen = np.searchsorted(layout.classes, estimator.classes_)
-    if layout.kind == "multiclass" and scores.shape[1] == 1 and len(seen) == 2:
+    class_columns = np.searchsorted(layout.classes, estimator.classes_)
+    if layout.kind == "multiclass" and scores.shape[1] == 1 and len(class_columns) == 2:
         scores = np.hstack([-scores, scores])
-    if layout.kind != "multiclass" or scores.shape[1] != len(seen):
+    if layout.kind != "multiclass" or scores.shape[1] != len(class_columns):
         raise ValueError(
             f"{type(estimator).__name__} gives {scores.shape[1]} scores a row for {layout.n_columns} labels."
         )
     aligned = np.full((len(scores), layout.n_columns), scores.min(initial=0.0) - 1.0)
-    aligned[:, seen] = scores
+    aligned[:, class_columns] = scores
     return aligned
 
 
@@ -287,17 +288,17 @@ def label_probabilities(estimator: Any, X: Any, *, binary: bool = False, unseen:
     """
     p = estimator.predict_proba(X)
     if isinstance(p, list):
-        columns = [
-            part[:, list(seen).index(1)] if 1 in seen else np.full(len(part), unseen)
-            for part, seen in zip(p, estimator.classes_, strict=True)
-        ]
-        return np.column_stack(columns)
+        positive = np.full((len(p[0]), len(p)), unseen)
+        for j, (class_proba, label_classes) in enumerate(zip(p, estimator.classes_, strict=True)):
+            if 1 in label_classes:
+                positive[:, j] = class_proba[:, list(label_classes).index(1)]
+        return positive
     p = np.asarray(p, dtype=np.float64)
     return p[:, [1]] if binary else p
 
 
 def score_batches(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Cut rows into batches whose scores take at most `SCORE_BLOCK_BYTES`."""
+    """Split rows into batches whose scores take at most `SCORE_BLOCK_BYTES`."""
     return gen_batches(n_rows, max(1, SCORE_BLOCK_BYTES // (8 * n_columns)))
 
 
@@ -349,8 +350,8 @@ def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarra
 def decode_scores(layout: TargetLayout, blocks: Iterator[np.ndarray]) -> Any:
     """Turn blocks of scores into predictions in the form the training y had."""
     if layout.kind == "multilabel" and layout.is_sparse:
-        found = [sparse.csr_array(block > 0) for block in blocks]
-        return sparse.vstack(found, format="csr").astype(layout.dtype)
+        indicator_blocks = [sparse.csr_array(block > 0) for block in blocks]
+        return sparse.vstack(indicator_blocks, format="csr").astype(layout.dtype)
     if layout.kind == "multilabel":
         return np.vstack([block > 0 for block in blocks]).astype(layout.dtype)
     if layout.kind == "binary":

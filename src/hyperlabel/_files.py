@@ -65,7 +65,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and _is_about(error, temporary):
+        if isinstance(error, OSError) and _concerns_file(error, temporary):
             error.filename, error.filename2 = str(path), None
         raise
 
@@ -162,23 +162,23 @@ def _lock_file(path: str | os.PathLike[str], waiting: Callable[[], None]) -> int
 def _create_beside(target: Path) -> tuple[int, Path]:
     """Make a new file for the owner of `target`, held by a lock for as long as it is open."""
     try:
-        kept: int | None = os.stat(target).st_mode & 0o777
+        file_mode: int | None = os.stat(target).st_mode & 0o777
     except FileNotFoundError:
-        kept = None
+        file_mode = None
     while True:
         temporary = target.with_name(f"{_temporary_prefix(target)}{secrets.token_hex(8)}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
-            handle = os.open(temporary, flags, 0o666 if kept is None else kept)
+            handle = os.open(temporary, flags, 0o666 if file_mode is None else file_mode)
         except OSError as error:
             error.filename = str(target)
             raise
         try:
-            if not _lock_new(handle):  # taken for a leftover by a tidier, who deletes it
+            if not _lock_new_file(handle):  # another writer took it for a leftover and deletes it
                 os.close(handle)
                 continue
-            if kept is not None and hasattr(os, "fchmod"):
-                os.fchmod(handle, kept)
+            if file_mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(handle, file_mode)
         except BaseException:
             os.close(handle)
             temporary.unlink(missing_ok=True)
@@ -188,13 +188,13 @@ def _create_beside(target: Path) -> tuple[int, Path]:
 
 def _temporary_prefix(target: Path) -> str:
     """Return how the names of temporary files of a target begin; a digest stands for a long name."""
-    prefix, rest = f".{target.name}.", len("0123456789abcdef.tmp")
-    if len(os.fsencode(prefix)) + rest > _LONGEST_NAME:
+    prefix, suffix_length = f".{target.name}.", len("0123456789abcdef.tmp")
+    if len(os.fsencode(prefix)) + suffix_length > _LONGEST_NAME:
         prefix = f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]}."
     return prefix
 
 
-def _lock_new(handle: int) -> bool:
+def _lock_new_file(handle: int) -> bool:
     """Hold a new file; False where another was there first."""
     if fcntl is None:
         return True
@@ -211,9 +211,9 @@ def _remove_leftovers(target: Path) -> None:
     """Delete temporary files of this target that no living writer holds."""
     if fcntl is None:
         return
-    mine = re.compile(re.escape(_temporary_prefix(target)) + r"[0-9a-f]{16}\.tmp")
+    temporary_name = re.compile(re.escape(_temporary_prefix(target)) + r"[0-9a-f]{16}\.tmp")
     with suppress(OSError):
-        for name in filter(mine.fullmatch, os.listdir(target.parent)):
+        for name in filter(temporary_name.fullmatch, os.listdir(target.parent)):
             with suppress(OSError), open(target.with_name(name), "rb") as leftover:
                 fcntl.flock(leftover, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.unlink(leftover.name)
@@ -229,7 +229,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _is_about(error: OSError, temporary: Path | None) -> bool:
+def _concerns_file(error: OSError, temporary: Path | None) -> bool:
     if error.filename is None:
         return error.errno in _FULL
     return temporary is not None and str(error.filename) == str(temporary)
@@ -239,9 +239,9 @@ def npy_header(stream: Any) -> tuple[tuple[int, ...], bool, Any]:
     """Read shape, Fortran order and dtype of an array; the stream then stands at its values."""
     import numpy as np
 
-    old = np.lib.format.read_magic(stream) == (1, 0)
-    read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    is_version_1 = np.lib.format.read_magic(stream) == (1, 0)
+    read_header = np.lib.format.read_array_header_1_0 if is_version_1 else np.lib.format.read_array_header_2_0
     try:
-        return read(stream)
+        return read_header(stream)
     except (TokenError, SyntaxError, MemoryError, RecursionError) as error:  # NumPy lets Python parse it
         raise ValueError("the header of an array cannot be read") from error

@@ -49,7 +49,7 @@ def plain_targets(y: Any) -> Any:
     if sets is not None:
         return NamedColumns(*indicator_from_sets(sets))
     names = column_names(y)
-    return y if names is None else NamedColumns(_frame_values(y), names)
+    return y if names is None else NamedColumns(_read_frame(y), names)
 
 
 def label_sets(y: Any, *, even_empty: bool = False) -> list[Iterable[str]] | None:
@@ -57,7 +57,7 @@ def label_sets(y: Any, *, even_empty: bool = False) -> list[Iterable[str]] | Non
 
     Lists that are all empty name no label: they are label sets only where labels are known (`even_empty`).
     """
-    rows = _as_list(_only_column(y))
+    rows = _list_rows(_select_only_column(y))
     if not rows:
         return None
     sets = [() if row is None or _is_nan(row) else row for row in rows]
@@ -69,7 +69,7 @@ def label_sets(y: Any, *, even_empty: bool = False) -> list[Iterable[str]] | Non
     return sets if words == {True} or (even_empty and not words) else None
 
 
-def _only_column(y: Any) -> Any:
+def _select_only_column(y: Any) -> Any:
     """Return the column of a frame that has one only; other forms as they are."""
     if isinstance(y, NamedColumns) or len(column_names(y) or ()) != 1:
         return y
@@ -81,15 +81,15 @@ def indicator_from_sets(
 ) -> tuple[sparse.csr_array, list[str]]:
     """Return the indicator of label sets and the label names (sorted when not given)."""
     label_names = sorted({str(name) for row in sets for name in row}) if names is None else list(names)
-    place = {label: j for j, label in enumerate(label_names)}
+    column_of_label = {label: j for j, label in enumerate(label_names)}
     try:
-        columns = [sorted({place[name] for name in row}) for row in sets]
+        row_columns = [sorted({column_of_label[name] for name in row}) for row in sets]
     except KeyError as error:
         raise ValueError(f"The label {error.args[0]!r} is not among label_names.") from None
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in columns], dtype=np.int64)])
-    indices = np.array([j for row in columns for j in row], dtype=np.int64)
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in row_columns], dtype=np.int64)])
+    indices = np.array([j for row in row_columns for j in row], dtype=np.int64)
     Y = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(columns), len(label_names))
+        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(row_columns), len(label_names))
     )
     return small_indices(Y), label_names
 
@@ -138,7 +138,7 @@ def column_names(y: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _as_list(y: Any) -> list[Any] | None:
+def _list_rows(y: Any) -> list[Any] | None:
     """Return the rows of a list or of a column that may hold lists; None for columns of numbers or words."""
     if isinstance(y, (list, tuple)):
         return list(y)
@@ -156,7 +156,7 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def _frame_values(y: Any) -> Any:
+def _read_frame(y: Any) -> Any:
     """Return the values of a frame: sparse where it is, floats with NaN where entries are missing."""
     kinds = list(y.dtypes) if hasattr(y, "dtypes") and hasattr(y, "iloc") else []  # pandas
     if kinds and all(getattr(kind, "fill_value", None) == 0 for kind in kinds):
@@ -181,15 +181,15 @@ def _join_columns(columns: list[np.ndarray], n_rows: int) -> np.ndarray:
 def _read_numbers(column: np.ndarray) -> np.ndarray:
     """Return whole numbers or truth values as they are, floats where some are missing, words untouched."""
     missing = np.array([is_missing(value) or value is not value for value in column], dtype=bool)
-    known = column[~missing]
-    if any(isinstance(value, (str, bytes)) for value in known):
+    present_values = column[~missing]
+    if any(isinstance(value, (str, bytes)) for value in present_values):
         return column
-    values = np.array(known.tolist()) if len(known) else np.zeros(0)
-    if values.ndim != 1 or values.dtype.kind not in "biuf" or not missing.any():
-        return values if values.ndim == 1 and len(values) == len(column) else column
-    found = np.full(len(column), np.nan)
-    found[~missing] = values
-    return found
+    present_numbers = np.array(present_values.tolist()) if len(present_values) else np.zeros(0)
+    if present_numbers.ndim != 1 or present_numbers.dtype.kind not in "biuf" or not missing.any():
+        return present_numbers if present_numbers.shape == column.shape else column
+    numbers_or_nan = np.full(len(column), np.nan)
+    numbers_or_nan[~missing] = present_numbers
+    return numbers_or_nan
 
 
 def is_missing(value: Any) -> bool:

@@ -40,12 +40,12 @@ def number(low: float | None = None, high: float | None = None, *, above: float 
     def accepts(value: Any) -> bool:
         if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
             return False
-        given = float(value)
+        as_float = float(value)
         return (
-            math.isfinite(given)
-            and (low is None or given >= low)
-            and (high is None or given <= high)
-            and (above is None or given > above)
+            math.isfinite(as_float)
+            and (low is None or as_float >= low)
+            and (high is None or as_float <= high)
+            and (above is None or as_float > above)
         )
 
     if low is not None and high is not None:

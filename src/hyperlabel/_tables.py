@@ -12,22 +12,22 @@ class Table(list[Any]):
     """A list of rows (dicts, or objects with ``as_row()``) that shows itself as a table."""
 
     def __repr__(self) -> str:
-        head, body = _table_cells(self)
+        head, body = _format_cells(self)
         if not head:
             return "[]"
-        sizes = [max(len(row[j]) for row in (head, *body)) for j in range(len(head))]
-        right = [all(_is_number(row.get(name, "")) for row in _table_rows(self)) for name in head]
-        lines = [
+        column_widths = [max(len(row[j]) for row in (head, *body)) for j in range(len(head))]
+        is_numeric = [all(_is_number(row.get(name, "")) for row in _list_mappings(self)) for name in head]
+        text_lines = [
             "  ".join(
-                cell.rjust(size) if is_right else cell.ljust(size)
-                for cell, size, is_right in zip(row, sizes, right, strict=True)
+                cell.rjust(width) if align_right else cell.ljust(width)
+                for cell, width, align_right in zip(row, column_widths, is_numeric, strict=True)
             ).rstrip()
             for row in (head, *body)
         ]
-        return "\n".join(lines)
+        return "\n".join(text_lines)
 
     def _repr_html_(self) -> str:
-        return _render_html(*_table_cells(self))
+        return _render_html(*_format_cells(self))
 
 
 class Results(dict[str, Any]):
@@ -36,17 +36,17 @@ class Results(dict[str, Any]):
     def _repr_html_(self) -> str:
         names = list(self)
         rows = zip(*self.values(), strict=True)
-        return _render_html(*_table_cells([dict(zip(names, row, strict=True)) for row in rows]))
+        return _render_html(*_format_cells([dict(zip(names, row, strict=True)) for row in rows]))
 
 
-def _table_rows(items: Iterable[Any]) -> list[Mapping[str, Any]]:
+def _list_mappings(items: Iterable[Any]) -> list[Mapping[str, Any]]:
     return [item if isinstance(item, Mapping) else item.as_row() for item in items]
 
 
-def _table_cells(items: Iterable[Any]) -> tuple[list[str], list[list[str]]]:
-    rows = _table_rows(items)
+def _format_cells(items: Iterable[Any]) -> tuple[list[str], list[list[str]]]:
+    rows = _list_mappings(items)
     head = list(dict.fromkeys(name for row in rows for name in row))
-    body = [[_show_value(row.get(name, "")) for name in head] for row in rows[:_MOST_ROWS]]
+    body = [[_format_value(row.get(name, "")) for name in head] for row in rows[:_MOST_ROWS]]
     if len(rows) > _MOST_ROWS:
         body.append([f"… {len(rows) - _MOST_ROWS} more"] + [""] * (len(head) - 1))
     return head, body
@@ -56,21 +56,21 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _show_value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):  # NumPy's too
         return f"{value:.3f}" if math.isfinite(value) and 1e-3 <= abs(value) < 1e4 else f"{value:.3g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_show_value(part)}" for name, part in value.items())
+        return ", ".join(f"{name}={_format_value(entry)}" for name, entry in value.items())
     if isinstance(value, (list, tuple)):
-        return "; ".join(map(_show_value, value))
+        return "; ".join(map(_format_value, value))
     return str(value)
 
 
 def _render_html(head: list[str], body: list[list[str]]) -> str:
-    def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+    def render_row(row_texts: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row_texts) + "</tr>"
 
-    rows = "".join(line(cells, "td") for cells in body)
-    return f"<table><thead>{line(head, 'th')}</thead><tbody>{rows}</tbody></table>"
+    body_rows = "".join(render_row(row_texts, "td") for row_texts in body)
+    return f"<table><thead>{render_row(head, 'th')}</thead><tbody>{body_rows}</tbody></table>"

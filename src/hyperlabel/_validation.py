@@ -1,4 +1,4 @@
-"""The one gate for (X, Y): every estimator lets its data in through here.
+"""Validation of (X, Y), in one place: every estimator reads its data through here.
 
 Inside the library X is a ``float64``/``float32`` array (dense ndarray or ``csr_array``)
 and Y is always a ``csr_array`` of ones, n×k, however the user wrote it. ``TargetLayout``
@@ -103,10 +103,11 @@ def canonical_rows(A: Any) -> sparse.csr_array:
     The compiled loops rely on it. Nothing is copied that is so already; the user's matrix stays as it is.
     """
     A = checked_csr(A) if sparse.issparse(A) else sparse.csr_array(A)
-    parts = (A.data, A.indices, A.indptr)
+    csr_arrays = (A.data, A.indices, A.indptr)
     if max(A.shape[0], A.shape[1], len(A.indices)) < np.iinfo(np.int32).max:
-        parts = (A.data, A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False))
-    A = sparse.csr_array(parts, shape=A.shape)  # what the user's object says about its own order may be stale
+        csr_arrays = (A.data, A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False))
+    # anew: what the user's object says about its own order may be stale
+    A = sparse.csr_array(csr_arrays, shape=A.shape)
     if A.has_canonical_format and A.data.all():
         return A
     A = A.copy()
@@ -154,7 +155,7 @@ def per_label_values(spec: Any, k: int, label_names: np.ndarray | None, *, name:
     if isinstance(spec, Mapping):
         values = np.ones(k)
         for label, value in spec.items():
-            values[_column_of(label, label_names, k, name)] = value
+            values[_find_column(label, label_names, k, name)] = value
     else:
         values = np.asarray(spec, dtype=np.float64)
     if values.shape != (k,):
@@ -164,10 +165,10 @@ def per_label_values(spec: Any, k: int, label_names: np.ndarray | None, *, name:
     return values
 
 
-def _column_of(label: Any, names: np.ndarray | None, k: int, name: str) -> int:
-    found = np.flatnonzero(np.asarray([] if names is None else names) == label)
-    if len(found):
-        return int(found[0])
+def _find_column(label: Any, names: np.ndarray | None, k: int, name: str) -> int:
+    named_columns = np.flatnonzero(np.asarray([] if names is None else names) == label)
+    if len(named_columns):
+        return int(named_columns[0])
     if isinstance(label, (int, np.integer)) and 0 <= label < k:
         return int(label)
     raise ValueError(f"{name} names the label {label!r}, which y does not have.")
@@ -183,11 +184,11 @@ def check_targets(
         )
     y = plain_targets(y)
     if sparse.issparse(y):
-        Y, layout = _from_sparse(y)
+        Y, layout = _read_sparse_targets(y)
     elif isinstance(y, NamedColumns) and sparse.issparse(y.values):
-        Y, layout = _from_sparse(y.values, names=y.columns)
+        Y, layout = _read_sparse_targets(y.values, names=y.columns)
     else:
-        Y, layout = _from_array(y)
+        Y, layout = _read_array_targets(y)
     if n_rows is not None and Y.shape[0] != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
@@ -228,7 +229,7 @@ def split_missing(y: Any) -> tuple[Any, sparse.csc_array | None]:
         return y, None
     values = np.asarray(y)
     if values.dtype == object:
-        values = _to_number(values)
+        values = _convert_to_numbers(values)
     if values.dtype.kind != "f" or not np.isnan(values).any():
         return y, None
     missing = np.isnan(values)
@@ -241,9 +242,9 @@ def split_missing(y: Any) -> tuple[Any, sparse.csc_array | None]:
 def count_dimensions(y: Any) -> int:
     """Return the number of dimensions of y; label sets have two, other ragged lists count as one."""
     y = plain_targets(y)
-    known = getattr(y, "ndim", None)
-    if known is not None:
-        return int(known)
+    n_dimensions = getattr(y, "ndim", None)
+    if n_dimensions is not None:
+        return int(n_dimensions)
     try:
         return np.asarray(y).ndim
     except ValueError:
@@ -259,13 +260,13 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     if layout.kind == "multilabel":
         plain = is_plain(y)
         if not plain and (sets := label_sets(y, even_empty=True)) is not None:
-            y = _known_sets(sets, layout)
-        Y, other = check_targets(y, n_rows=n_rows)
-        if other.kind != "multilabel" or Y.shape[1] != layout.n_columns:
+            y = _encode_known_sets(sets, layout)
+        Y, new_layout = check_targets(y, n_rows=n_rows)
+        if new_layout.kind != "multilabel" or Y.shape[1] != layout.n_columns:
             raise ValueError(
                 f"y must be an indicator with the {layout.n_columns} label columns of the model."
             )
-        if not plain and column_names(y) is not None and list(other.label_names) != list(layout.label_names):
+        if not plain and column_names(y) not in (None, list(layout.label_names)):
             raise ValueError("The columns of y are not those of the model: same names, same order, please.")
         return Y
     values = np.asarray(y).ravel()
@@ -278,33 +279,34 @@ def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_arra
     unknown = layout.classes[codes] != values
     if unknown.any():
         raise ValueError(f"y holds the class {values[unknown][0]!s}, which the model does not know.")
-    return _one_hot(codes, len(layout.classes))
+    return _encode_one_hot(codes, len(layout.classes))
 
 
 def encode_by_names(y: Any, layout: TargetLayout, *, n_rows: int) -> tuple[sparse.csr_array, np.ndarray]:
     """Encode y for a model that is to be judged on it; also say which rows have labels unknown to the model.
 
-    Label sets and frames go by names, in any order. What names no labels goes by place, as in `encode_like`.
+    Label sets and frames go by names, in any order. What names no labels goes by column, as in `encode_like`.
     """
     label_names = list(layout.label_names)
     if (sets := None if is_plain(y) else label_sets(y, even_empty=True)) is not None:
-        known = set(label_names)
-        has_unknown = np.array([not known.issuperset(row) for row in sets])
-        y = [known.intersection(row) for row in sets]
+        model_labels = set(label_names)
+        has_unknown = np.array([not model_labels.issuperset(row) for row in sets])
+        y = [model_labels.intersection(row) for row in sets]
     elif is_plain(y) or column_names(y) in (None, label_names):
         has_unknown = np.zeros(n_rows, dtype=bool)
     else:
-        Y, given = check_targets(y, n_rows=n_rows)
-        column = {name: j for j, name in enumerate(given.label_names)}
-        absent = [name for name in label_names if name not in column]
-        if absent:
-            raise ValueError(f"y has no column {absent[0]!r}, which the model predicts.")
-        unknown = [j for name, j in column.items() if name not in set(label_names)]
-        return Y[:, [column[name] for name in label_names]], np.asarray(Y[:, unknown].sum(axis=1)) > 0
+        Y, given_layout = check_targets(y, n_rows=n_rows)
+        column_of_name = {name: j for j, name in enumerate(given_layout.label_names)}
+        absent_names = [name for name in label_names if name not in column_of_name]
+        if absent_names:
+            raise ValueError(f"y has no column {absent_names[0]!r}, which the model predicts.")
+        unknown_columns = [j for name, j in column_of_name.items() if name not in set(label_names)]
+        has_unknown = np.asarray(Y[:, unknown_columns].sum(axis=1)) > 0
+        return Y[:, [column_of_name[name] for name in label_names]], has_unknown
     return encode_like(y, layout, n_rows=n_rows), has_unknown
 
 
-def _known_sets(sets: Any, layout: TargetLayout) -> sparse.csr_array:
+def _encode_known_sets(sets: Any, layout: TargetLayout) -> sparse.csr_array:
     unknown = {name for row in sets for name in row}.difference(layout.label_names)
     if unknown:
         raise ValueError(f"y holds the label {min(unknown)!r}, which the model does not know.")
@@ -322,15 +324,14 @@ def layout_of_classes(classes: Any, dtype: np.dtype) -> TargetLayout:
 def layout_of_names(y: Any, classes: Any) -> TargetLayout:
     """Layout of a first block of y where all labels are named (`classes`).
 
-    They are the labels of label sets and the columns of an indicator, in this order, or the classes of a 1-D
-    y.
+    They are the labels of label sets, the columns of an indicator, in this order, or classes of a 1-D y.
     """
     names = list(classes)
     if not is_plain(y) and label_sets(y, even_empty=True) is not None:
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:
             raise ValueError(f"classes must name the labels of label sets as text, not {wrong!r}.")
-        return _indicator_layout(len(names), np.dtype(np.int64), names=names, is_sparse=True)
+        return _make_indicator_layout(len(names), np.dtype(np.int64), names=names, is_sparse=True)
     if count_dimensions(y) < 2 or (np.shape(y)[1] == 1 and len(names) > 1):
         return layout_of_classes(names, np.asarray(y).dtype)
     _, layout = check_targets(y)
@@ -340,23 +341,23 @@ def layout_of_names(y: Any, classes: Any) -> TargetLayout:
         return layout
     if not is_plain(y) and column_names(y) is not None and names != list(layout.label_names):
         raise ValueError("classes are not the columns of y: same names, same order, please.")
-    return _indicator_layout(len(names), layout.dtype, names=names, is_sparse=layout.is_sparse)
+    return _make_indicator_layout(len(names), layout.dtype, names=names, is_sparse=layout.is_sparse)
 
 
 def check_same_classes(classes: Any, layout: TargetLayout) -> None:
     """Refuse other classes than those of the first block."""
     names = list(classes)
     if layout.kind != "multilabel":
-        same = np.array_equal(np.unique(np.asarray(names)), layout.classes)
+        is_same = np.array_equal(np.unique(np.asarray(names)), layout.classes)
     elif all(isinstance(name, str) for name in names):
-        same = names == list(layout.label_names)
+        is_same = names == list(layout.label_names)
     else:
-        same = len(names) == layout.n_columns
-    if not same:
+        is_same = len(names) == layout.n_columns
+    if not is_same:
         raise ValueError("classes are not those of the first call: leave them out, or edit_labels first.")
 
 
-def _one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
+def _encode_one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     """One column per class; two classes need only the column of the second."""
     if n_classes == 2:
         return sparse.csr_array((codes == 1).astype(np.float64)[:, None])
@@ -364,17 +365,18 @@ def _one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     return canonical_rows(sparse.csr_array(ones, shape=(len(codes), n_classes)))
 
 
-def _from_sparse(y: Any, names: Any = None) -> tuple[sparse.csr_array, TargetLayout]:
+def _read_sparse_targets(y: Any, names: Any = None) -> tuple[sparse.csr_array, TargetLayout]:
     if y.ndim != 2:
         raise ValueError("A sparse y must be 2-D (rows × labels).")
     if y.shape[1] == 0:
         raise ValueError("y has no label columns: it needs at least one.")
     Y = canonical_rows(y)
     _refuse_non_binary(Y.data)
-    return Y.astype(np.float64), _indicator_layout(y.shape[1], np.dtype(y.dtype), names=names, is_sparse=True)
+    layout = _make_indicator_layout(y.shape[1], np.dtype(y.dtype), names=names, is_sparse=True)
+    return Y.astype(np.float64), layout
 
 
-def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
+def _read_array_targets(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
     names = None if is_plain(y) else column_names(y)
     try:
         values = np.asarray(y)
@@ -385,13 +387,13 @@ def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
     if values.ndim == 2 and values.shape[1] == 1 and not _is_binary(values):
         values = values[:, 0]  # a column vector of classes, not an indicator
     if values.ndim == 1:
-        return _from_classes(values)
+        return _read_class_targets(values)
     if values.ndim != 2:
         raise ValueError(f"y must be 1-D (classes) or 2-D (rows × labels); got {values.ndim} dimensions.")
     if values.shape[1] == 0:
         raise ValueError("y has no label columns: it needs at least one.")
     if values.dtype == object:
-        values = _to_number(values)
+        values = _convert_to_numbers(values)
     if values.dtype.kind not in "biuf":
         raise ValueError(
             f"Unknown label type: a 2-D y must hold 0 and 1, got dtype {values.dtype}. "
@@ -399,18 +401,18 @@ def _from_array(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
         )
     _refuse_non_binary(values)
     Y = sparse.csr_array(values.astype(np.float64))
-    return Y, _indicator_layout(values.shape[1], values.dtype, names=names, is_sparse=False)
+    return Y, _make_indicator_layout(values.shape[1], values.dtype, names=names, is_sparse=False)
 
 
-def _from_classes(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
+def _read_class_targets(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("Input y contains NaN or infinity: every row needs a class.")
     check_classification_targets(values)
     classes, codes = np.unique(values, return_inverse=True)
-    return _one_hot(codes, len(classes)), layout_of_classes(classes, values.dtype)
+    return _encode_one_hot(codes, len(classes)), layout_of_classes(classes, values.dtype)
 
 
-def _indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
+def _make_indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
     if names is None:
         named = np.array(made_up_names(k), dtype=object)
     else:
@@ -444,7 +446,7 @@ def _refuse_non_binary(values: np.ndarray) -> None:
         )
 
 
-def _to_number(values: np.ndarray) -> np.ndarray:
+def _convert_to_numbers(values: np.ndarray) -> np.ndarray:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -102,13 +102,13 @@ def test_only_the_columns_named_are_read_and_models_know_them(rows, table):
 def test_long_batches_are_cut_and_short_ones_put_together(rows, table, monkeypatch):
     monkeypatch.setattr(batches_module, "BLOCK_BYTES", 8 * 5 * 64)  # 64 rows of 5 columns
     sizes = []
-    sum_block = batches_module._number_array
+    sum_block = batches_module._stack_columns
 
     def watch(part, names, **options):
         sizes.append(part.num_rows)
         return sum_block(part, names, **options)
 
-    monkeypatch.setattr(batches_module, "_number_array", watch)
+    monkeypatch.setattr(batches_module, "_stack_columns", watch)
     for source in (table, table.to_batches(max_chunksize=7)):
         sizes.clear()
         assert_same_moments(Moments.from_batches(source, labels=LABELS), rows)

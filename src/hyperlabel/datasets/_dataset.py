@@ -254,12 +254,12 @@ class Dataset:
         return row_labels
 
 
-def concat(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
+def concat(datasets: Iterable[Dataset], *, name: str | None = None) -> Dataset:
     """Put the rows of several data sets with the same columns on top of each other.
 
     Parameters
     ----------
-    parts : iterable of Dataset
+    datasets : iterable of Dataset
         At least one; names of features and labels must agree.
     name : str, optional
         Name of the result; the first one's when not given.
@@ -275,13 +275,13 @@ def concat(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
     >>> len(concat([one, one]))
     2
     """
-    parts = list(parts)
-    if not parts:
+    datasets = list(datasets)
+    if not datasets:
         raise ValueError("There is nothing to concatenate: give at least one data set.")
-    if len(parts) == 1:
-        return parts[0] if name is None else replace(parts[0], name=name)
-    first_dataset = parts[0]
-    for dataset in parts[1:]:
+    if len(datasets) == 1:
+        return datasets[0] if name is None else replace(datasets[0], name=name)
+    first_dataset = datasets[0]
+    for dataset in datasets[1:]:
         same_features = dataset.feature_names == first_dataset.feature_names
         if not same_features or dataset.label_names != first_dataset.label_names:
             raise ValueError(
@@ -290,7 +290,7 @@ def concat(parts: Iterable[Dataset], *, name: str | None = None) -> Dataset:
             )
 
     def joined(field: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
-        field_values = [getattr(dataset, field) for dataset in parts]
+        field_values = [getattr(dataset, field) for dataset in datasets]
         return None if any(field_value is None for field_value in field_values) else join(field_values)
 
     return replace(

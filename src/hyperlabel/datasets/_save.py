@@ -27,12 +27,12 @@ def save_dataset(data: Any, path: str | os.PathLike[str], format: str | None = N
     return path
 
 
-def save_shards(parts: Iterable[Any], folder: str | os.PathLike[str]) -> list[Path]:
+def save_shards(datasets: Iterable[Any], folder: str | os.PathLike[str]) -> list[Path]:
     """Write a stream of data sets as numbered npz files ``part-00000.npz`` and so on, one per data set.
 
     Parameters
     ----------
-    parts : iterable of Dataset
+    datasets : iterable of Dataset
         For example what `iter_data` yields; only one is in memory at a time.
     folder : path
         Where to write; made when missing.
@@ -53,7 +53,7 @@ def save_shards(parts: Iterable[Any], folder: str | os.PathLike[str]) -> list[Pa
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [save_dataset(dataset, folder / f"part-{i:05d}.npz") for i, dataset in enumerate(parts)]
+    return [save_dataset(dataset, folder / f"part-{i:05d}.npz") for i, dataset in enumerate(datasets)]
 
 
 def _save_npz(data: Any, file: BinaryIO) -> None:

@@ -91,13 +91,13 @@ class Calibrators:
         p[:, is_logit] = expit(p[:, is_logit])
         return p
 
-    def relabelled(self, kept: np.ndarray) -> Calibrators:
-        """Return the curves of the labels numbered in `kept`; -1 is a new label, with the usual slope."""
-        old_label, is_old = np.maximum(kept, 0), kept >= 0
+    def relabelled(self, old_columns: np.ndarray) -> Calibrators:
+        """Return the curves of the labels `old_columns`; -1 is a new label, with the usual slope."""
+        old_label, is_old = np.maximum(old_columns, 0), old_columns >= 0
         slope, intercept = self.sigmoid.slope, self.sigmoid.intercept
         usual_curve = (np.median(slope), np.min(intercept)) if len(slope) else (1.0, 0.0)
         steps = self.steps
-        knot_slices = [slice(steps.start[j], steps.start[j + 1]) if j >= 0 else slice(0) for j in kept]
+        knot_slices = [slice(steps.start[j], steps.start[j + 1]) if j >= 0 else slice(0) for j in old_columns]
         knot_scores = [steps.score[knot_slice] for knot_slice in knot_slices]
         knot_start = np.r_[0, np.cumsum([len(knot_slice) for knot_slice in knot_scores])].astype(np.int64)
         p = np.concatenate([*(steps.p[knot_slice] for knot_slice in knot_slices), []])

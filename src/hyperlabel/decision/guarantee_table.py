@@ -65,11 +65,17 @@ class Guarantees:
 
     @classmethod
     def of_lines(
-        cls, kind: str, target: float, confidence: float | None, error_control: str, lines: Any, names: Any
+        cls,
+        kind: str,
+        target: float,
+        confidence: float | None,
+        error_control: str,
+        rows: Any,
+        names: Any,
     ) -> Guarantees:
         """Build the table from one (threshold, bound, found, right, positives, more) for each label."""
-        table_columns: Any = np.array(lines, dtype=np.float64).reshape(-1, 6).T
-        line_names = [str(j) for j in range(len(lines))] if names is None else list(names)
+        table_columns: Any = np.array(rows, dtype=np.float64).reshape(-1, 6).T
+        line_names = [str(j) for j in range(len(rows))] if names is None else list(names)
         return cls(kind, target, confidence, error_control, *(*table_columns, line_names))
 
     def __len__(self) -> int:
@@ -122,13 +128,13 @@ class Guarantees:
             more=np.where(is_always, 0, self._least()),
         )
 
-    def relabelled(self, before: list[str], after: list[str]) -> Guarantees:
+    def relabelled(self, old_names: list[str], new_names: list[str]) -> Guarantees:
         """Return the guarantees of other labels: those of a label that stays, none for a new one."""
-        number_of_name = {name: j for j, name in enumerate(before)}
-        old_number = np.array([number_of_name.get(name, -1) for name in after], dtype=np.int64)
+        number_of_name = {name: j for j, name in enumerate(old_names)}
+        old_number = np.array([number_of_name.get(name, -1) for name in new_names], dtype=np.int64)
         zero_columns = dict.fromkeys(("slope", "found", "right", "positives"), 0.0)
         return self._placed(
-            old_number, after, thresholds=np.inf, bound=np.nan, more=self._least(), **zero_columns
+            old_number, new_names, thresholds=np.inf, bound=np.nan, more=self._least(), **zero_columns
         )
 
     def _least(self) -> float:

@@ -112,27 +112,27 @@ class LabelForest(MultiLabelClassifier):
     def fit(self, X: Any, y: Any, groups: Any = None) -> LabelForest:
         """Grow the trees, on folds that keep `groups` together, and fill their leaves with the rows."""
         X, Y = self._check_fit(X, y)
-        everything = np.arange(X.shape[0])
-        folds: list[Any] = [(everything, everything[:0])]
+        all_rows = np.arange(X.shape[0])
+        folds: list[Any] = [(all_rows, all_rows[:0])]
         if self.cv is not None:
             folds = list(resolve_cv(few_folds(self.cv, X.shape[0]), Y, groups).split(X, Y, groups))
         self._by_means = self.splits == "means" or (self.splits == "auto" and mostly_zero(X))
-        rows = self._seen(X)
+        rows = self._prepare_rows(X)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
         trees: list[Any] = [None] * len(seeds)
         for fold, (train, _) in enumerate(folds):  # the test rows' labels shape neither codes nor trees
-            own = slice(fold, None, len(folds))
-            grow = self._grower(rows[train], Y[train])
-            trees[own] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(grow)(seed) for seed in seeds[own]
+            fold_trees = slice(fold, None, len(folds))
+            grow = self._make_grower(rows[train], Y[train])
+            trees[fold_trees] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(grow)(seed) for seed in seeds[fold_trees]
             )
         self._roots = np.cumsum([0, *(len(tree[1]) for tree in trees[:-1])], dtype=np.int32)
         self._weights = canonical_rows(sparse.vstack([tree[0] for tree in trees], format="csr"))
         self._threshold = np.concatenate([tree[1] for tree in trees])
         self._children = np.vstack([tree[2] + root for tree, root in zip(trees, self._roots, strict=True)])
-        leaves = np.vstack([self._find(X[block]) for block in self._blocks(X)])
+        leaves = np.vstack([self._find_leaves(X[block]) for block in self._iter_row_blocks(X)])
         self._labels = Y
-        self._edges = self._join(leaves, everything)
+        self._edges = self._make_leaf_edges(leaves, all_rows)
         if self.cv is not None:
             self._score_folds(leaves, folds)
         return self
@@ -142,20 +142,20 @@ class LabelForest(MultiLabelClassifier):
         scores = self.decision_function(X)
         return shape_probabilities(self._layout, scores.reshape(len(scores), -1) + 0.5)
 
-    def _seen(self, X: Any) -> sparse.csr_array:
+    def _prepare_rows(self, X: Any) -> sparse.csr_array:
         """Return rows as trees see them: in single precision, of unit length where means are compared."""
         rows = canonical_rows(X)
         return (normalize(rows) if self._by_means else rows).astype(np.float32)
 
-    def _grower(self, rows: sparse.csr_array, Y: sparse.csr_array) -> Callable[[int], Tree]:
+    def _make_grower(self, rows: sparse.csr_array, Y: sparse.csr_array) -> Callable[[int], Tree]:
         """Return what grows a tree on these rows and label sets from a seed."""
         if self._by_means:
-            none = sparse.csr_array((Y.sum(axis=1) == 0).astype(np.float64)[:, None])
-            sets = TfidfTransformer().fit_transform(sparse.hstack([Y, none], format="csr"))
-            return partial(grow_tree, rows, sets, 2 * (self.min_samples_leaf or 5))
-        opened = 4 * rows.shape[0] * rows.shape[1] <= DENSE_BYTES
+            is_unlabelled = sparse.csr_array((Y.sum(axis=1) == 0).astype(np.float64)[:, None])
+            label_sets = TfidfTransformer().fit_transform(sparse.hstack([Y, is_unlabelled], format="csr"))
+            return partial(grow_tree, rows, label_sets, 2 * (self.min_samples_leaf or 5))
+        fits_dense = 4 * rows.shape[0] * rows.shape[1] <= DENSE_BYTES
         return partial(
-            self._grow_by_columns, rows.toarray() if opened else rows, _label_codes(Y, self.n_codes)
+            self._grow_by_columns, rows.toarray() if fits_dense else rows, _label_codes(Y, self.n_codes)
         )
 
     def _grow_by_columns(self, rows: Any, codes: np.ndarray, seed: int) -> Tree:
@@ -169,34 +169,39 @@ class LabelForest(MultiLabelClassifier):
         ones = np.ones(ends[-1], dtype=np.float32), grown.feature[~leaf].astype(np.int32), ends
         return sparse.csr_array(ones, shape=(len(leaf), rows.shape[1])), grown.threshold.copy(), children
 
-    def _join(self, leaves: np.ndarray, rows: np.ndarray) -> sparse.csr_array:
+    def _make_leaf_edges(self, leaves: np.ndarray, rows: np.ndarray) -> sparse.csr_array:
         """Return the hyperedges (nodes × training rows) that these leaves of these rows make."""
-        places = leaves.ravel(), np.repeat(rows.astype(np.int32), leaves.shape[1])
+        coordinates = leaves.ravel(), np.repeat(rows.astype(np.int32), leaves.shape[1])
         shape = len(self._threshold), self._labels.shape[0]
-        return sparse.csr_array((np.ones(leaves.size, dtype=np.float32), places), shape=shape)
+        return sparse.csr_array((np.ones(leaves.size, dtype=np.float32), coordinates), shape=shape)
 
     def _score_folds(self, leaves: np.ndarray, folds: list[Any]) -> None:
         scores = np.full(self._labels.shape, np.nan)
         for fold, (train, test) in enumerate(folds):
-            own = leaves[:, fold :: len(folds)]
-            edges = self._join(own[train], train)
-            never = -(self._labels[train].sum(axis=0) == 0).astype(np.int8)
-            for rows in row_blocks(len(test) if own.size else 0, 64 * own.shape[1]):
-                found = leaf_frequencies(own[test[rows]], edges, self._labels) - 0.5
-                scores[test[rows]] = place_constant_labels(found, never)
+            fold_leaves = leaves[:, fold :: len(folds)]
+            edges = self._make_leaf_edges(fold_leaves[train], train)
+            never_seen = -(self._labels[train].sum(axis=0) == 0).astype(np.int8)
+            for rows in row_blocks(len(test) if fold_leaves.size else 0, 64 * fold_leaves.shape[1]):
+                leaf_scores = leaf_frequencies(fold_leaves[test[rows]], edges, self._labels) - 0.5
+                scores[test[rows]] = place_constant_labels(leaf_scores, never_seen)
         self.oof_scores_ = scores[:, 0] if self._layout.kind == "binary" else scores
 
     def _scores(self, X: Any) -> np.ndarray:
-        found = [leaf_frequencies(self._find(X[rows]), self._edges, self._labels) for rows in self._blocks(X)]
-        return np.vstack(found) - 0.5
+        frequency_blocks = [
+            leaf_frequencies(self._find_leaves(X[rows]), self._edges, self._labels)
+            for rows in self._iter_row_blocks(X)
+        ]
+        return np.vstack(frequency_blocks) - 0.5
 
-    def _blocks(self, X: Any) -> Any:
+    def _iter_row_blocks(self, X: Any) -> Any:
         """Rows at a time: with their leaves' labels they stay small."""
         return row_blocks(X.shape[0], 12 * X.shape[1] + 64 * len(self._roots))
 
-    def _find(self, X: Any) -> np.ndarray:
+    def _find_leaves(self, X: Any) -> np.ndarray:
         """Return the leaf of each row in each tree."""
-        return find_leaves(self._seen(X), (self._weights, self._threshold, self._children), self._roots)
+        return find_leaves(
+            self._prepare_rows(X), (self._weights, self._threshold, self._children), self._roots
+        )
 
 
 def _label_codes(Y: sparse.csr_array, n_codes: int) -> np.ndarray:

@@ -135,7 +135,7 @@ def edge_weights(
                 f"Unknown edge_weights {spec!r}: choose 'uniform', 'compactness', 'compactness-literal', "
                 "an array or {label: weight}."
             )
-        weights = _compactness_weights(sums.scatter(), nu, literal=spec.endswith("literal"))
+        weights = _weigh_by_compactness(sums.scatter(), nu, literal=spec.endswith("literal"))
     else:
         weights = per_label_values(spec, k, label_names, name="edge_weights")
     if not weights.any():
@@ -143,8 +143,8 @@ def edge_weights(
     return weights
 
 
-def _compactness_weights(scatter: np.ndarray, nu: float, *, literal: bool) -> np.ndarray:
-    known = np.isfinite(scatter)
-    mean = scatter[known].mean() if known.any() else 1.0
+def _weigh_by_compactness(scatter: np.ndarray, nu: float, *, literal: bool) -> np.ndarray:
+    has_scatter = np.isfinite(scatter)
+    mean = scatter[has_scatter].mean() if has_scatter.any() else 1.0
     exponent = scatter if literal or mean == 0 else scatter / mean
-    return np.where(known, np.exp(-nu * np.where(known, exponent, 0.0)), 1.0)
+    return np.where(has_scatter, np.exp(-nu * np.where(has_scatter, exponent, 0.0)), 1.0)

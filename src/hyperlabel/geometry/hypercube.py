@@ -28,14 +28,14 @@ def flip_vertices(Y: Any, vertex: np.ndarray) -> sparse.csr_array:
     """
     if not vertex.any():
         return Y
-    on = np.flatnonzero(vertex)
+    flipped_labels = np.flatnonzero(vertex)
     columns = Y.tocsc()
-    kept = columns @ sparse.diags_array((~vertex).astype(np.float64))
-    turned = 1.0 - columns[:, on].toarray()
-    select = sparse.csr_array((np.ones(len(on)), (np.arange(len(on)), on)), shape=(len(on), Y.shape[1]))
-    out = sparse.csr_array(kept + sparse.csr_array(turned) @ select)
-    out.eliminate_zeros()
-    return out
+    unflipped = columns @ sparse.diags_array((~vertex).astype(np.float64))
+    flipped = 1.0 - columns[:, flipped_labels].toarray()
+    to_all_columns = sparse.eye_array(Y.shape[1], format="csr")[flipped_labels]
+    flipped_rows = sparse.csr_array(unflipped + sparse.csr_array(flipped) @ to_all_columns)
+    flipped_rows.eliminate_zeros()
+    return flipped_rows
 
 
 def round_to_vertex(points: np.ndarray) -> np.ndarray:
@@ -58,21 +58,21 @@ class Vertices:
 def distinct_vertices(Y: sparse.csr_array) -> Vertices:
     """Find the occupied vertices without densifying Y."""
     Y = Y.sorted_indices()
-    seen: dict[bytes, int] = {}
-    first: list[int] = []
+    code_of_vertex: dict[bytes, int] = {}
+    first_rows: list[int] = []
     codes = np.empty(Y.shape[0], dtype=np.int64)
     indices = Y.indices.astype(np.int64, copy=False)
     for i in range(Y.shape[0]):
         key = indices[Y.indptr[i] : Y.indptr[i + 1]].tobytes()
-        code = seen.setdefault(key, len(first))
-        if code == len(first):
-            first.append(i)
+        code = code_of_vertex.setdefault(key, len(first_rows))
+        if code == len(first_rows):
+            first_rows.append(i)
         codes[i] = code
-    counts = np.bincount(codes, minlength=len(first))
+    counts = np.bincount(codes, minlength=len(first_rows))
     order = np.argsort(-counts, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return Vertices(Y[np.asarray(first)[order]], place[codes], counts[order])
+    rank_of_code = np.empty_like(order)
+    rank_of_code[order] = np.arange(len(order))
+    return Vertices(Y[np.asarray(first_rows)[order]], rank_of_code[codes], counts[order])
 
 
 def hadamard_order(n_labels: int) -> int:

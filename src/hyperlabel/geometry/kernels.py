@@ -44,9 +44,9 @@ class KernelRows:
             raise ValueError("Nyström features need rows: a precomputed kernel has none to pick.")
         n = X.shape[0]
         picked = check_random_state(random_state).permutation(n)[: min(n_landmarks, n)]
-        found = cls(kernel, params, X[picked])
-        found.lift = kernel_space(found.gram().astype(np.float64)).lift
-        return found
+        kernel_rows = cls(kernel, params, X[picked])
+        kernel_rows.lift = kernel_space(kernel_rows.gram().astype(np.float64)).lift
+        return kernel_rows
 
     def rows(self, X: Any) -> np.ndarray:
         """Return the rows of X as this space sees them."""
@@ -54,12 +54,12 @@ class KernelRows:
             return X.toarray() if sparse.issparse(X) else X
         if self.scale is not None:
             X = FeatureScaling(np.zeros(X.shape[1]), self.scale).rows(X, center=False)
-        K = self._against(X)
+        K = self._kernel_with_basis(X)
         return K if self.lift is None else K @ self.lift
 
     def gram(self) -> np.ndarray:
         """Return the kernel of the basis with itself."""
-        return self._against(self.basis)
+        return self._kernel_with_basis(self.basis)
 
-    def _against(self, X: Any) -> np.ndarray:
+    def _kernel_with_basis(self, X: Any) -> np.ndarray:
         return pairwise_kernels(X, self.basis, metric=self.kernel, filter_params=self.lenient, **self.params)

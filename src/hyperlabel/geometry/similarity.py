@@ -97,8 +97,8 @@ def normalise_rows(Y: sparse.csr_array, along: np.ndarray) -> sparse.csr_array:
 def whitening_root(gram: np.ndarray) -> np.ndarray:
     """Return the pseudo-inverse square root of a small Gram, null directions dropped (k×rank)."""
     s, V = linalg.eigh(gram)
-    kept = s > rank_tolerance(s)
-    return (V[:, kept] / np.sqrt(s[kept])) @ V[:, kept].T
+    in_range = s > rank_tolerance(s)
+    return (V[:, in_range] / np.sqrt(s[in_range])) @ V[:, in_range].T
 
 
 def centered_gram(base: Any) -> np.ndarray:

@@ -96,9 +96,9 @@ class Moments:
         -------
         moments : Moments
         """
-        model = _summing_model(factor, cooccurrence)
-        open_fit(model, X, y, whole=True)
-        return cls._of(model, lambda block: [block(model, X, y, sample_weight)])
+        model = _make_summing_model(factor, cooccurrence)
+        open_fit(model, X, y, is_only_block=True)
+        return cls._from_model(model, lambda block: [block(model, X, y, sample_weight)])
 
     @classmethod
     def from_batches(
@@ -143,7 +143,7 @@ class Moments:
         -------
         moments : Moments
         """
-        model = _summing_model(factor, cooccurrence)
+        model = _make_summing_model(factor, cooccurrence)
         source = Batches(
             batches, labels=labels, features=features, sample_weight=sample_weight, classes=classes
         )
@@ -160,22 +160,24 @@ class Moments:
                 f"{model} needs the label sizes of all rows first, so the batches are read twice: give a "
                 "list, a table, or a function that opens them."
             )
-        return cls._of(model, read, source)
+        return cls._from_model(model, read, source)
 
     @classmethod
-    def _of(cls, model: Any, read: Callable[..., Iterable[Any]], source: Batches | None = None) -> Moments:
+    def _from_model(
+        cls, model: Any, read: Callable[..., Iterable[Any]], source: Batches | None = None
+    ) -> Moments:
         scan: dict[str, Any] = {}
         if model._scans():
-            scan = _add_all(read(scan_block), add_scans)
+            scan = _sum_blocks(read(scan_block), add_scans)
             model._use_scan(scan)
-        sums = _add_all(read(sum_block), RowMoments.add)
-        given = None if source is None else source.feature_names
-        names = getattr(model, "feature_names_in_", None) if given is None else given
-        if names is not None:
-            names = np.asarray(names, dtype=object)
-            if len(names) != sums.n_features:
-                raise ValueError(f"{len(names)} features are named, X has {sums.n_features}.")
-        return cls(sums, MomentColumns(names, model._layout, scan, _probe_factor(model)))
+        sums = _sum_blocks(read(sum_block), RowMoments.add)
+        source_names = None if source is None else source.feature_names
+        feature_names = getattr(model, "feature_names_in_", None) if source_names is None else source_names
+        if feature_names is not None:
+            feature_names = np.asarray(feature_names, dtype=object)
+            if len(feature_names) != sums.n_features:
+                raise ValueError(f"{len(feature_names)} features are named, X has {sums.n_features}.")
+        return cls(sums, MomentColumns(feature_names, model._layout, scan, _probe_factor(model)))
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -217,38 +219,43 @@ class Moments:
 
     def add(self, other: Moments) -> Moments:
         """Add the rows of `other` (same features and labels; not changed) in place."""
-        self._check_same(other)
+        self._check_same_columns(other)
         self.row_moments.add(other.row_moments)
         return self
 
     def subtract(self, other: Moments) -> Moments:
         """Take the rows of `other`, which are among those summed here, out again; `other` is not changed."""
-        self._check_same(other)
-        left = self.row_moments - other.row_moments
-        if left.weight > 0:
-            labels = _same_factor(self.columns.probe, _label_sets(len(self.label_names)))
-            names = self.label_names if labels else [f"factor {j}" for j in range(len(left.sum_targets))]
-            why = why_not_a_gram(left, self.row_moments, [str(name) for name in names], zero_one=labels)
-            if why is not None:
-                raise ValueError(f"These rows were not all summed here: {why}.")
-        self.row_moments = left
+        self._check_same_columns(other)
+        remaining = self.row_moments - other.row_moments
+        if remaining.weight > 0:
+            sums_labels = _same_factor(self.columns.probe, _make_probe_sets(len(self.label_names)))
+            column_names = [f"factor {j}" for j in range(len(remaining.sum_targets))]
+            if sums_labels:
+                column_names = [str(name) for name in self.label_names]
+            contradiction = why_not_a_gram(remaining, self.row_moments, column_names, zero_one=sums_labels)
+            if contradiction is not None:
+                raise ValueError(f"These rows were not all summed here: {contradiction}.")
+        self.row_moments = remaining
         return self
 
     def copy(self) -> Moments:
         """Return an independent copy."""
         return Moments(self.row_moments.copy(), self.columns)
 
-    def _check_same(self, other: Moments) -> None:
+    def _check_same_columns(self, other: Moments) -> None:
         if not isinstance(other, Moments):
             raise TypeError(f"Only other Moments can be added or subtracted, got {type(other).__name__}.")
-        mine, theirs = self.columns, other.columns
-        if mine.layout.kind != theirs.layout.kind or list(self.label_names) != list(other.label_names):
+        own_columns, other_columns = self.columns, other.columns
+        same_kind = own_columns.layout.kind == other_columns.layout.kind
+        if not same_kind or list(self.label_names) != list(other.label_names):
             raise ValueError("The two moments do not have the same labels in the same order.")
         if not (
-            mine.features is None or theirs.features is None or list(mine.features) == list(theirs.features)
+            own_columns.features is None
+            or other_columns.features is None
+            or list(own_columns.features) == list(other_columns.features)
         ):
             raise ValueError("The two moments do not have the same features in the same order.")
-        if not _same_factor(mine.probe, theirs.probe):
+        if not _same_factor(own_columns.probe, other_columns.probe):
             raise ValueError(
                 "The two moments are sums over different label factors (or label sizes): build both with the "
                 "same factor=, or sum all rows in one from_batches."
@@ -256,8 +263,8 @@ class Moments:
 
     def check_shapes(self) -> None:
         """Refuse sums whose parts do not belong together, as a file might hold."""
-        sums, columns = self.row_moments, self.columns
-        d, m = sums.n_features, columns.probe.shape[1]
+        sums, moment_columns = self.row_moments, self.columns
+        d, m = sums.n_features, moment_columns.probe.shape[1]
         shapes = {
             "shift": (d,),
             "sum_x": (d,),
@@ -267,11 +274,11 @@ class Moments:
             "target_gram": (m, m),
         }
         for name, shape in shapes.items():
-            value = getattr(sums, name)
-            if value is not None and np.shape(value) != shape:
-                raise ValueError(f"{name} has shape {np.shape(value)} instead of {shape}.")
-        if columns.features is not None and len(columns.features) != d:
-            raise ValueError(f"{len(columns.features)} features are named instead of {d}.")
+            array = getattr(sums, name)
+            if array is not None and np.shape(array) != shape:
+                raise ValueError(f"{name} has shape {np.shape(array)} instead of {shape}.")
+        if moment_columns.features is not None and len(moment_columns.features) != d:
+            raise ValueError(f"{len(moment_columns.features)} features are named instead of {d}.")
 
     # -- for models ---------------------------------------------------------------------------------
 
@@ -296,7 +303,7 @@ class Moments:
         return sums.copy()
 
 
-class _Labels(BaseEstimator, MomentsModel):
+class _LabelSums(BaseEstimator, MomentsModel):
     """The model that only sums: its factor is the labels themselves."""
 
     def __init__(self, cooccurrence: bool = True) -> None:
@@ -314,30 +321,30 @@ class _Labels(BaseEstimator, MomentsModel):
         """Nothing follows."""
 
 
-def _summing_model(factor: Any, cooccurrence: bool) -> Any:
-    return _Labels(cooccurrence) if factor is None else clone(factor)
+def _make_summing_model(factor: Any, cooccurrence: bool) -> Any:
+    return _LabelSums(cooccurrence) if factor is None else clone(factor)
 
 
-def _add_all(parts: Iterable[Any], add: Callable[[Any, Any], Any]) -> Any:
+def _sum_blocks(blocks: Iterable[Any], add: Callable[[Any, Any], Any]) -> Any:
     total = None
-    for part in parts:
-        total = part if total is None else add(total, part)
+    for block in blocks:
+        total = block if total is None else add(total, block)
     if total is None:
         raise ValueError("There are no rows in the batches.")
     return total
 
 
 def _probe_factor(model: Any) -> np.ndarray:
-    return as_dense(model._factor(sparse.csr_array(_label_sets(model._layout.n_columns))))
+    return as_dense(model._factor(sparse.csr_array(_make_probe_sets(model._layout.n_columns))))
 
 
-def _label_sets(k: int) -> np.ndarray:
+def _make_probe_sets(k: int) -> np.ndarray:
     """All labels, and every other one."""
     return np.vstack([np.ones(k), (np.arange(k) % 2 == 0).astype(np.float64)])
 
 
-def _same_factor(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-12, atol=0.0))
+def _same_factor(probe: np.ndarray, other_probe: np.ndarray) -> bool:
+    return probe.shape == other_probe.shape and bool(np.allclose(probe, other_probe, rtol=1e-12, atol=0.0))
 
 
 def _refuse_factor(model: Any) -> NoReturn:

@@ -56,9 +56,10 @@ def decide_threshold(
         return float(threshold)
     if kind != "multilabel":
         return 0.0
-    shares = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+    label_shares = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
     variance = np.divide(squares(), weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
     slack = 1e-12  # weighted counts are sums of floats
-    shares = np.where(shares <= slack, 0.0, np.where(shares >= 1 - slack, 1.0, shares))
-    found = solve_global_threshold(means, np.sqrt(variance), shares)
-    return 0.0 if found is None else 2.0 * found - 1.0
+    label_shares[label_shares <= slack] = 0.0
+    label_shares[label_shares >= 1 - slack] = 1.0
+    zero_one_threshold = solve_global_threshold(means, np.sqrt(variance), label_shares)
+    return 0.0 if zero_one_threshold is None else 2.0 * zero_one_threshold - 1.0

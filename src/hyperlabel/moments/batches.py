@@ -46,11 +46,11 @@ class Batches:
                 return
             source = itertools.chain([first], items)
             if isinstance(first, (tuple, Dataset)):
-                yield from self._pairs(source)
+                yield from self._read_pairs(source)
                 return
-        yield from self._arrow(source)
+        yield from self._read_arrow(source)
 
-    def _pairs(self, items: Any) -> Iterator[Chunk]:
+    def _read_pairs(self, items: Any) -> Iterator[Chunk]:
         for item in items:
             if isinstance(item, Dataset):
                 self.label_names = item.label_names if self.label_names is None else self.label_names
@@ -63,53 +63,57 @@ class Batches:
 
     # -- Arrow --------------------------------------------------------------------------------------
 
-    def _arrow(self, source: Any) -> Iterator[Chunk]:
+    def _read_arrow(self, source: Any) -> Iterator[Chunk]:
         if self._labels is None:
             raise ValueError("Say which columns are the labels: labels=[…].")
-        for table in self._tables(source):
+        for arrow_table in self._iter_tables(source):
             if self.feature_names is None:
-                self.feature_names = [name for name in table.column_names if name not in self._others()]
-            y = self._targets(table)
-            weights = None if self._weight is None else _number_array(table, [self._weight])[:, 0]
-            yield _number_array(table, self.feature_names), y, weights
+                self.feature_names = [
+                    name for name in arrow_table.column_names if name not in self._other_columns()
+                ]
+            y = self._read_targets(arrow_table)
+            weights = None if self._weight is None else _stack_columns(arrow_table, [self._weight])[:, 0]
+            yield _stack_columns(arrow_table, self.feature_names), y, weights
 
-    def _tables(self, source: Any) -> Iterator[Any]:
-        """Tables of a bounded number of rows: long batches are cut, short ones put together."""
+    def _iter_tables(self, source: Any) -> Iterator[Any]:
+        """Tables of a bounded number of rows: long batches are split, short ones joined."""
         pyarrow = _import_pyarrow()
         pending: list[Any] = []
-        rows = 0
-        known = self.feature_names
-        wanted = None if known is None else [*known, *filter(None, self._others())]
-        for batch in _record_batches(source, pyarrow, wanted):
+        n_pending = 0
+        feature_names = self.feature_names
+        column_names = (
+            None if feature_names is None else [*feature_names, *filter(None, self._other_columns())]
+        )
+        for batch in _iter_record_batches(source, pyarrow, column_names):
             if pending and batch.schema != pending[0].schema:
                 yield pyarrow.Table.from_batches(pending)
-                pending, rows = [], 0
-            most = max(1, BLOCK_BYTES // (8 * max(1, batch.num_columns)))
-            for start in range(0, batch.num_rows, most):
-                pending.append(batch.slice(start, most))
-                rows += pending[-1].num_rows
-                if rows >= most:
+                pending, n_pending = [], 0
+            max_rows = max(1, BLOCK_BYTES // (8 * max(1, batch.num_columns)))
+            for start in range(0, batch.num_rows, max_rows):
+                pending.append(batch.slice(start, max_rows))
+                n_pending += pending[-1].num_rows
+                if n_pending >= max_rows:
                     yield pyarrow.Table.from_batches(pending)
-                    pending, rows = [], 0
-        if rows:
+                    pending, n_pending = [], 0
+        if n_pending:
             yield pyarrow.Table.from_batches(pending)
 
-    def _others(self) -> list[str | None]:
+    def _other_columns(self) -> list[str | None]:
         return [self._weight, *([self._labels] if isinstance(self._labels, str) else self._labels)]
 
-    def _targets(self, table: Any) -> Any:
+    def _read_targets(self, arrow_table: Any) -> Any:
         if not isinstance(self._labels, str):
-            values = _number_array(table, list(self._labels), labels=True)
+            values = _stack_columns(arrow_table, list(self._labels), labels=True)
             if not np.isin(values, (0, 1)).all():  # one column of other numbers would pass for classes
                 raise ValueError("Label columns must hold only 0 and 1 (or true and false).")
             return values
-        column = _table_column(table, self._labels)
+        column = _get_column(arrow_table, self._labels)
         if self.classes is None:
             raise ValueError(f"Say which labels the column {self._labels!r} can hold: classes=[…].")
         types = _import_pyarrow().types
         if any(is_kind(column.type) for is_kind in (types.is_list, types.is_large_list)):
             self.label_names = [str(name) for name in self.classes]
-            return _label_lists(column, self._labels, self.classes)
+            return _encode_label_lists(column, self._labels, self.classes)
         return np.asarray(column.to_pylist())
 
 
@@ -117,12 +121,12 @@ def _is_stream(source: Any) -> bool:
     return any(hasattr(source, name) for name in ("__arrow_c_stream__", "to_reader", "scanner"))
 
 
-def _record_batches(source: Any, pyarrow: Any, wanted: list[str] | None) -> Iterator[Any]:
+def _iter_record_batches(source: Any, pyarrow: Any, columns: list[str] | None) -> Iterator[Any]:
     if hasattr(source, "__arrow_c_stream__"):
         with pyarrow.RecordBatchReader.from_stream(source) as reader:
             yield from reader
     elif hasattr(source, "scanner"):  # a data set reads only the columns it is asked for
-        yield from source.scanner(columns=wanted).to_reader()
+        yield from source.scanner(columns=columns).to_reader()
     elif hasattr(source, "to_reader"):
         yield from source.to_reader()
     elif hasattr(source, "__arrow_c_array__"):
@@ -133,24 +137,26 @@ def _record_batches(source: Any, pyarrow: Any, wanted: list[str] | None) -> Iter
                 raise TypeError(
                     f"Each batch must be a record batch, a table or (X, y); got {type(item).__name__}."
                 )
-            yield from _record_batches(item, pyarrow, wanted)
+            yield from _iter_record_batches(item, pyarrow, columns)
 
 
-def _table_column(table: Any, name: str) -> Any:
-    if name not in table.column_names:
-        raise ValueError(f"The batches have no column {name!r}; they have {', '.join(table.column_names)}.")
-    column = table.column(name)
+def _get_column(arrow_table: Any, name: str) -> Any:
+    if name not in arrow_table.column_names:
+        raise ValueError(
+            f"The batches have no column {name!r}; they have {', '.join(arrow_table.column_names)}."
+        )
+    column = arrow_table.column(name)
     if column.null_count:
         raise ValueError(f"The column {name!r} holds nulls: fill them or drop those rows first.")
     return column
 
 
-def _number_array(table: Any, names: Sequence[str], *, labels: bool = False) -> np.ndarray:
+def _stack_columns(arrow_table: Any, names: Sequence[str], *, labels: bool = False) -> np.ndarray:
     """Columns as one array, n×m: float32 where all are, else float64; labels as they are."""
     types = _import_pyarrow().types
     columns = []
     for name in names:
-        column = _table_column(table, name)
+        column = _get_column(arrow_table, name)
         kind = column.type
         if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
             raise ValueError(
@@ -164,26 +170,26 @@ def _number_array(table: Any, names: Sequence[str], *, labels: bool = False) -> 
     dtype = np.result_type(*kinds)
     if not labels and dtype != np.float32:
         dtype = np.dtype(np.float64)
-    values = np.empty((table.num_rows, len(columns)), dtype=dtype, order="F")
+    values = np.empty((arrow_table.num_rows, len(columns)), dtype=dtype, order="F")
     for j, column in enumerate(columns):
         values[:, j] = column.to_numpy()
     return values
 
 
-def _label_lists(column: Any, name: str, classes: Any) -> sparse.csr_array:
+def _encode_label_lists(column: Any, name: str, classes: Any) -> sparse.csr_array:
     """Label indicator of a column of lists, each label once."""
     from pyarrow import compute
 
-    known = {value: j for j, value in enumerate(np.asarray(classes, dtype=object).tolist())}
-    lengths = compute.list_value_length(column).to_numpy()
-    held = [value for part in column.chunks for value in part.flatten().to_pylist()]
-    unknown = next((value for value in held if value not in known), None)
-    if unknown is not None or None in held:
+    column_of_label = {value: j for j, value in enumerate(np.asarray(classes, dtype=object).tolist())}
+    list_lengths = compute.list_value_length(column).to_numpy()
+    listed_labels = [value for chunk in column.chunks for value in chunk.flatten().to_pylist()]
+    unknown = next((value for value in listed_labels if value not in column_of_label), None)
+    if unknown is not None or None in listed_labels:
         raise ValueError(f"The column {name!r} holds the label {unknown!r}, which is not among classes.")
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    codes = np.array([known[value] for value in held], dtype=np.int64)
+    indptr = np.concatenate([[0], np.cumsum(list_lengths)])
+    codes = np.array([column_of_label[value] for value in listed_labels], dtype=np.int64)
     Y = sparse.csr_array(
-        (np.ones(len(codes), dtype=np.int8), codes, indptr), shape=(len(lengths), len(known))
+        (np.ones(len(codes), dtype=np.int8), codes, indptr), shape=(len(list_lengths), len(column_of_label))
     )
     Y.sum_duplicates()
     Y.data[:] = 1

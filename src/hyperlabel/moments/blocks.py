@@ -42,11 +42,11 @@ def open_fit(
     classes: Any = None,
     label_names: Any = None,
     memory_limit: float | None = None,
-    whole: bool = False,
+    is_only_block: bool = False,
 ) -> None:
     """Let the first block through validation: from here on the model knows its features and labels.
 
-    `whole` says that it is the only block, so that the classes of a 1-D y are those it holds.
+    `is_only_block` says that no other follows: the classes of a 1-D y are those it holds.
     """
     if not isinstance(model, MomentsModel):
         raise TypeError(
@@ -59,13 +59,13 @@ def open_fit(
         X, layout = check_features(model, X, reset=True), layout_of_names(y, classes)
     else:
         y = plain_targets(y)
-        column = (
+        is_column_vector = (
             label_names is None
             and count_dimensions(y) == 2
             and not sparse.issparse(y)
             and np.shape(y)[1] == 1
         )
-        if (column or count_dimensions(y) == 1) and not whole:
+        if (is_column_vector or count_dimensions(y) == 1) and not is_only_block:
             raise ValueError("With a 1-D y pass classes=, all the classes that will ever come.")
         X, _, layout = check_fit(model, X, y)
     refuse_large(X.shape[1], layout.n_columns, model._keeps_target_gram, memory_limit)
@@ -84,9 +84,9 @@ def scan_block(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Scan:
     return model._scan(X, Y, weights)
 
 
-def add_scans(total: Scan, other: Scan) -> Scan:
+def add_scans(total: Scan, block_scan: Scan) -> Scan:
     """Add two scans, name by name."""
-    return {name: total[name] + other[name] for name in total}
+    return {name: total[name] + block_scan[name] for name in total}
 
 
 def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowMoments:

@@ -1,4 +1,4 @@
-"""Free cross-validation: exact out-of-fold scores for every setting from one pass.
+"""Closed-form cross-validation: exact out-of-fold scores for every setting from one pass.
 
 The moments of each training fold are a sum or difference of moments already at hand
 (`solvers.moments.fold_moments`), so a fold costs one small factorisation and the scores of its own test rows,
@@ -52,11 +52,13 @@ class Folds:
         summed: bool | None = True,
         closed_form: bool = False,
     ) -> None:
-        every = np.arange(X.shape[0])
+        all_rows = np.arange(X.shape[0])
         loo = isinstance(cv, str)
         if loo and not (closed_form and cv == "loo"):
             raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
-        splits = [(every, every)] if loo else list(resolve_cv(cv, Y, groups).split(every[:, None], Y, groups))
+        splits: Any = [(all_rows, all_rows)]
+        if not loo:
+            splits = resolve_cv(cv, Y, groups).split(all_rows[:, None], Y, groups)
         self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
         if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation
@@ -86,7 +88,7 @@ class ClosedFormCV:
     scorer.
 
     `best` is the first of the best settings; `oof_scores` are each row's by the model not fitted on it, at
-    that setting, NaN for rows in no test fold. std is the spread over folds, not a standard error.
+    that setting, NaN for rows in no test fold. `std_test_score` is over folds, not a standard error.
     """
 
     results: dict[str, Any] | None
@@ -108,27 +110,27 @@ def closed_form_cross_validation(
     ``fold_model(fold)`` returns the scoring function of the model fitted on the training rows of that fold,
     kept while the settings are compared. The scorer sees the indicator, also of a 1-D y; None judges nothing.
     """
-    models = [fold_model(fold) for fold in folds]
-    tests = [test for _, test in folds.splits]
-    best, results, oof = 0, None, np.full(Y.shape, np.nan)
+    fold_models = [fold_model(fold) for fold in folds]
+    test_folds = [test for _, test in folds.splits]
+    best, results, oof_scores = 0, None, np.full(Y.shape, np.nan)
     if scorer is not None:
         layout = as_indicator(layout)
-        table = np.empty((len(settings), len(tests)))
-        for fold, test in enumerate(tests):
+        score_table = np.empty((len(settings), len(test_folds)))
+        for fold, test in enumerate(test_folds):
             truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
             for row, setting in enumerate(settings):
-                oof[test] = models[fold](X[test], setting)
-                table[row, fold] = scorer(KnownScores(oof[test], layout), X[test], truth)
-        best = int(np.argmax(table.mean(axis=1)))
+                oof_scores[test] = fold_models[fold](X[test], setting)
+                score_table[row, fold] = scorer(KnownScores(oof_scores[test], layout), X[test], truth)
+        best = int(np.argmax(score_table.mean(axis=1)))
         results = {
             "params": list(settings),
-            "mean_test_score": table.mean(axis=1),
-            "std_test_score": table.std(axis=1),
-        } | {f"split{fold}_test_score": table[:, fold] for fold in range(len(tests))}
+            "mean_test_score": score_table.mean(axis=1),
+            "std_test_score": score_table.std(axis=1),
+        } | {f"split{fold}_test_score": score_table[:, fold] for fold in range(len(test_folds))}
     if results is None or best < len(settings) - 1:  # of the last setting they are there
-        for test, model in zip(tests, models, strict=True):
-            oof[test] = model(X[test], settings[best])
-    return ClosedFormCV(None if results is None else Results(results), best, oof)
+        for test, model in zip(test_folds, fold_models, strict=True):
+            oof_scores[test] = model(X[test], settings[best])
+    return ClosedFormCV(None if results is None else Results(results), best, oof_scores)
 
 
 def as_indicator(layout: TargetLayout) -> TargetLayout:
@@ -162,26 +164,31 @@ def cross_validate_ridge(
     def fold_model(fold: Fold) -> FoldModel:
         if fold.moments is not None:
             announced = () if cv == "loo" or is_auto(alphas[0]) else alphas
-            path: Any = RidgePath(fold.moments, alphas=announced)
+            ridge_path: Any = RidgePath(fold.moments, alphas=announced)
             counts, weight = fold.moments.sum_targets, fold.moments.weight
-            chosen = decide_alpha(fold.moments, alphas[0], path)
+            auto_alpha = decide_alpha(fold.moments, alphas[0], ridge_path)
         else:
-            part = None if sample_weight is None else sample_weight[fold.train]
+            train_weights = None if sample_weight is None else sample_weight[fold.train]
             rows, labels = X[fold.train], Y[fold.train]
-            counts, weight = label_counts(labels, part)
+            counts, weight = label_counts(labels, train_weights)
             if is_auto(alphas[0]):
-                path, chosen = solve_auto(rows, labels, solver=route, sample_weight=part)
+                ridge_path, auto_alpha = solve_auto(rows, labels, solver=route, sample_weight=train_weights)
             else:
-                path = solve_ridge(rows, labels, alphas=alphas, solver=route, sample_weight=part)
+                ridge_path = solve_ridge(
+                    rows, labels, alphas=alphas, solver=route, sample_weight=train_weights
+                )
         constant = constant_labels(counts, weight)
 
         def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
-            alpha = chosen if is_auto(setting["alpha"]) else setting["alpha"]
-            squares = partial(path.fitted_squares, alpha)
-            placed = decide_threshold(threshold, layout.kind, counts / weight, squares, counts, weight)
+            alpha = auto_alpha if is_auto(setting["alpha"]) else setting["alpha"]
+            squares = partial(ridge_path.fitted_squares, alpha)
+            fold_threshold = decide_threshold(
+                threshold, layout.kind, counts / weight, squares, counts, weight
+            )
             if isinstance(cv, str):
-                return leave_one_out(path, rows, Y, alpha, sample_weight) - placed
-            return place_constant_labels(_ridge_map(path.solve(alpha)).scores(rows) - placed, constant)
+                return leave_one_out(ridge_path, rows, Y, alpha, sample_weight) - fold_threshold
+            linear_map = _make_linear_map(ridge_path.solve(alpha))
+            return place_constant_labels(linear_map.scores(rows) - fold_threshold, constant)
 
         return scores
 
@@ -192,12 +199,12 @@ def cross_validate_ridge(
     return closed_form_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
 
 
-def _ridge_map(found: RidgeResult) -> LinearMap:
-    return LinearMap.of_targets(found.coef, found.intercept)
+def _make_linear_map(ridge_solution: RidgeResult) -> LinearMap:
+    return LinearMap.of_targets(ridge_solution.coef, ridge_solution.intercept)
 
 
 def leave_one_out(
-    path: RidgePath, X: Any, Y: sparse.csr_array, alpha: float, sample_weight: np.ndarray | None
+    ridge_path: RidgePath, X: Any, Y: sparse.csr_array, alpha: float, sample_weight: np.ndarray | None
 ) -> np.ndarray:
     """Exact leave-one-out scores of the ridge on ±1 targets, in closed form.
 
@@ -206,17 +213,17 @@ def leave_one_out(
     that model, so it ranks last there (and one whose only negative it is ranks first).
     """
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    total = weights.sum()
-    leverage = weights * (1.0 / total + path.leverages(alpha, X))
-    fitted = path.solve(alpha)
-    truth, scores = signed_targets(Y.toarray()), _ridge_map(fitted).scores(X)
+    total_weight = weights.sum()
+    leverage = weights * (1.0 / total_weight + ridge_path.leverages(alpha, X))
+    ridge_solution = ridge_path.solve(alpha)
+    truth, scores = signed_targets(Y.toarray()), _make_linear_map(ridge_solution).scores(X)
     scores = truth - (truth - scores) / np.maximum(1.0 - leverage, 1e-12)[:, None]
     counts = weights @ Y
-    left = counts[None, :] - weights[:, None] * (truth > 0)  # weighted positives without row i
-    rest = (total - weights)[:, None]
-    slack = 1e-12 * total
-    constant = np.where(left <= slack, -1, np.where(left >= rest - slack, 1, 0)).astype(np.int8)
-    odd = constant.any(axis=1)
-    for i in np.flatnonzero(odd):
+    positives_left = counts[None, :] - weights[:, None] * (truth > 0)  # weighted positives without row i
+    weight_left = (total_weight - weights)[:, None]
+    slack = 1e-12 * total_weight
+    always_on = positives_left >= weight_left - slack
+    constant = np.where(positives_left <= slack, -1, np.where(always_on, 1, 0)).astype(np.int8)
+    for i in np.flatnonzero(constant.any(axis=1)):
         scores[i] = place_constant_labels(scores[[i]], constant[i])[0]
     return scores

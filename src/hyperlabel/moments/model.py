@@ -1,7 +1,7 @@
 """Models that are a function of moments: they stream, merge, forget, and gain and lose labels.
 
 A model says two things: `_factor(Y)`, the row-local label factor it sums (Y itself unless said
-otherwise), and `_solve()`, how its fitted attributes follow from `moments_`. The gate (`_check_fit`)
+otherwise), and `_solve()`, how its fitted attributes follow from `moments_`. Validation (`_check_fit`)
 and how y looked (`_set_targets`) come from the classifier contract, which therefore stands left of
 these classes among the bases. Everything else is here: no old row is ever needed again.
 
@@ -37,12 +37,12 @@ from hyperlabel.solvers.moments.row_moments import RowMoments
 MIN_DIGITS = 8.0
 
 
-SET_BY_GATE = {"n_features_in_", "feature_names_in_", "classes_", "label_names_"}
+SET_BY_VALIDATION = {"n_features_in_", "feature_names_in_", "classes_", "label_names_"}
 
 
 def _holds_fit(model: Any) -> bool:
     """Whether rows were learned: a call that failed at validation leaves names and counts alone."""
-    return any(name.endswith("_") and name not in SET_BY_GATE for name in vars(model))
+    return any(name.endswith("_") and name not in SET_BY_VALIDATION for name in vars(model))
 
 
 def _can_stream(self: Any) -> bool:
@@ -125,8 +125,8 @@ class MomentsModel(ABC):
 
     def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowMoments:
         # Sparse rows are summed around 0; adding moves them to the model's own shift.
-        known = getattr(self, "moments_", None)
-        shift = None if known is None or sparse.issparse(X) else known.shift
+        own_moments = getattr(self, "moments_", None)
+        shift = None if own_moments is None or sparse.issparse(X) else own_moments.shift
         weights = check_weights(sample_weight, X)
         return RowMoments.from_rows(
             X, self._factor(Y), sample_weight=weights, shift=shift, with_target_gram=self._keeps_target_gram
@@ -192,8 +192,9 @@ class MomentsModel(ABC):
         if type(other) is not type(self):
             raise ValueError(f"Only another {type(self).__name__} can be merged in.")
         other._check_moments()
-        mine, theirs = self._layout, other._layout
-        if mine.kind != theirs.kind or list(mine.label_names) != list(theirs.label_names):
+        own_layout, other_layout = self._layout, other._layout
+        same_kind = own_layout.kind == other_layout.kind
+        if not same_kind or list(own_layout.label_names) != list(other_layout.label_names):
             raise ValueError("The two models do not have the same labels in the same order.")
         self.moments_.add(other.moments_)
         self._solve_anew()
@@ -213,31 +214,33 @@ class MomentsModel(ABC):
 
     def _replace_rows(self, entering: tuple | None, leaving: tuple) -> Any:
         self._check_moments()
-        left = self.moments_.copy()  # the model stays as it was if the guard refuses
+        remaining = self.moments_.copy()  # the model stays as it was if the guard refuses
         if entering is not None:
-            left.add(self._new_rows(*entering))
-        left.subtract(self._new_rows(*leaving))
-        if left.weight <= 0:
+            remaining.add(self._new_rows(*entering))
+        remaining.subtract(self._new_rows(*leaving))
+        if remaining.weight <= 0:
             raise ValueError("Nothing would be left: a model cannot forget all its rows.")
-        self._check_left(left)
-        if left.digits_kept() < MIN_DIGITS:
+        self._check_remaining(remaining)
+        if remaining.digits_kept() < MIN_DIGITS:
             raise ValueError(
-                f"Forgetting these rows would leave only {left.digits_kept():.0f} correct digits "
+                f"Forgetting these rows would leave only {remaining.digits_kept():.0f} correct digits "
                 f"({MIN_DIGITS:.0f} are needed): fit anew on the rows that remain."
             )
-        self.moments_ = left
+        self.moments_ = remaining
         self._solve_anew()
         return self
 
-    def _check_left(self, left: RowMoments) -> None:
+    def _check_remaining(self, remaining: RowMoments) -> None:
         """Refuse to forget rows that cannot have been in the sums."""
-        names = [str(name) for name in self._layout.label_names]
-        columns = len(left.sum_targets)  # a factor may have columns of its own
-        labels = names if len(names) == columns else [f"factor {j}" for j in range(columns)]
+        label_names = [str(name) for name in self._layout.label_names]
+        n_columns = len(remaining.sum_targets)  # a factor may have columns of its own
+        column_names = (
+            label_names if len(label_names) == n_columns else [f"factor {j}" for j in range(n_columns)]
+        )
         zero_one = type(self)._factor is MomentsModel._factor
-        why = why_not_a_gram(left, self.moments_, labels, zero_one=zero_one)
-        if why is not None:
-            raise ValueError(f"These rows were not all in the model: {why}.")
+        contradiction = why_not_a_gram(remaining, self.moments_, column_names, zero_one=zero_one)
+        if contradiction is not None:
+            raise ValueError(f"These rows were not all in the model: {contradiction}.")
 
     def _solve_anew(self) -> None:
         """Solve after rows or labels have changed."""
@@ -289,27 +292,29 @@ class MomentsModel(ABC):
         self : object
             Solved once, or as it was if a change was refused.
         """
-        for verb, wanted in (("rename", rename), ("drop", drop), ("add", add)):
-            if wanted:
+        for verb, change in (("rename", rename), ("drop", drop), ("add", add)):
+            if change:
                 self._labels(verb)
         self._check_moments()
         names = _rename_labels(list(self._layout.label_names), rename or {})
-        gone = {_find_label(names, name) for name in drop}
-        if gone and len(gone) == len(names):
+        dropped_columns = {_find_label(names, name) for name in drop}
+        if dropped_columns and len(dropped_columns) == len(names):
             raise ValueError("The last label cannot be dropped.")
-        kept = [j for j in range(len(names)) if j not in gone]
-        sums, names = _select_columns(self.moments_, kept), [names[j] for j in kept]
+        kept_columns = [j for j in range(len(names)) if j not in dropped_columns]
+        new_moments, names = _select_columns(self.moments_, kept_columns), [names[j] for j in kept_columns]
         for name, rows in (add if isinstance(add, Mapping) else dict.fromkeys(add)).items():
             if name in names:
                 raise ValueError(f"The model already has a label {name!r}.")
-            sums = self._with_label(sums, names, *(rows or (None, None)))
+            new_moments = self._with_label(new_moments, names, *(rows or (None, None)))
             names.append(name)
-        self._set_targets(_with_names(self._layout, names), counts=sums.sum_targets, n_rows=sums.weight)
-        self.moments_ = sums
+        self._set_targets(
+            _with_names(self._layout, names), counts=new_moments.sum_targets, n_rows=new_moments.weight
+        )
+        self.moments_ = new_moments
         self._solve_anew()
         if hasattr(self, "calibrators_"):
-            places = np.array([*kept, *[-1] * len(add)], dtype=np.int64)
-            self.calibrators_: Any = self.calibrators_.relabelled(places)
+            old_columns = np.array([*kept_columns, *[-1] * len(add)], dtype=np.int64)
+            self.calibrators_: Any = self.calibrators_.relabelled(old_columns)
         return self
 
     def _with_label(self, m: RowMoments, names: list[str], X: Any, y: Any) -> RowMoments:
@@ -359,10 +364,10 @@ class ScanningModel(MomentsModel):
         """Take the sum of all scans."""
 
 
-def _select_columns(m: RowMoments, kept: list[int]) -> RowMoments:
+def _select_columns(m: RowMoments, columns: list[int]) -> RowMoments:
     """Return the sums of some columns of the factor."""
-    target_gram = None if m.target_gram is None else m.target_gram[np.ix_(kept, kept)]
-    return replace(m, cross=m.cross[:, kept], sum_targets=m.sum_targets[kept], target_gram=target_gram)
+    target_gram = None if m.target_gram is None else m.target_gram[np.ix_(columns, columns)]
+    return replace(m, cross=m.cross[:, columns], sum_targets=m.sum_targets[columns], target_gram=target_gram)
 
 
 def _with_names(layout: TargetLayout, names: list[str]) -> TargetLayout:
@@ -372,11 +377,11 @@ def _with_names(layout: TargetLayout, names: list[str]) -> TargetLayout:
 def _rename_labels(names: list[str], rename: Mapping[str, str]) -> list[str]:
     for old in rename:
         _find_label(names, old)
-    found = [rename.get(name, name) for name in names]
-    twice = next((name for j, name in enumerate(found) if name in found[:j]), None)
-    if twice is not None:
-        raise ValueError(f"The model already has a label {twice!r}.")
-    return found
+    new_names = [rename.get(name, name) for name in names]
+    repeated_name = next((name for j, name in enumerate(new_names) if name in new_names[:j]), None)
+    if repeated_name is not None:
+        raise ValueError(f"The model already has a label {repeated_name!r}.")
+    return new_names
 
 
 def _find_label(names: list[str], name: str) -> int:

@@ -105,16 +105,16 @@ class MLkNN(MultiLabelClassifier):
         X, Y = self._check_fit(X, y, min_samples=2)
         if self._pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed distances must be a square matrix, got shape {X.shape}.")
-        asked = SIZES if self.n_neighbors == "auto" else (int(self.n_neighbors),)
-        sizes = sorted({min(size, X.shape[0] - 1) for size in asked})
+        candidate_sizes = SIZES if self.n_neighbors == "auto" else (int(self.n_neighbors),)
+        sizes = sorted({min(size, X.shape[0] - 1) for size in candidate_sizes})
         self._rows = X
         self._labels = Y
         self.n_neighbors_ = sizes[-1]
-        neighbors, smoothing = self._neighbors(X, skip=np.arange(X.shape[0])), float(self.smoothing)
-        tables = [count_tables(neighbors[:, :size], Y) for size in sizes]
-        losses = [leave_one_out_loss(*pair, smoothing) if len(sizes) > 1 else 0.0 for pair in tables]
-        best = int(np.argmin(losses))
-        self.n_neighbors_, self.log_odds_ = sizes[best], log_odds(*tables[best], smoothing)
+        neighbors, smoothing = self._find_neighbor_index(X, skip=np.arange(X.shape[0])), float(self.smoothing)
+        count_pairs = [count_tables(neighbors[:, :size], Y) for size in sizes]
+        losses = [leave_one_out_loss(*pair, smoothing) if len(sizes) > 1 else 0.0 for pair in count_pairs]
+        best_size = int(np.argmin(losses))
+        self.n_neighbors_, self.log_odds_ = sizes[best_size], log_odds(*count_pairs[best_size], smoothing)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -139,8 +139,8 @@ class MLkNN(MultiLabelClassifier):
         tags.input_tags.pairwise = self._pairwise
         return tags
 
-    def _neighbors(self, X: Any, *, skip: np.ndarray | None = None) -> np.ndarray:
-        found = find_neighbors(
+    def _find_neighbor_index(self, X: Any, *, skip: np.ndarray | None = None) -> np.ndarray:
+        nearest = find_neighbors(
             X,
             self._rows,
             self.n_neighbors_,
@@ -148,9 +148,9 @@ class MLkNN(MultiLabelClassifier):
             metric_params=self.metric_params,
             skip=skip,
         )
-        if (found.index < 0).any():
+        if (nearest.index < 0).any():
             raise ValueError(f"The metric {self.metric!r} gave NaN or infinite distances for these rows.")
-        return found.index
+        return nearest.index
 
     def _scores(self, X: Any) -> np.ndarray:
-        return look_up(self._neighbors(X), self._labels, self.log_odds_)
+        return look_up(self._find_neighbor_index(X), self._labels, self.log_odds_)

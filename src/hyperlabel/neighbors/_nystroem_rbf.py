@@ -1,4 +1,4 @@
-"""Rows as their similarity to landmark rows: what models on moments need to bend (Nyström)."""
+"""Rows as their similarity to landmark rows: non-linear features for models on moments (Nyström)."""
 
 from __future__ import annotations
 
@@ -73,14 +73,15 @@ class NystroemRBF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Draw the landmarks and measure the length scale; later rows, more or fewer, are mapped by them."""
         X = check_features(self, X, reset=True)
         squares = _squared_norms(X)
-        apart = 2.0 * (squares.mean() - np.square(np.asarray(X.mean(axis=0), dtype=np.float64)).sum())
+        mean_distance = 2.0 * (squares.mean() - np.square(np.asarray(X.mean(axis=0), dtype=np.float64)).sum())
         # rows that are all equal have no distance to measure by
-        self.gamma_ = 1.0 / (self.length_scale * apart) if apart > 1e-12 * squares.mean() else 1.0
-        order = check_random_state(self.random_state).permutation(X.shape[0])
-        self.components_ = X[np.sort(order[: self.n_components])]
+        varies = mean_distance > 1e-12 * squares.mean()
+        self.gamma_ = 1.0 / (self.length_scale * mean_distance) if varies else 1.0
+        row_order = check_random_state(self.random_state).permutation(X.shape[0])
+        self.components_ = X[np.sort(row_order[: self.n_components])]
         values, vectors = linalg.eigh(self._kernel(self.components_).astype(np.float64), driver="evd")
-        kept = values > max(rank_tolerance(values), 1e-7 * values[-1])  # below is the rounding of float32
-        self.normalization_ = (vectors[:, kept] / np.sqrt(values[kept])).astype(np.float32)
+        in_range = values > max(rank_tolerance(values), 1e-7 * values[-1])  # below is the rounding of float32
+        self.normalization_ = (vectors[:, in_range] / np.sqrt(values[in_range])).astype(np.float32)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -34,18 +34,18 @@ def find_neighbors(
         return solve_nearest(X, T, k, skip=skip)
     n_queries, n = X.shape[0], T.shape[0]
     skip = np.full(n_queries, -1) if skip is None else np.asarray(skip)
-    found = Nearest.nothing_yet(n_queries, k)
+    nearest = Nearest.nothing_yet(n_queries, k)
     densify = sparse.issparse(X) and (callable(metric) or metric not in _SPARSE_METRICS)
-    columns = max(1, BLOCK_BYTES // (8 * X.shape[1])) if densify else n
-    for start in range(0, n, columns):
-        part = T[start : start + columns]
-        part = part.toarray() if densify else part
-        for rows in row_blocks(n_queries, 8 * max(part.shape[0], X.shape[1] if densify else 1)):
+    train_rows = max(1, BLOCK_BYTES // (8 * X.shape[1])) if densify else n
+    for start in range(0, n, train_rows):
+        train_block = T[start : start + train_rows]
+        train_block = train_block.toarray() if densify else train_block
+        for rows in row_blocks(n_queries, 8 * max(train_block.shape[0], X.shape[1] if densify else 1)):
             block = X[rows].toarray() if densify else X[rows]
-            distances = _pairwise_distances(block, part, metric, dict(metric_params or {}))
-            some = Nearest(found.index[rows], found.distance[rows])
-            update_nearest(distances, some, first=start, skip=skip[rows])
-    return found
+            distances = _pairwise_distances(block, train_block, metric, dict(metric_params or {}))
+            block_nearest = Nearest(nearest.index[rows], nearest.distance[rows])
+            update_nearest(distances, block_nearest, first=start, skip=skip[rows])
+    return nearest
 
 
 def _pairwise_distances(X: Any, T: Any, metric: Any, params: dict[str, Any]) -> np.ndarray:

@@ -2,9 +2,9 @@
 sums.
 
 A supervised projection says which label factor it uses (`_label_factor`), and nothing else unless it differs:
-another reading of the solved problem (`_read`), another constraint (`_ridge`), rows through a kernel
-(`_kernel_rows`). The projection of a row x is Wᵀ(x − μ). W is stored as `components_` = Wᵀ and centring is
-applied to the n×c result, so that sparse rows stay sparse.
+another reading of the solved problem (`_eigenvectors`), another constraint (`_ridge_penalty`), rows through
+a kernel (`_kernel_rows`). The projection of a row x is Wᵀ(x − μ). W is stored as `components_` = Wᵀ and
+centring is applied to the n×c result, so that sparse rows stay sparse.
 """
 
 from abc import abstractmethod
@@ -66,7 +66,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Z -= (self.mean_ @ W.astype(np.float64)).astype(Z.dtype)
         return Z.astype(W.dtype, copy=False)
 
-    def _keep(self, values: np.ndarray, W: np.ndarray, mean: np.ndarray, dtype: np.dtype) -> None:
+    def _set_components(self, values: np.ndarray, W: np.ndarray, mean: np.ndarray, dtype: np.dtype) -> None:
         if not W.shape[1]:
             raise ValueError(
                 "There is nothing to project on: the labels are constant over these rows, "
@@ -101,13 +101,13 @@ class LabelProjection(ScanningModel, Projection):
     def _label_factor(self) -> LabelFactor:
         """Return the label factor."""
 
-    def _ridge(self) -> float | Auto | None:
+    def _ridge_penalty(self) -> float | Auto | None:
         """Return λ of the constraint Wᵀ(XcᵀXc + λI)W = I, or None for WᵀW = I."""
         return self.alpha
 
-    def _announced(self, *others: float) -> tuple[float, ...] | None:
+    def _known_alphas(self, *others: float) -> tuple[float, ...] | None:
         """Return the λ that are known before the problem is posed, or None for WᵀW = I."""
-        ridge = self._ridge()
+        ridge = self._ridge_penalty()
         return None if ridge is None else others if isinstance(ridge, str) else (*others, float(ridge))
 
     def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -118,8 +118,8 @@ class LabelProjection(ScanningModel, Projection):
         """Return the kernel the rows go through, or None."""
         return None
 
-    def _route(self) -> str:
-        """Return how the problem is solved: see `solvers.spectral.label_eigenproblem.pose`."""
+    def _choose_solver(self) -> str:
+        """Return how the problem is solved: see `solvers.spectral.label_eigenproblem.build_problem`."""
         return self.solver
 
     # -- for users ----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class LabelProjection(ScanningModel, Projection):
             return self.transform(X)
         X = check_features(self, X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
-        summed = self._ridge() is not None and self.solver_ == "gram"
+        summed = self._ridge_penalty() is not None and self.solver_ == "gram"
         return _cross_project(self, X, Y, Folds(X, Y, self.cross_fit, groups=groups, summed=summed))
 
     def __sklearn_tags__(self) -> Any:
@@ -178,31 +178,34 @@ class LabelProjection(ScanningModel, Projection):
         X: Any,
         Y: sparse.csr_array,
         *,
-        known: RowMoments | None = None,
+        row_moments: RowMoments | None = None,
         alphas: tuple[float, ...] = (),
         keep: bool = False,
     ) -> EigenProblem:
         """Pose the problem on validated rows, for the λ of this projection and others.
 
-        `known` are sums of these rows over any factor; with `keep` those of the base are kept where
+        `row_moments` are sums of these rows over any factor. With `keep` those of the base are kept, where
         they serve the solution and the factor allows rows to come and go.
         """
-        solver, announced = self._route(), self._announced(*alphas)
+        solver, alphas_ahead = self._choose_solver(), self._known_alphas(*alphas)
         self.kernel_ = kernel = self._kernel_rows(X)
         options = {name: getattr(self, name) for name in ("tol", "max_iter") if hasattr(self, name)}
-        rule = self._label_factor()
-        kept = rule.summed(Y, None) if keep and kernel is None and not rule.needs_sizes else None
-        factor = rule.on_rows(Y, X, self._layout.label_names)
+        label_factor = self._label_factor()
+        can_keep = keep and kernel is None and not label_factor.needs_sizes
+        summed_factor = label_factor.summed(Y, None) if can_keep else None
+        factor = label_factor.on_rows(Y, X, self._layout.label_names)
         if kernel is not None:
             X = kernel.rows(X)
             solver = "kernel" if kernel.lift is None else "auto"
         self._edges_ = factor.edges
         shape = factor.base, factor.right, factor.gram
-        return build_problem(X, *shape, announced, solver=solver, known=known, keep=kept, **options)
+        return build_problem(
+            X, *shape, alphas_ahead, solver=solver, row_moments=row_moments, keep=summed_factor, **options
+        )
 
     def _set_fitted_attributes(self, problem: EigenProblem) -> None:
         """Read the solution at the λ of this projection."""
-        ridge, path = self._ridge(), problem.path
+        ridge, path = self._ridge_penalty(), problem.path
         alpha = problem.alpha if isinstance(ridge, str) else float(ridge or 0.0)
         if ridge is not None:
             self.alpha_ = alpha
@@ -212,7 +215,7 @@ class LabelProjection(ScanningModel, Projection):
             self.moments_ = problem.moments
         if hasattr(self, "edge_weights"):
             self.edge_weights_ = self._edges_.weights
-        self._keep(values, W, path.x_mean, self._dtype)
+        self._set_components(values, W, path.x_mean, self._dtype)
 
     # -- blocks of rows: sums over the base, and over Y beside it where it is not Y --------------------
 
@@ -226,7 +229,7 @@ class LabelProjection(ScanningModel, Projection):
         shape = rule.on_moments(self.moments_, edges, self._layout.n_columns)
         self._edges_ = shape.edges
         self._set_fitted_attributes(
-            build_problem_from_moments(self.moments_, shape.right, shape.gram, self._announced())
+            build_problem_from_moments(self.moments_, shape.right, shape.gram, self._known_alphas())
         )
 
     def _scans(self) -> bool:
@@ -272,11 +275,12 @@ def _cross_project(model: Any, X: Any, Y: sparse.csr_array, folds: Folds) -> np.
     """Project each row by a fit on the other folds, turned onto the fit on all rows."""
     Z = np.empty((X.shape[0], model._n_features_out), dtype=model._dtype)
     for fold in folds:
-        other = clone(model)
-        other._layout, other._dtype = model._layout, model._dtype
-        inside, _ = _safe_split(model, X, None, fold.train)
-        outside, _ = _safe_split(model, X, None, fold.test, fold.train)
-        other._set_fitted_attributes(other._build_problem(inside, Y[fold.train], known=fold.moments))
-        turn = procrustes_rotation(other._project(inside), model._project(X[fold.train]))
-        Z[fold.test] = other._project(outside) @ turn.astype(model._dtype)
+        fold_model = clone(model)
+        fold_model._layout, fold_model._dtype = model._layout, model._dtype
+        train_rows, _ = _safe_split(model, X, None, fold.train)
+        test_rows, _ = _safe_split(model, X, None, fold.test, fold.train)
+        problem = fold_model._build_problem(train_rows, Y[fold.train], row_moments=fold.moments)
+        fold_model._set_fitted_attributes(problem)
+        rotation = procrustes_rotation(fold_model._project(train_rows), model._project(X[fold.train]))
+        Z[fold.test] = fold_model._project(test_rows) @ rotation.astype(model._dtype)
     return Z

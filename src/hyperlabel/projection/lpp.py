@@ -98,7 +98,7 @@ class LPP(Projection):
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())
         values, W = solve_lpp(X, A, rows, float(self.alpha))
         W = fix_signs(W[:, : self.n_components])
-        self._keep(values[: self.n_components], W, rows.mean, X.dtype)
+        self._set_components(values[: self.n_components], W, rows.mean, X.dtype)
         self.solver_ = "gram" if X.shape[1] <= X.shape[0] else "samples"
         return self
 
@@ -139,5 +139,5 @@ def solve_lpp(X: Any, A: sparse.csr_array, rows: CenteredRows, alpha: float) -> 
 def _range_basis(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs of a Gram without its null space: rows do not vary there."""
     s, Q = linalg.eigh(gram)
-    kept = s > rank_tolerance(s)
-    return s[kept], Q[:, kept]
+    in_range = s > rank_tolerance(s)
+    return s[in_range], Q[:, in_range]

@@ -69,10 +69,10 @@ class MDDM(LabelProjection):
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
 
-    def _ridge(self) -> float | None:
+    def _ridge_penalty(self) -> float | None:
         """Return λ = (1 − μ)/μ that the feature variant amounts to, up to a factor 1/√μ of W."""
         return (1.0 - self.mu) / self.mu if self.variant == "feature" and self.mu > 0 else None
 
     def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         values, W = super()._eigenvectors(problem, alpha)
-        return (values, W) if self._ridge() is None else (values / self.mu, W / np.sqrt(self.mu))
+        return (values, W) if self._ridge_penalty() is None else (values / self.mu, W / np.sqrt(self.mu))

@@ -99,7 +99,7 @@ class MLSI(LabelProjection):
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
 
-    def _route(self) -> str:
+    def _choose_solver(self) -> str:
         return "factored" if self.solver == "auto" else self.solver  # all singular vectors are needed
 
     def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -120,8 +120,8 @@ def solve_projection(
     A[np.diag_indices_from(A)] += (1 - beta) * (s * scale) ** 2
     values, V = linalg.eigh(A)
     values, M = values[::-1], scale[:, None] * V[:, ::-1]
-    kept = values > rank_tolerance(values)
-    return values[kept], M[:, kept]
+    in_range = values > rank_tolerance(values)
+    return values[in_range], M[:, in_range]
 
 
 def solve_latent(
@@ -142,7 +142,7 @@ def solve_latent(
     # (N + γI)^(1/2)-free form: the reciprocal problem S⁻¹(N + γI)S⁻¹ u = λ⁻¹u, m = S⁻¹u·√λ.
     root = 1.0 / np.sqrt(s)
     reciprocal, U = linalg.eigh(root[:, None] * ((N + N.T) / 2) * root)
-    found = reciprocal > rank_tolerance(reciprocal)
-    values = 1.0 / reciprocal[found]
+    in_range = reciprocal > rank_tolerance(reciprocal)
+    values = 1.0 / reciprocal[in_range]
     # mᵀ(N + γI)m = 1 fixes m = √λ S⁻¹u; the features carry another √λ.
-    return values, (root[:, None] * U[:, found]) * values
+    return values, (root[:, None] * U[:, in_range]) * values

@@ -74,22 +74,22 @@ class ProjectionPath:
             for name in self.names:
                 yield self.model(name, alpha)
 
-    def _small(self, alpha: float) -> np.ndarray:
+    def _reduce_bases(self, alpha: float) -> np.ndarray:
         """Return BᵀW of all bases side by side, kept for the λ last asked for."""
         if self._reduced is None or self._reduced[0] != alpha:
             self._reduced = alpha, self.path.reduced(alpha)
         return self._reduced[1]
 
-    def _combined(self, alpha: float, columns: slice, right: np.ndarray) -> np.ndarray:
+    def _combine_columns(self, alpha: float, columns: slice, column_mix: np.ndarray) -> np.ndarray:
         if self._solution is not None and self._solution[0] == alpha:
-            return self._solution[1][:, columns] @ right
-        whole = np.zeros((len(self.path.f_mean), right.shape[1]))
-        whole[columns] = right
-        return self.path.combine(alpha, whole)
+            return self._solution[1][:, columns] @ column_mix
+        full_mix = np.zeros((len(self.path.f_mean), column_mix.shape[1]))
+        full_mix[columns] = column_mix
+        return self.path.combine(alpha, full_mix)
 
 
 class _Columns(Path):
-    """The part of a shared path that belongs to one base, as a path of its own."""
+    """The columns of a shared path that belong to one base, as a path of its own."""
 
     def __init__(self, shared: ProjectionPath, columns: slice) -> None:
         self._shared, self._columns = shared, columns
@@ -101,10 +101,10 @@ class _Columns(Path):
         return self._shared.path.n_iter
 
     def reduced(self, alpha: float) -> np.ndarray:
-        return self._shared._small(alpha)[self._columns, self._columns]
+        return self._shared._reduce_bases(alpha)[self._columns, self._columns]
 
-    def combine(self, alpha: float, right: np.ndarray) -> np.ndarray:
-        return self._shared._combined(alpha, self._columns, right)
+    def combine(self, alpha: float, column_mix: np.ndarray) -> np.ndarray:
+        return self._shared._combine_columns(alpha, self._columns, column_mix)
 
     def residual(self, alpha: float) -> float:
         return self._shared.path.residual(alpha)
@@ -178,16 +178,16 @@ def projection_path(
         _check_method(method)
     X, Y, layout = check_fit(HypergraphSpectral(), X, y, min_samples=2)
     bases = _Bases()
-    found = {}
+    prepared = {}
     for name, method in methods.items():
-        rule = method._label_factor()
-        edges = rule.edges(rule.count(Y, X), layout.label_names)
-        columns, gram = bases.add(rule.base(Y, edges))
-        found[name] = method, columns, rule.right(edges, gram), gram
+        label_factor = method._label_factor()
+        edges = label_factor.edges(label_factor.count(Y, X), layout.label_names)
+        columns, gram = bases.add(label_factor.base(Y, edges))
+        prepared[name] = method, columns, label_factor.right(edges, gram), gram
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
     shared = ProjectionPath(path, alphas)
-    for name, (method, columns, right, gram) in found.items():
-        shared._methods[name] = method, EigenProblem(_Columns(shared, columns), right, gram)
+    for name, (method, columns, factor_mix, gram) in prepared.items():
+        shared._methods[name] = method, EigenProblem(_Columns(shared, columns), factor_mix, gram)
     return shared
 
 
@@ -204,20 +204,21 @@ class _Bases:
     """Right-hand sides of the path: the distinct bases of its methods, side by side."""
 
     def __init__(self) -> None:
-        self._known: list[tuple[sparse.csr_array, slice, np.ndarray]] = []
+        self._entries: list[tuple[sparse.csr_array, slice, np.ndarray]] = []
 
     def add(self, base: sparse.csr_array) -> tuple[slice, np.ndarray]:
-        for other, columns, gram in self._known:
-            if _same_factor(base, other):
+        for stored_base, columns, gram in self._entries:
+            if _same_factor(base, stored_base):
                 return columns, gram
-        start = self._known[-1][1].stop if self._known else 0
-        self._known.append((base, slice(start, start + base.shape[1]), centered_gram(base)))
-        return self._known[-1][1:]
+        start = self._entries[-1][1].stop if self._entries else 0
+        self._entries.append((base, slice(start, start + base.shape[1]), centered_gram(base)))
+        return self._entries[-1][1:]
 
     def stacked(self) -> sparse.csr_array:
-        return sparse.hstack([base for base, _, _ in self._known], format="csr")
+        return sparse.hstack([base for base, _, _ in self._entries], format="csr")
 
 
 def _same_factor(a: sparse.csr_array, b: sparse.csr_array) -> bool:
-    parts = ("indptr", "indices", "data")
-    return a is b or (a.shape == b.shape and all(np.array_equal(getattr(a, p), getattr(b, p)) for p in parts))
+    if a is b or a.shape != b.shape:
+        return a is b
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("indptr", "indices", "data"))

@@ -79,7 +79,7 @@ class ProjectionClassifier(MultiLabelClassifier):
 
     def fit(self, X: Any, y: Any) -> ProjectionClassifier:
         X, Y = self._check_fit(X, y, min_samples=2)
-        self.projection_ = clone(self._template())
+        self.projection_ = clone(self._projection_or_default())
         if not isinstance(self.projection_, Projection):
             raise ValueError("projection must be one of hyperlabel's projections, such as OPLS().")
         if self._constant.all():  # there is nothing to project on
@@ -93,11 +93,11 @@ class ProjectionClassifier(MultiLabelClassifier):
             )
         Z = RowMoments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
         self.readout_, self._mean_ = read_out(Z.gram, Z.cross, self.readout_alpha), Z.f_mean
-        found = self._linear_map()
-        self.coef_, self.intercept_ = np.ascontiguousarray(found.coef), found.intercept
+        linear_map = self._linear_map()
+        self.coef_, self.intercept_ = np.ascontiguousarray(linear_map.coef), linear_map.intercept
         return self
 
-    def _template(self) -> Any:
+    def _projection_or_default(self) -> Any:
         return HypergraphSpectral() if self.projection is None else self.projection
 
     def _linear_map(self) -> LinearMap:
@@ -114,11 +114,11 @@ class ProjectionClassifier(MultiLabelClassifier):
     @property
     def _closed_form_params(self) -> dict[str, str]:
         """What ClosedFormSearchCV may search, and where it lives."""
-        known = self._template().get_params(deep=False)
-        return {name: f"projection__{name}" for name in ("alpha", "mu", "n_components") if name in known}
+        params = self._projection_or_default().get_params(deep=False)
+        return {name: f"projection__{name}" for name in ("alpha", "mu", "n_components") if name in params}
 
     def _refuses_blocks(self) -> str | None:
-        template = self._template()
+        template = self._projection_or_default()
         if not isinstance(template, LabelProjection):
             return f"{type(template).__name__} has no label factor: it needs all rows at once."
         return template._refuses_blocks()
@@ -131,23 +131,24 @@ class ProjectionClassifier(MultiLabelClassifier):
         The label factor depends on the fold's label sizes, so it is formed from the rows; one
         factorisation serves every λ, and one W every number of components.
         """
-        projection = clone(self._template()).set_params(n_components=None)
+        projection = clone(self._projection_or_default()).set_params(n_components=None)
         X, Y = projection._check_fit(X, Y)
         centered = moments.centered()
-        problem = projection._build_problem(X, Y, known=moments, alphas=(*alphas, 0.0))  # 0: any λ later
-        kept: dict[float, np.ndarray] = {}
+        # 0 among the λ ahead: any other may be asked for later
+        problem = projection._build_problem(X, Y, row_moments=moments, alphas=(*alphas, 0.0))
+        eigenvectors_at: dict[float, np.ndarray] = {}
 
-        def found(setting: dict[str, Any]) -> LinearMap:
-            ridge = setting.get("alpha", projection._ridge() or 0.0)
+        def make_map(setting: dict[str, Any]) -> LinearMap:
+            ridge = setting.get("alpha", projection._ridge_penalty() or 0.0)
             alpha = problem.alpha if isinstance(ridge, str) else float(ridge)
-            if alpha not in kept:
-                kept[alpha] = projection._eigenvectors(problem, alpha)[1]
-            size = setting.get("n_components", self._template().n_components)
-            W = kept[alpha][:, :size]
+            if alpha not in eigenvectors_at:
+                eigenvectors_at[alpha] = projection._eigenvectors(problem, alpha)[1]
+            size = setting.get("n_components", self._projection_or_default().n_components)
+            W = eigenvectors_at[alpha][:, :size]
             V = read_out(W.T @ centered.gram @ W, W.T @ centered.cross, self.readout_alpha)
             return LinearMap.through_directions(W, -centered.x_mean @ W, V, centered.f_mean)
 
-        return found
+        return make_map
 
 
 def read_out(zz: np.ndarray, zy: np.ndarray, alpha: float) -> np.ndarray:

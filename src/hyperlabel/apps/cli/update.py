@@ -93,11 +93,11 @@ def update(
             drop_labels=dropped,
             rename_labels=renames,
         )
-    merged, taken = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
+    n_merged, n_forgotten = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
     updated_file = with_columns(
         ModelFile(changed_model, file.columns, output or model),
         label_names=label_names,
-        rows=file.columns.rows + merged - taken,
+        rows=file.columns.rows + n_merged - n_forgotten,
         row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
         labels=label_names if file.columns.labels else [],
         left_out=[label_name for label_name in file.columns.left_out if label_name not in label_names],
@@ -107,8 +107,8 @@ def update(
         "model": updated_file.path,
         "rows": updated_file.columns.rows,
         "labels": len(label_names),
-        "merged": merged,
-        "forgotten": taken,
+        "merged": n_merged,
+        "forgotten": n_forgotten,
         "added": [*added, *new_labels],
         "dropped": list(dropped),
         "renamed": renames,
@@ -117,7 +117,7 @@ def update(
         print_json(update_summary)
     else:
         tell(
-            f"Wrote {updated_file.path}: {plural(merged, 'row')} merged, {taken} forgotten, now "
+            f"Wrote {updated_file.path}: {plural(n_merged, 'row')} merged, {n_forgotten} forgotten, now "
             f"{plural(updated_file.columns.rows, 'row')} and {plural(len(label_names), 'label')}; thresholds "
             "of known labels and the words are those of the first fit."
         )

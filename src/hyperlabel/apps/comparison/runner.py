@@ -1,7 +1,7 @@
-"""The runner: cells in, finished cells in the store; killed at any moment, it resumes.
+"""The runner: jobs in, finished jobs in the store; killed at any moment, it resumes.
 
 A cell knows its specification (from which its id is hashed) and the work to do. Work runs with one
-BLAS thread, so that the numbers do not depend on how many cells run side by side; an error inside a
+BLAS thread, so that the numbers do not depend on how many jobs run side by side; an error inside a
 cell is recorded as that cell's result and the others go on.
 """
 
@@ -66,7 +66,7 @@ class Job:
     spec : dict
         Everything the result depends on, as JSON: data fingerprint, method, split, seed.
     work : callable
-        Takes nothing, returns a `JobResult`; must be picklable when cells run side by side.
+        Takes nothing, returns a `JobResult`; must be picklable when jobs run side by side.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Job:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """How a run went: cells computed now, already in the store, failed (in total), computed by other code."""
+    """How a run went: jobs computed now, already in the store, failed (in total), computed by other code."""
 
     computed: int
     resumed: int
@@ -97,7 +97,7 @@ class RunSummary:
 
 
 def run(
-    cells: Sequence[Job],
+    jobs: Sequence[Job],
     store: Store,
     suite: str,
     *,
@@ -108,28 +108,28 @@ def run(
     fresh: bool = False,
     progress: Callable[[int, int, int, dict[str, Any]], None] | None = None,
 ) -> RunSummary:
-    """Compute the cells that the store does not have yet.
+    """Compute the jobs that the store does not have yet.
 
     Parameters
     ----------
-    cells : sequence of Job
+    jobs : sequence of Job
         What to compute, in the order the result tables will have.
     store : Store
-        Where finished cells go, one transaction each.
+        Where finished jobs go, one transaction each.
     suite : str
-        The name under which the store keeps the cells together.
+        The name under which the store keeps the jobs together.
     spec : dict, default=None
         Description of the whole suite, kept beside it.
     command : str, default=""
         The command that repeats the run, kept beside it.
     n_jobs : int, default=1
-        Cells computed at the same time, each in its own process.
+        Jobs computed at the same time, each in its own process.
     retry_failed : bool, default=False
         Compute recorded failures again.
     fresh : bool, default=False
         Compute everything again.
     progress : callable, default=None
-        Called with the cells done, all cells, those failed, and the specification of the last one.
+        Called with the jobs done, all jobs, those failed, and the specification of the last one.
 
     Returns
     -------
@@ -146,22 +146,22 @@ def run(
     >>> (first.computed, again.computed, again.resumed)
     (1, 0, 1)
     """
-    job_ids = [cell.id for cell in cells]
+    job_ids = [job.id for job in jobs]
     if len(set(job_ids)) < len(job_ids):
-        raise ValueError("Two cells of the suite have the same specification: each must differ in something.")
+        raise ValueError("Two jobs of the suite have the same specification: each must differ in something.")
     store.begin(suite, spec or {}, job_ids, command)
     if fresh:
         store.forget(job_ids)
     status_of_job = store.finished(job_ids)
     if retry_failed:
-        status_of_job = {cell: status for cell, status in status_of_job.items() if status == "done"}
-    waiting_jobs = [cell for cell in cells if cell.id not in status_of_job]
+        status_of_job = {job: status for job, status in status_of_job.items() if status == "done"}
+    waiting_jobs = [job for job in jobs if job.id not in status_of_job]
     n_failed = sum(status == "failed" for status in status_of_job.values())
     n_done = len(status_of_job)
-    for cell, job_result, error in _compute_jobs(waiting_jobs, n_jobs):
+    for job, job_result, error in _compute_jobs(waiting_jobs, n_jobs):
         store.write(
-            cell.id,
-            cell.spec,
+            job.id,
+            job.spec,
             [(v.series, v.metric, v.x, v.value) for v in job_result.values],
             error=error,
             cost=job_result.cost,
@@ -169,7 +169,7 @@ def run(
         )
         n_done, n_failed = n_done + 1, n_failed + (error is not None)
         if progress is not None:
-            progress(n_done, len(cells), n_failed, cell.spec)
+            progress(n_done, len(jobs), n_failed, job.spec)
     code_versions = {e["code"] for e in store.suite(suite)["environments"]}
     return RunSummary(len(waiting_jobs), len(status_of_job), n_failed, max(0, len(code_versions) - 1))
 
@@ -177,7 +177,7 @@ def run(
 def _compute_jobs(job_list: Sequence[Job], n_jobs: int) -> Iterator[tuple[Job, JobResult, str | None]]:
     """Yield results as they come; the store puts them in order."""
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: say how many cells to compute at the same time.")
+        raise ValueError("n_jobs must not be 0: say how many jobs to compute at the same time.")
     if n_jobs == 1 or len(job_list) < 2:
         for job in job_list:
             yield (job, *execute_job(job))

@@ -206,7 +206,7 @@ class Store(AbstractContextManager["Store"]):
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def begin(self, suite: str, spec: Mapping[str, Any], cells: Sequence[str], command: str = "") -> None:
+    def begin(self, suite: str, spec: Mapping[str, Any], job_ids: Sequence[str], command: str = "") -> None:
         """Record a suite: what it is, the cells it consists of, the command that started it."""
         start_time = datetime.now(UTC).isoformat(timespec="seconds")
         with self._write_transaction() as db:
@@ -217,7 +217,8 @@ class Store(AbstractContextManager["Store"]):
             )
             db.execute("DELETE FROM member WHERE suite = ?", (suite,))
             db.executemany(
-                "INSERT INTO member VALUES (?, ?, ?)", [(suite, i, cell) for i, cell in enumerate(cells)]
+                "INSERT INTO member VALUES (?, ?, ?)",
+                [(suite, i, job_id) for i, job_id in enumerate(job_ids)],
             )
 
     def write(
@@ -257,10 +258,10 @@ class Store(AbstractContextManager["Store"]):
                 "INSERT INTO value VALUES (?, ?, ?, ?, ?)", [(cell, s, m, x, v) for s, m, x, v in values]
             )
 
-    def forget(self, cells: Sequence[str]) -> None:
+    def forget(self, job_ids: Sequence[str]) -> None:
         """Remove cells, so that they are computed anew."""
         with self._write_transaction() as db:
-            db.executemany("DELETE FROM cell WHERE id = ?", [(cell,) for cell in cells])
+            db.executemany("DELETE FROM cell WHERE id = ?", [(job_id,) for job_id in job_ids])
 
     def put_artifact(self, suite: str, name: str, content: Any) -> None:
         """Keep a JSON value beside a suite (a profile of its data, a learning curve)."""
@@ -271,10 +272,10 @@ class Store(AbstractContextManager["Store"]):
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def finished(self, cells: Sequence[str]) -> dict[str, str]:
+    def finished(self, job_ids: Sequence[str]) -> dict[str, str]:
         """Return ``{id: "done" or "failed"}`` for those of the cells that are in the store."""
         status_of_job = dict(self._fetch_rows("SELECT id, status FROM cell"))
-        return {cell: status_of_job[cell] for cell in cells if cell in status_of_job}
+        return {job_id: status_of_job[job_id] for job_id in job_ids if job_id in status_of_job}
 
     def suites(self) -> list[str]:
         """Return the names of the suites, oldest first."""

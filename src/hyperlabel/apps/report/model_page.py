@@ -138,7 +138,7 @@ def _add_labels(
     pair_counts = np.asarray((judged.Y.T @ judged.Y).todense())
     page_content |= {
         "worth": {"measures": model_metrics["measures"], "crossFitted": model_metrics["cross_fitted"]},
-        "chosen": [table.chosen for table in label_tables],
+        "chosen": [label.chosen for label in label_tables],
         "thresholds": np.clip(judged.thresholds, -1e300, 1e300).tolist(),
         "judgedHits": model_metrics["hits"].tolist(),
         "judgedPredicted": model_metrics["predicted"].tolist(),
@@ -149,11 +149,11 @@ def _add_labels(
         "mistakes": _find_worst_rows(judged, page_rows),
     }
     page_arrays |= {
-        "edges": np.concatenate([table.edges for table in label_tables]).astype(np.float32),
-        "edgeStart": np.cumsum([0, *(len(table.edges) for table in label_tables)]).astype(np.uint32),
-        "withLabel": np.concatenate([table.with_label for table in label_tables]).astype(np.uint32),
-        "without": np.concatenate([table.without for table in label_tables]).astype(np.uint32),
-        "buckets": np.stack([table.buckets[page_rows] for table in label_tables]),
+        "edges": np.concatenate([label.edges for label in label_tables]).astype(np.float32),
+        "edgeStart": np.cumsum([0, *(len(label.edges) for label in label_tables)]).astype(np.uint32),
+        "withLabel": np.concatenate([label.with_label for label in label_tables]).astype(np.uint32),
+        "without": np.concatenate([label.without for label in label_tables]).astype(np.uint32),
+        "buckets": np.stack([label.buckets[page_rows] for label in label_tables]),
     }
 
 

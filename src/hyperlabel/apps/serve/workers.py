@@ -10,8 +10,8 @@ from typing import Any
 class DaemonThreads(Executor):
     """Up to `most` threads, started when first needed; Python waits for those of its own pools to end."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._started, self._starting = most, 0, threading.Lock()
+    def __init__(self, max_workers: int) -> None:
+        self._most, self._started, self._starting = max_workers, 0, threading.Lock()
         self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

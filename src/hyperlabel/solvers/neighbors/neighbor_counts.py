@@ -7,7 +7,7 @@ neighbors      the k neighbours of each row                               m×k
 Y              labels of the rows searched, CSR of ones                   n×K
 with_label     c[l][j]: rows with label l, j of whose neighbours have it  K×(k+1)
 without_label  c′[l][j]: the same for rows without label l                K×(k+1)
-table          log-odds of label l given j neighbours with it             K×(k+1)
+log_odds_table log-odds of label l given j neighbours with it             K×(k+1)
 
 Only labels met among the neighbours are touched, so the cost is O(Σ labels of neighbours),
 not O(m·K), except for writing dense scores.
@@ -68,16 +68,18 @@ def _log_evidence(
     return log_prior + np.log(smoothing + counts - left_out) - log_normalizer
 
 
-def look_up(neighbors: np.ndarray, Y: sparse.csr_array, table: np.ndarray) -> np.ndarray:
-    """Return table[l, count of l among the neighbours] for every row and label, m×K."""
+def look_up(neighbors: np.ndarray, Y: sparse.csr_array, log_odds_table: np.ndarray) -> np.ndarray:
+    """Return log_odds_table[l, count of l among the neighbours] for every row and label, m×K."""
     _check_neighbors(neighbors, Y)
     n_counts = neighbors.shape[1] + 1
-    if table.shape != (Y.shape[1], n_counts):
-        raise ValueError(f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {table.shape}.")
+    if log_odds_table.shape != (Y.shape[1], n_counts):
+        raise ValueError(
+            f"The table must be labels × counts, {Y.shape[1]}×{n_counts}; got {log_odds_table.shape}."
+        )
     scores = np.empty((len(neighbors), Y.shape[1]))
-    scores[:] = table[:, 0]
+    scores[:] = log_odds_table[:, 0]
     neighbors = np.ascontiguousarray(neighbors, dtype=np.int64)
-    _fill_scores(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(table), scores)
+    _fill_scores(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(log_odds_table), scores)
     return scores
 
 
@@ -122,11 +124,11 @@ def _count_all_rows(neighbors, indptr, indices, n_labels):
 
 
 @compiled
-def _fill_scores(neighbors, indptr, indices, table, scores):
-    n_labels = len(table)
+def _fill_scores(neighbors, indptr, indices, log_odds_table, scores):
+    n_labels = len(log_odds_table)
     label_counts, met_labels = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
     for i in range(len(neighbors)):
         n_met = _count_labels(neighbors[i], indptr, indices, label_counts, met_labels)
         for m in range(n_met):
-            scores[i, met_labels[m]] = table[met_labels[m], label_counts[met_labels[m]]]
+            scores[i, met_labels[m]] = log_odds_table[met_labels[m], label_counts[met_labels[m]]]
             label_counts[met_labels[m]] = 0

@@ -70,12 +70,12 @@ class EigenProblem:
 def build_problem(
     X: Any,
     base: Any,
-    right: np.ndarray,
+    factor_mix: np.ndarray,
     gram: np.ndarray,
     alphas: Sequence[float] | None,
     *,
     solver: str = "auto",
-    known: RowMoments | None = None,
+    row_moments: RowMoments | None = None,
     keep: Any = None,
     **options: Any,
 ) -> EigenProblem:
@@ -83,15 +83,15 @@ def build_problem(
 
     `alphas` are the λ that will be asked for; None means the constraint WᵀW = I, which needs no solve, an
     empty sequence lets the evidence choose λ. `solver` is a route of `solve_ridge`, "factored" for any
-    that does not iterate, or "kernel". Sums `known` over any factor spare forming XᵀX again; `keep`, the base
-    with other columns behind it, asks for its sums where the problem is solved from them.
+    that does not iterate, or "kernel". Sums over any factor (`row_moments`) spare forming XᵀX again. `keep`,
+    the base with other columns behind it, asks for its sums where the problem is solved from them.
     """
     nu = degrees_of_freedom(X.shape[0], X.shape[0])
     if solver == "kernel":
-        return EigenProblem(SamplePath.from_kernel(X, base, alphas=alphas or ()), right, gram, nu=nu)
+        return EigenProblem(SamplePath.from_kernel(X, base, alphas=alphas or ()), factor_mix, gram, nu=nu)
     route, route_is_automatic = _choose_route_and_freedom(X, solver)
     if alphas == () and route in ("krylov", "lsqr"):
-        return _build_problem_at_evidence(X, base, right, gram, solver, options)
+        return _build_problem_at_evidence(X, base, factor_mix, gram, solver, options)
     kept_moments = _moments_to_keep(X, keep) if route == "gram" else None
     includes_zero = route_is_automatic and min(alphas or (1.0,)) <= 0
     if alphas is None:
@@ -100,12 +100,12 @@ def build_problem(
         ridge_path = _make_path_from_moments(kept_moments, base.shape[1], alphas)
         if includes_zero and not ridge_path.resolves_zero:
             ridge_path = solve_ridge(X, base, alphas=alphas)  # λ = 0 on ill-conditioned rows: from the rows
-    elif known is None or includes_zero:
+    elif row_moments is None or includes_zero:
         ridge_solver: Any = "auto" if route_is_automatic else route
         ridge_path = solve_ridge(X, base, alphas=alphas, solver=ridge_solver, **options)
     else:
-        ridge_path = RidgePath(_replace_factor(base, X, known), alphas=alphas)
-    return EigenProblem(ridge_path, right, gram, kept_moments, nu)
+        ridge_path = RidgePath(_replace_factor(base, X, row_moments), alphas=alphas)
+    return EigenProblem(ridge_path, factor_mix, gram, kept_moments, nu)
 
 
 def _moments_to_keep(X: Any, keep: Any) -> RowMoments | None:
@@ -115,11 +115,11 @@ def _moments_to_keep(X: Any, keep: Any) -> RowMoments | None:
 
 
 def _build_problem_at_evidence(
-    X: Any, base: Any, right: np.ndarray, gram: np.ndarray, solver: str, options: dict[str, Any]
+    X: Any, base: Any, factor_mix: np.ndarray, gram: np.ndarray, solver: str, options: dict[str, Any]
 ) -> EigenProblem:
     """Pose the problem at the λ that the evidence chooses, without a factorisation."""
-    alpha = krylov_alpha(X, base @ right if right.ndim == 2 else base.multiply(right).tocsr())
-    eigen_problem = build_problem(X, base, right, gram, (alpha,), solver=solver, **options)
+    alpha = krylov_alpha(X, base @ factor_mix if factor_mix.ndim == 2 else base.multiply(factor_mix).tocsr())
+    eigen_problem = build_problem(X, base, factor_mix, gram, (alpha,), solver=solver, **options)
     eigen_problem.alpha = alpha
     return eigen_problem
 
@@ -141,11 +141,11 @@ def _choose_route_and_freedom(X: Any, solver: str) -> tuple[str, bool]:
 
 
 def build_problem_from_moments(
-    moments: RowMoments, right: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None
+    moments: RowMoments, factor_mix: np.ndarray, gram: np.ndarray, alphas: Sequence[float] | None
 ) -> EigenProblem:
     """Pose the problem on sums over the base (and other columns behind it)."""
     nu = degrees_of_freedom(moments.weight, moments.n)
-    return EigenProblem(_make_path_from_moments(moments, len(gram), alphas), right, gram, nu=nu)
+    return EigenProblem(_make_path_from_moments(moments, len(gram), alphas), factor_mix, gram, nu=nu)
 
 
 def _make_path_from_moments(moments: RowMoments, q: int, alphas: Sequence[float] | None) -> Any:
