@@ -153,11 +153,11 @@ MUTANTS = [
     Mutant(
         "persistence/_nodes.py", "if not 0 <= position <= 624", "if not 0 <= position <= 650", "persistence"
     ),
-    Mutant("persistence/_container.py", "and not one.flag_bits & 1 for one", "for one", "persistence"),
+    Mutant("persistence/_container.py", "and not m.flag_bits & 1 for m", "for m", "persistence"),
     Mutant(
         "persistence/_container.py",
-        "fits = sum(member.file_size for member in members) <= size",
-        "fits = True",
+        "sizes_fit = sum(member.file_size for member in members) <= size",
+        "sizes_fit = True",
         "persistence",
     ),
     Mutant(
@@ -166,8 +166,8 @@ MUTANTS = [
     Mutant("persistence/_registry.py", 'value == "content"', 'value != "filename"', "persistence"),
     Mutant(
         "persistence/plain.py",
-        "np.allclose(now, before.reshape(now.shape), rtol=1e-7, atol=1e-9)",
-        "np.allclose(now, before.reshape(now.shape), rtol=1e-2, atol=1e-2)",
+        "np.allclose(computed, expected.reshape(computed.shape), rtol=1e-7, atol=1e-9)",
+        "np.allclose(computed, expected.reshape(computed.shape), rtol=1e-2, atol=1e-2)",
         _PLAIN,
     ),
     Mutant("persistence/plain.py", "for name in _TFIDF} != _TFIDF:", "for name in _TFIDF} is None:", _PLAIN),

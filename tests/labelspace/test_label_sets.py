@@ -134,7 +134,7 @@ def test_components_equal_kernel_pca_of_all_rows():
 def test_regression_is_scikit_learns_kernel_ridge():
     model = KernelDependencyEstimation(3, kernel="rbf", gamma=0.1, alpha=0.7).fit(X, Y)
     H = model.codes_[distinct_vertices(sparse.csr_array(Y)).codes]
-    K = model._centerer_.transform(model._row_kernel(X))
+    K = model._centerer_.transform(model._compute_row_kernel(X))
     twin = KernelRidge(alpha=0.7, kernel="precomputed").fit(K, H - H.mean(axis=0))
     assert_allclose(K @ model._coef_, twin.predict(K), atol=1e-9)
 
@@ -144,9 +144,9 @@ def test_preimage_is_no_worse_than_any_seen_set_and_any_flip(label_kernel):
     model = KernelDependencyEstimation(5, label_kernel=label_kernel).fit(X, Y)
     every = np.array(list(itertools.product([0, 1], repeat=6)), dtype=float)
     inner, sizes = every @ model.vertices_.toarray().T, every.sum(axis=1)
-    images = model._images(inner, sizes)
+    images = model._map_label_sets(inner, sizes)
     at = {tuple(row): i for i, row in enumerate(every.astype(int))}
-    codes = model._centerer_.transform(model._row_kernel(X)) @ model._coef_ + model._mean_
+    codes = model._centerer_.transform(model._compute_row_kernel(X)) @ model._coef_ + model._mean_
     distance = ((codes[:, None, :] - images) ** 2).sum(axis=2)
     seen = [at[tuple(row)] for row in model.vertices_.toarray().astype(int)]
     for i, row in enumerate(model.predict(X)):

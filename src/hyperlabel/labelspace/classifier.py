@@ -58,8 +58,8 @@ class ErrorDecomposition:
     >>> import numpy as np
     >>> from hyperlabel import PLST
     >>> X, Y = np.eye(4), np.array([[1, 1], [0, 0], [1, 1], [0, 0]])
-    >>> found = PLST(1, alpha=0.0).fit(X, Y).error_decomposition(X, Y)
-    >>> round(found.encoding_error, 9), found.hamming_loss
+    >>> errors = PLST(1, alpha=0.0).fit(X, Y).error_decomposition(X, Y)
+    >>> round(errors.encoding_error, 9), errors.hamming_loss
     (0.0, 0.0)
     """
 
@@ -91,7 +91,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     _encodes: ClassVar[Any]  # a class of encoders whose parameters are among those of the classifier
 
-    def _encoder(self) -> Any:
+    def _make_encoder(self) -> Any:
         """Return the encoder, unfitted."""
         return self._encodes(**{name: getattr(self, name) for name in self._encodes._get_param_names()})
 
@@ -100,64 +100,66 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
         `groups` keep rows together in the folds of ``n_components="auto"``.
         """
-        encoder, sums, alpha = self._encoder(), None, self.alpha
+        encoder, moments, alpha = self._make_encoder(), None, self.alpha
         chooses = _chooses_dimension(encoder)
         if chooses:
             encoder.set_params(n_components=None)
-        for part in (self, encoder):
-            check_params(part)
+        for estimator in (self, encoder):
+            check_params(estimator)
         X, Y = self._check_fit(X, y)
         # classes of a 1-D y exclude each other: there is nothing to compress
         if chooses and self._layout.kind == "multilabel":
-            self.dimension_path_, sums, alpha = choose_dimension(self, encoder, X, Y, groups)
+            self.dimension_path_, moments, alpha = choose_dimension(self, encoder, X, Y, groups)
             encoder.set_params(n_components=self.dimension_path_["chosen"])
         per_row = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
-        if sums is not None:
-            self._fit_moments(encoder, sums, alpha, per_row)
+        if moments is not None:
+            self._fit_moments(encoder, moments, alpha, per_row)
         else:
             self._fit_rows(encoder, X, Y, alpha, per_row)
         return self
 
     def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, alpha: Any, per_row: float) -> None:
         if self.regressor is None:
-            found = codes_from_rows(encoder, self._with_alpha, alpha, X, Y)
-            self._keep(encoder, found, np.asarray(Y.sum(axis=0)), Y.shape[0], per_row)
+            code_ridge = codes_from_rows(encoder, self._with_alpha, alpha, X, Y)
+            label_counts = np.asarray(Y.sum(axis=0))
+            self._set_fitted_attributes(encoder, code_ridge, label_counts, Y.shape[0], per_row)
             return
         H = as_dense(encoder.fit(Y, X).transform(Y))
-        self.encoder_, self.threshold_ = encoder, self._plain_threshold()
+        self.encoder_, self.threshold_ = encoder, self._read_threshold()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
     def _fit_moments(self, encoder: AffineEncoder, moments: RowMoments, alpha: Any, per_row: float) -> None:
-        """Fit encoder and ridge from sums over the rows alone."""
-        found = codes_from_moments(encoder, self._with_alpha, alpha, moments)
-        self._keep(encoder, found, moments.sum_targets, moments.weight, per_row)
+        """Fit encoder and ridge from moments alone."""
+        code_ridge = codes_from_moments(encoder, self._with_alpha, alpha, moments)
+        self._set_fitted_attributes(encoder, code_ridge, moments.sum_targets, moments.weight, per_row)
 
     def _with_alpha(self, encoder: Any, alpha: float) -> Any:
-        """Return the encoder, told λ where the ridge's λ is its own."""
+        """Return the encoder, with its λ set where it shares that of the ridge."""
         return encoder
 
-    def _plain_threshold(self) -> float:
-        """Return the threshold where sums do not tell one."""
+    def _read_threshold(self) -> float:
+        """Return the given threshold, 0 where none is given."""
         return 0.0 if self.threshold is None or isinstance(self.threshold, str) else float(self.threshold)
 
-    def _keep(
-        self, encoder: Any, found: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
+    def _set_fitted_attributes(
+        self, encoder: Any, code_ridge: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
     ) -> None:
-        codes = found.codes
-        self.encoder_, self.alpha_, self._codes_, self.residual_ = encoder, found.alpha, codes, codes.residual
-        self.threshold_ = self._plain_threshold()
+        codes = code_ridge.codes
+        self.encoder_, self.alpha_, self._codes_ = encoder, code_ridge.alpha, codes
+        self.residual_, self.threshold_ = codes.residual, self._read_threshold()
         if isinstance(encoder, AffineEncoder):
             P, offset = encoder.components_, encoder.offset_
             if isinstance(self.threshold, str) or (self.threshold is None and isinstance(self.alpha, str)):
-                self.threshold_ = found.threshold("auto", self._layout.kind, P, offset, counts, weight)
-            whole = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
-            self._map_ = whole.lowered(self.threshold_)
+                self.threshold_ = code_ridge.threshold("auto", self._layout.kind, P, offset, counts, weight)
+            # per_row entries decide whether x·W·P or one d×K matrix is the cheaper product
+            linear_map = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
+            self._map_ = linear_map.lowered(self.threshold_)
 
-    # -- from sums over rows: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need -----------------
+    # -- from moments: XᵀX, XᵀY and YᵀY hold all that encoder and ridge need ------------------------
 
     @property
     def _keeps_target_gram(self) -> bool:  # type: ignore[override]
-        return getattr(self._encoder(), "needs_cooccurrence", False)
+        return getattr(self._make_encoder(), "needs_cooccurrence", False)
 
     @property
     def _how_to_keep(self) -> str:  # type: ignore[override]
@@ -165,7 +167,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         return advice.rstrip(".")
 
     def _refuses_blocks(self) -> str | None:
-        encoder = self._encoder()
+        encoder = self._make_encoder()
         if not isinstance(encoder, AffineEncoder):
             return f"{type(self).__name__} needs all rows at once: its codes are not sums over rows."
         if self.regressor is not None:
@@ -181,7 +183,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def _solve(self) -> None:
         moments = self.moments_
         self._constant = constant_labels(moments.sum_targets, moments.weight)
-        encoder = self._encoder()
+        encoder = self._make_encoder()
         check_params(encoder)
         self._fit_moments(encoder, moments, self.alpha, moments.n_features)
 
@@ -192,32 +194,35 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         self, moments: RowMoments, X: Any, Y: Any, alphas: Sequence[float]
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
-        path = RidgePath(moments)
-        fitted: dict[str, AffineEncoder] = {}
-        decided: dict[Any, float] = {}
+        ridge_path = RidgePath(moments)
+        fitted_encoders: dict[str, AffineEncoder] = {}
+        decided_alphas: dict[Any, float] = {}
 
         def fold_map(setting: dict[str, Any]) -> LinearMap:
             model = clone(self).set_params(
                 **{self._closed_form_params[name]: setting[name] for name in setting}
             )
-            encoder = model._encoder()
+            encoder = model._make_encoder()
             M = getattr(encoder, "n_components", None)
             if M is not None:
                 encoder.set_params(n_components=None)  # components are nested: one fit holds every M
-            if model.alpha not in decided:
-                decided[model.alpha] = decide_alpha(moments, model.alpha, path)
-            encoder = model._with_alpha(encoder, decided[model.alpha])
-            key = repr(sorted(encoder.get_params().items()))
-            if key not in fitted:
-                fitted[key] = encoder.fit_moments(moments)
-            P, offset = fitted[key].components_[:M], fitted[key].offset_
-            found = through_labels(path, P, offset, decided[model.alpha])
-            asked = default_threshold(model.threshold, model.alpha)
-            threshold = found.threshold(
-                asked, self._layout.kind, P, offset, moments.sum_targets, moments.weight
+            if model.alpha not in decided_alphas:
+                decided_alphas[model.alpha] = decide_alpha(moments, model.alpha, ridge_path)
+            encoder = model._with_alpha(encoder, decided_alphas[model.alpha])
+            encoder_key = repr(sorted(encoder.get_params().items()))
+            if encoder_key not in fitted_encoders:
+                fitted_encoders[encoder_key] = encoder.fit_moments(moments)
+            encoder = fitted_encoders[encoder_key]
+            P, offset = encoder.components_[:M], encoder.offset_
+            code_ridge = through_labels(ridge_path, P, offset, decided_alphas[model.alpha])
+            threshold_rule = default_threshold(model.threshold, model.alpha)
+            threshold = code_ridge.threshold(
+                threshold_rule, self._layout.kind, P, offset, moments.sum_targets, moments.weight
             )
-            through = LinearMap.through_directions(found.codes.coef, found.codes.intercept, P, offset)
-            return through.lowered(threshold)
+            linear_map = LinearMap.through_directions(
+                code_ridge.codes.coef, code_ridge.codes.intercept, P, offset
+            )
+            return linear_map.lowered(threshold)
 
         return fold_map
 
@@ -239,7 +244,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         """Score of a row of zeros for each label."""
         return self._map_.intercept
 
-    def _codes(self, X: Any) -> np.ndarray:
+    def _predict_codes(self, X: Any) -> np.ndarray:
         """r(x) of validated rows, n×M."""
         if self.regressor is None:
             return np.asarray(X @ self._codes_.coef) + self._codes_.intercept
@@ -248,11 +253,11 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def _scores(self, X: Any) -> np.ndarray:
         if hasattr(self, "_map_"):
             return self._map_.scores(X)
-        return signed_targets(self.encoder_.inverse_transform(self._codes(X))) - self.threshold_
+        return signed_targets(self.encoder_.inverse_transform(self._predict_codes(X))) - self.threshold_
 
     def predict_codes(self, X: Any) -> np.ndarray:
         """Return r(x), the predicted codes of each row, n×M."""
-        return self._codes(self._check_predict(X))
+        return self._predict_codes(self._check_predict(X))
 
     def error_decomposition(self, X: Any, y: Any) -> ErrorDecomposition:
         """Theorem 1: split the bound on the Hamming loss of (usually held out) rows.
@@ -262,23 +267,23 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         X = self._check_predict(X)
         Y = encode_like(y, self._layout, n_rows=X.shape[0])
         encoder, (n, K) = self.encoder_, Y.shape
-        exact = isinstance(encoder, AffineEncoder)
-        if exact:  # Theorem 1 needs PPᵀ = I
+        is_orthonormal = isinstance(encoder, AffineEncoder)
+        if is_orthonormal:  # Theorem 1 needs PPᵀ = I
             gram = as_dense(encoder.components_ @ encoder.components_.T)
-            exact = bool(np.abs(gram - np.eye(len(gram))).max() <= 1e-8)
-        sums = np.zeros(4)
+            is_orthonormal = bool(np.abs(gram - np.eye(len(gram))).max() <= 1e-8)
+        error_sums = np.zeros(4)
         for rows in row_blocks(n, 8 * K):
-            truth, codes = Y[rows], self._codes(X[rows])
+            truth, codes = Y[rows], self._predict_codes(X[rows])
             vertices = truth.toarray()
             points = encoder.inverse_transform(codes)
-            sums[0] += np.sum((points - vertices) ** 2)
-            sums[1] += np.count_nonzero(round_to_vertex(points) != (vertices > 0))
-            if exact:
+            error_sums[0] += np.sum((points - vertices) ** 2)
+            error_sums[1] += np.count_nonzero(round_to_vertex(points) != (vertices > 0))
+            if is_orthonormal:
                 h = as_dense(encoder.transform(truth))
-                sums[2] += np.sum((codes - h) ** 2)
-                sums[3] += np.sum((vertices - encoder.inverse_transform(h)) ** 2)
-        lemma, loss, prediction, encoding = (sums / (n * K)).tolist()
-        if not exact:
+                error_sums[2] += np.sum((codes - h) ** 2)
+                error_sums[3] += np.sum((vertices - encoder.inverse_transform(h)) ** 2)
+        lemma, loss, prediction, encoding = (error_sums / (n * K)).tolist()
+        if not is_orthonormal:
             return ErrorDecomposition(None, None, 4 * lemma, loss)
         return ErrorDecomposition(4 * prediction, 4 * encoding, 4 * (prediction + encoding), loss)
 
@@ -356,13 +361,13 @@ class LabelSpaceClassifier(EncodedClassifier):
         self.n_components_grid = n_components_grid
         self.cv = cv
 
-    def _encoder(self) -> Any:
+    def _make_encoder(self) -> Any:
         return IdentityEncoder() if self.encoder is None else clone(self.encoder)
 
     @property
     def _closed_form_params(self) -> dict[str, str]:  # type: ignore[override]
-        places = {"alpha": "alpha", "n_components": "encoder__n_components"}
-        return places if hasattr(self.encoder, "n_components") else {"alpha": "alpha"}
+        param_paths = {"alpha": "alpha", "n_components": "encoder__n_components"}
+        return param_paths if hasattr(self.encoder, "n_components") else {"alpha": "alpha"}
 
 
 def ideal_scores(encoder: Any, y: Any) -> np.ndarray:

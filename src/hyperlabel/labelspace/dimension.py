@@ -25,7 +25,7 @@ from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.ridge.routes import alpha_of_labels, choose_alpha
 from hyperlabel.solvers.spectral.label_svd import GRAM_MAX
 
-# The metrics that the compiled walk knows, by their names in `hyperlabel.metrics`, with k.
+# The metrics that the compiled path scores, by their names in `hyperlabel.metrics`, with k.
 COMPILED_METRICS = {f"{name}_at_{k}": (name, k) for name in ("ndcg", "precision") for k in (1, 3, 5)}
 COMPILED_METRICS |= {"f1_micro": ("f1_micro", 1), "hamming_loss": ("hamming_loss", 1)}
 LARGE_MAX = 256  # components tried when the labels are too many for a K×K matrix
@@ -38,43 +38,40 @@ def choose_dimension(
 ) -> tuple[dict[str, Any], RowMoments | None, Any]:
     """Held-out score of every candidate M of a label-space classifier: its `dimension_path_` (see `PLST`).
 
-    Also return the sums over all rows, where the folds were summed, and λ.
+    Also return the moments of all rows, where the folds were summed, and λ.
     """
     grid, scorer = check_n_components_grid(model.n_components_grid, Y.shape), check_scoring(model.scoring)
-    scores, total = np.zeros((1, len(grid))), None  # one row, or one candidate: nothing to compare
-    alpha = model.alpha
+    # one row, or one candidate: nothing to compare
+    fold_scores, total_moments, alpha = np.zeros((1, len(grid))), None, model.alpha
     if Y.shape[0] > 1 and len(grid) > 1:
         cv = min(model.cv, Y.shape[0]) if isinstance(model.cv, int) else model.cv
-        largest = clone(encoder).set_params(n_components=int(grid[-1]))
-        with_target_gram = encoder.needs_cooccurrence
-        folds = Folds(
-            X,
-            Y,
-            cv,
-            groups=groups,
-            with_target_gram=with_target_gram,
-            summed=None if model.regressor is None else False,
-        )
-        total, sums = folds.total, folds.sums or repeat(None)
+        largest_encoder = clone(encoder).set_params(n_components=int(grid[-1]))
+        # a regressor of the user's needs the rows of each fold: their moments would be summed for nothing
+        summed = None if model.regressor is None else False
+        folds = Folds(X, Y, cv, groups=groups, with_target_gram=encoder.needs_cooccurrence, summed=summed)
+        total_moments, moments_per_fold = folds.total, folds.sums or repeat(None)
         if isinstance(alpha, str) and model.regressor is None:
-            alpha = choose_alpha(X, Y) if total is None else alpha_of_labels(total)
-        splits = [Fold(train, test, part) for (train, test), part in zip(folds.splits, sums, strict=False)]
-        constant = [constant_labels(Y[fold.train].sum(axis=0), len(fold.train)) for fold in splits]
-        scores = np.stack(
+            alpha = choose_alpha(X, Y) if total_moments is None else alpha_of_labels(total_moments)
+        splits = [
+            Fold(train, test, fold_moments)
+            for (train, test), fold_moments in zip(folds.splits, moments_per_fold, strict=False)
+        ]
+        fold_constants = [constant_labels(Y[fold.train].sum(axis=0), len(fold.train)) for fold in splits]
+        fold_scores = np.stack(
             [
-                _score_fold(model, largest, alpha, fold, X, Y, grid, scorer, FAR * labels)
-                for fold, labels in zip(splits, constant, strict=True)
+                _score_fold(model, largest_encoder, alpha, fold, X, Y, grid, scorer, FAR * constant_signs)
+                for fold, constant_signs in zip(splits, fold_constants, strict=True)
             ]
         )
-    mean = scores.mean(axis=0)
-    path = {
+    mean_scores = fold_scores.mean(axis=0)
+    dimension_path = {
         "n_components": grid,
-        "mean": mean,
-        "std": scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(len(grid)),
-        "fold_scores": scores,
-        "chosen": int(grid[mean.argmax()]),  # the smallest of equals
+        "mean": mean_scores,
+        "std": fold_scores.std(axis=0, ddof=1) if len(fold_scores) > 1 else np.zeros(len(grid)),
+        "fold_scores": fold_scores,
+        "chosen": int(grid[mean_scores.argmax()]),  # the smallest of equals
     }
-    return path, total, alpha
+    return dimension_path, total_moments, alpha
 
 
 def check_n_components_grid(n_components_grid: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -94,7 +91,7 @@ def check_n_components_grid(n_components_grid: Any, shape: tuple[int, int]) -> n
 
 
 def check_scoring(scoring: Any) -> Any:
-    """Return the name and k of a metric that the compiled walk knows, or a scorer."""
+    """Return the name and k of a metric that the compiled path scores, or a scorer."""
     name = "ndcg_at_5" if scoring is None else scoring
     return COMPILED_METRICS[name] if isinstance(name, str) and name in COMPILED_METRICS else get_scorer(name)
 
@@ -111,30 +108,33 @@ def _score_fold(
     constant: np.ndarray,
 ) -> np.ndarray:
     """Score of each M on the test rows of a fold, by encoder and regressor fitted on its training rows."""
-    test = X[fold.test]
+    test_rows = X[fold.test]
     if fold.moments is None:
-        R = _predict_rows(model, encoder, alpha, X[fold.train], Y[fold.train], test)
+        codes = _predict_codes(model, encoder, alpha, X[fold.train], Y[fold.train], test_rows)
     else:
         ridge = codes_from_moments(encoder, model._with_alpha, alpha, fold.moments).codes
         # in single precision, as they are judged: see `prefix_scores`
-        R = as_dense(test.astype(np.float32) @ ridge.coef.astype(np.float32))
-        R += ridge.intercept.astype(np.float32)
-    base = encoder.offset_ - 0.5 + constant
+        codes = as_dense(test_rows.astype(np.float32) @ ridge.coef.astype(np.float32))
+        codes += ridge.intercept.astype(np.float32)
+    # ỹ > ½ decides, so scores are ỹ − ½: the sign is what the compiled metrics read
+    base_scores = encoder.offset_ - 0.5 + constant
     P, truth = as_dense(encoder.components_), Y[fold.test]
     # a fold of lower rank has fewer components: larger M change nothing there
-    steps, place = np.unique(np.minimum(grid, len(P)), return_inverse=True)
-    metric, k = scorer if isinstance(scorer, tuple) else (_scorer_metric(scorer, test, model._layout), 0)
-    return score_nested(R, P, base, truth, steps, metric=metric, k=k)[place]
+    component_counts, grid_index = np.unique(np.minimum(grid, len(P)), return_inverse=True)
+    metric, k = scorer if isinstance(scorer, tuple) else (_scorer_metric(scorer, test_rows, model._layout), 0)
+    return score_nested(codes, P, base_scores, truth, component_counts, metric=metric, k=k)[grid_index]
 
 
-def _predict_rows(model: Any, encoder: Any, alpha: Any, X: Any, Y: sparse.csr_array, test: Any) -> np.ndarray:
-    """Codes predicted for the test rows, where sums do not tell or fit."""
+def _predict_codes(
+    model: Any, encoder: Any, alpha: Any, X: Any, Y: sparse.csr_array, test_rows: Any
+) -> np.ndarray:
+    """Codes predicted for the test rows, where moments do not suffice or do not fit."""
     if model.regressor is None:
         ridge = codes_from_rows(encoder, model._with_alpha, alpha, X, Y).codes
-        return as_dense(test @ ridge.coef) + ridge.intercept
+        return as_dense(test_rows @ ridge.coef) + ridge.intercept
     H = as_dense(encoder.fit(Y, X).transform(Y))
-    fitted = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
-    return np.asarray(fitted.predict(test)).reshape(test.shape[0], -1)
+    fitted_regressor = clone(model.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
+    return np.asarray(fitted_regressor.predict(test_rows)).reshape(test_rows.shape[0], -1)
 
 
 def _scorer_metric(scorer: Any, X: Any, layout: TargetLayout) -> Any:

@@ -130,14 +130,14 @@ class AffineEncoder(Encoder):
         """Choose the affine subspace from sums over the rows: Σy, XᵀX, XᵀY and, if needed, YᵀY."""
 
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
-        nothing = sparse.csr_array((Y.shape[0], 0))
-        self.fit_moments(RowMoments.from_rows(nothing, Y, with_target_gram=self.needs_cooccurrence))
+        no_features = sparse.csr_array((Y.shape[0], 0))
+        self.fit_moments(RowMoments.from_rows(no_features, Y, with_target_gram=self.needs_cooccurrence))
 
     def transform(self, y: Any) -> Any:
         Y = self._check_labels(y)
         H = Y @ self.components_.T
-        origin = np.asarray(self.components_ @ self.offset_)
-        return H if sparse.issparse(H) and not origin.any() else as_dense(H) - origin
+        offset_code = np.asarray(self.components_ @ self.offset_)
+        return H if sparse.issparse(H) and not offset_code.any() else as_dense(H) - offset_code
 
     def inverse_transform(self, H: Any) -> np.ndarray:
         return as_dense(self._check_codes(H) @ self.components_) + self.offset_
@@ -199,9 +199,9 @@ class FrequentLabelsEncoder(AffineEncoder):
     def fit_moments(self, moments: RowMoments) -> Any:
         K = len(moments.sum_targets)
         M = clip_components(self.n_components, K)
-        kept = np.argsort(-moments.sum_targets, kind="stable")[:M]
+        frequent_labels = np.argsort(-moments.sum_targets, kind="stable")[:M]
         self.offset_ = _reference_point(self.reference, moments.sum_targets, moments.weight)
-        self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), kept)), shape=(M, K))
+        self.components_ = sparse.csr_array((np.ones(M), (np.arange(M), frequent_labels)), shape=(M, K))
         return self
 
 
@@ -246,17 +246,17 @@ class PrincipalEncoder(AffineEncoder):
     def _fit(self, Y: sparse.csr_array, X: Any) -> None:
         # not from sums: many labels have no dense YᵀY
         self.offset_ = _reference_point(self.reference, np.asarray(Y.sum(axis=0)).ravel(), Y.shape[0])
-        found = principal_directions(Y, self.n_components, offset=self.offset_)
-        self.components_, self.singular_values_ = found.components, found.singular_values
-        self.residual_ = found.residual
+        directions = principal_directions(Y, self.n_components, offset=self.offset_)
+        self.components_, self.singular_values_ = directions.components, directions.singular_values
+        self.residual_ = directions.residual
 
     def fit_moments(self, moments: RowMoments) -> Any:
         assert moments.target_gram is not None
         self.offset_ = _reference_point(self.reference, moments.sum_targets, moments.weight)
         gram = shifted_gram(moments.target_gram, moments.sum_targets, moments.weight, self.offset_)
-        found = directions_of_gram(gram, self.n_components)
-        self.components_, self.singular_values_ = found.components, found.singular_values
-        self.residual_ = found.residual
+        directions = directions_of_gram(gram, self.n_components)
+        self.components_, self.singular_values_ = directions.components, directions.singular_values
+        self.residual_ = directions.residual
         return self
 
 
@@ -304,16 +304,16 @@ class ConditionalPrincipalEncoder(AffineEncoder):
             self.fit_moments(RowMoments.from_rows(X, Y))
         else:  # the K×K matrix itself, from the n×n, the matrix-free or (λ = 0) the orthogonal route
             self.offset_ = mean_vertex(Y)
-            reduced = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
-            found = directions_of_gram(reduced, self.n_components)
-            self.components_, self.eigenvalues_ = found.components, found.singular_values**2
-            self.residual_ = found.residual
+            explained_gram = solve_ridge(X, Y, alphas=(float(self.alpha),)).reduced(float(self.alpha))
+            directions = directions_of_gram(explained_gram, self.n_components)
+            self.components_, self.eigenvalues_ = directions.components, directions.singular_values**2
+            self.residual_ = directions.residual
 
     def fit_moments(self, moments: RowMoments) -> Any:
         self.offset_ = moments.sum_targets / moments.weight
-        found = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
-        self.components_, self.eigenvalues_ = found.components, found.singular_values**2
-        self.residual_ = found.residual
+        directions = predictable_directions(moments.centered(), float(self.alpha), self.n_components)
+        self.components_, self.eigenvalues_ = directions.components, directions.singular_values**2
+        self.residual_ = directions.residual
         return self
 
 

@@ -90,8 +90,8 @@ class HadamardEncoder(Encoder):
         self.components_ = SENSING[self.sensing](M, K, np.random.default_rng(self.random_state or 0))
         self.offset_ = np.zeros(K)
         # the flipped sets have another largest size: s is counted after the XOR
-        longest = int(np.diff(flip_vertices(Y, self.vertex_).indptr).max(initial=1))
-        self.sparsity_ = max(1, min(longest if self.sparsity is None else self.sparsity, K))
+        largest_size = int(np.diff(flip_vertices(Y, self.vertex_).indptr).max(initial=1))
+        self.sparsity_ = max(1, min(largest_size if self.sparsity is None else self.sparsity, K))
         self.gram_ = self.components_.T @ self.components_
 
     def transform(self, y: Any) -> np.ndarray:
@@ -100,7 +100,7 @@ class HadamardEncoder(Encoder):
     def inverse_transform(self, H: Any) -> np.ndarray:
         """Recover the sparse label set behind each code: exactly 0 (1 where flipped) outside it."""
         H = as_dense(self._check_codes(H))
-        found = solve_sparse_codes(
+        recovered_sets = solve_sparse_codes(
             self.components_, H, self.sparsity_, method=self.decoder, gram=self.gram_
         ).toarray()
-        return np.where(self.vertex_, 1.0 - found, found)
+        return np.where(self.vertex_, 1.0 - recovered_sets, recovered_sets)

@@ -123,22 +123,23 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     def fit(self, X: Any, y: Any) -> KernelDependencyEstimation:
         X, Y = self._check_fit(X, y)
         self._check_parameters(X.shape[0])
-        found = distinct_vertices(Y)
-        self.vertices_ = found.Y
-        self._sizes_ = np.diff(found.Y.indptr).astype(np.float64)
+        label_sets = distinct_vertices(Y)
+        self.vertices_ = label_sets.Y
+        self._sizes_ = np.diff(label_sets.Y.indptr).astype(np.float64)
         self._offset_ = mean_vertex(Y)
-        variance = 2.0 * float(np.sum(self._offset_ * (1.0 - self._offset_)))
-        self._gamma_ = self.label_gamma if self.label_gamma is not None else 1.0 / max(variance, 1e-12)
-        self._components(found.counts)
+        # two independent rows differ in label k with probability 2p(1 − p): the mean squared distance
+        mean_distance = 2.0 * float(np.sum(self._offset_ * (1.0 - self._offset_)))
+        self._gamma_ = self.label_gamma if self.label_gamma is not None else 1.0 / max(mean_distance, 1e-12)
+        self._fit_components(label_sets.counts)
         self._X_ = X
-        gram = self._row_kernel(X)
+        gram = self._compute_row_kernel(X)
         self._centerer_ = KernelCenterer().fit(gram)
-        H = self.codes_[found.codes]
+        H = self.codes_[label_sets.codes]
         self._mean_ = H.mean(axis=0)
         alpha = float(self.alpha)
-        centered = self._centerer_.transform(gram)
-        path = SamplePath(centered, H - self._mean_, f_mean=self._mean_, alphas=(alpha,))
-        self._coef_, self.residual_ = path.dual(alpha), path.residual(alpha)
+        centered_gram = self._centerer_.transform(gram)
+        ridge_path = SamplePath(centered_gram, H - self._mean_, f_mean=self._mean_, alphas=(alpha,))
+        self._coef_, self.residual_ = ridge_path.dual(alpha), ridge_path.residual(alpha)
         return self
 
     def _check_parameters(self, n: int) -> None:
@@ -151,35 +152,37 @@ class KernelDependencyEstimation(MultiLabelClassifier):
 
     # -- label sets in feature space ------------------------------------------------------------------
 
-    def _label_kernel(self, inner: np.ndarray, sizes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def _compute_label_kernel(
+        self, inner: np.ndarray, sizes: np.ndarray, seen_sizes: np.ndarray
+    ) -> np.ndarray:
         """κ(y, v) from ⟨y, v⟩, |y| and |v|."""
         if self.label_kernel == "linear":
             return inner
         if self.label_kernel == "poly":
             return (inner + 1.0) ** 2
-        return np.exp(-self._gamma_ * np.maximum(sizes[:, None] + others - 2.0 * inner, 0.0))
+        return np.exp(-self._gamma_ * np.maximum(sizes[:, None] + seen_sizes - 2.0 * inner, 0.0))
 
-    def _components(self, counts: np.ndarray) -> None:
+    def _fit_components(self, counts: np.ndarray) -> None:
         V, c = self.vertices_, counts.astype(np.float64)
-        kernel = self._label_kernel(as_dense(V @ V.T), self._sizes_, self._sizes_)
-        mean = kernel @ c / c.sum()
-        centred = kernel - mean[:, None] - mean + c @ mean / c.sum()
-        root = np.sqrt(c)
-        found = directions_of_gram(root[:, None] * centred * root, self.n_components)
-        sigma = found.singular_values
+        kernel = self._compute_label_kernel(as_dense(V @ V.T), self._sizes_, self._sizes_)
+        mean_kernel = kernel @ c / c.sum()
+        centered_kernel = kernel - mean_kernel[:, None] - mean_kernel + c @ mean_kernel / c.sum()
+        roots = np.sqrt(c)  # c rows on one vertex weigh as one row of length √c
+        directions = directions_of_gram(roots[:, None] * centered_kernel * roots, self.n_components)
+        sigma = directions.singular_values
         self.eigenvalues_ = sigma**2
         # Σ_i a_im = 0 (each component is orthogonal to √c), so ⟨φ(y) − o, u_m⟩ needs no mean over y
-        self._dual_ = root[:, None] * found.components.T / np.where(sigma > 0, sigma, np.inf)
-        self._shift_ = mean @ self._dual_
+        self._dual_ = roots[:, None] * directions.components.T / np.where(sigma > 0, sigma, np.inf)
+        self._shift_ = mean_kernel @ self._dual_
         self.codes_ = kernel @ self._dual_ - self._shift_
 
-    def _images(self, inner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    def _map_label_sets(self, inner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """H of label sets given by ⟨y, v_i⟩ and |y|."""
-        return self._label_kernel(inner, sizes, self._sizes_) @ self._dual_ - self._shift_
+        return self._compute_label_kernel(inner, sizes, self._sizes_) @ self._dual_ - self._shift_
 
     # -- rows -----------------------------------------------------------------------------------------
 
-    def _row_kernel(self, X: Any) -> np.ndarray:
+    def _compute_row_kernel(self, X: Any) -> np.ndarray:
         params = {} if self.gamma is None else {"gamma": self.gamma}
         gram = pairwise_kernels(X, self._X_, metric=self.kernel, filter_params=True, **params)
         return np.asarray(as_dense(gram), dtype=np.float64)
@@ -190,35 +193,38 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     def _scores(self, X: Any) -> np.ndarray:
         scores = np.empty((X.shape[0], self.vertices_.shape[1]))
         for rows in row_blocks(X.shape[0], 8 * (self._X_.shape[0] + 4 * self.vertices_.shape[0])):
-            codes = self._centerer_.transform(self._row_kernel(X[rows])) @ self._coef_ + self._mean_
-            scores[rows] = self._round(codes) if self.decoder == "round" else self._preimages(codes)
+            codes = self._centerer_.transform(self._compute_row_kernel(X[rows])) @ self._coef_ + self._mean_
+            decode = self._round_codes if self.decoder == "round" else self._search_preimages
+            scores[rows] = decode(codes)
         return scores
 
-    def _round(self, codes: np.ndarray) -> np.ndarray:
+    def _round_codes(self, codes: np.ndarray) -> np.ndarray:
         components = as_dense(self._dual_.T @ self.vertices_)
         return signed_targets(self._offset_ + codes @ components)
 
-    def _preimages(self, codes: np.ndarray) -> np.ndarray:
+    def _search_preimages(self, codes: np.ndarray) -> np.ndarray:
         """Scores of the nearest label sets, seen or one flip after another from a seen one."""
-        near = -cdist(codes, self.codes_, "sqeuclidean")
-        on, off = best_with_and_without(near, self.vertices_)
-        nearest = _first_best(near)
+        # negative squared distances, so that the larger is the better as in `best_with_and_without`
+        affinity = -cdist(codes, self.codes_, "sqeuclidean")
+        best_with, best_without = best_with_and_without(affinity, self.vertices_)
+        nearest = _first_best(affinity)
         chosen = self.vertices_[nearest].toarray() > 0
-        columns = self.vertices_.toarray().T
+        label_columns = self.vertices_.toarray().T
         for row, r in enumerate(codes):
-            y, best = chosen[row], near[row, nearest[row]]
+            y, best_affinity = chosen[row], affinity[row, nearest[row]]
             for _ in range(STEPS):
                 sign = np.where(y, -1.0, 1.0)
-                inner = columns.T @ y + sign[:, None] * columns
-                moved = -np.sum((self._images(inner, y.sum() + sign) - r) ** 2, axis=1)
-                k = int(_first_best(moved))
-                if not moved[k] > best + SAME * (1.0 + abs(best)):
+                # ⟨y ± e_k, v⟩ for every k at once: all single flips of y in one product
+                inner = label_columns.T @ y + sign[:, None] * label_columns
+                flip_affinity = -np.sum((self._map_label_sets(inner, y.sum() + sign) - r) ** 2, axis=1)
+                k = int(_first_best(flip_affinity))
+                if not flip_affinity[k] > best_affinity + SAME * (1.0 + abs(best_affinity)):
                     break
-                best = moved[k]
+                best_affinity = flip_affinity[k]
                 y[k] = not y[k]
-            on[row] = np.maximum(on[row], np.where(y, best, moved))
-            off[row] = np.maximum(off[row], np.where(y, moved, best))
-        return label_margins(on, off, chosen) / 2.0
+            best_with[row] = np.maximum(best_with[row], np.where(y, best_affinity, flip_affinity))
+            best_without[row] = np.maximum(best_without[row], np.where(y, flip_affinity, best_affinity))
+        return label_margins(best_with, best_without, chosen) / 2.0
 
 
 def _first_best(values: np.ndarray) -> np.ndarray:

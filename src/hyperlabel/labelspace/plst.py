@@ -129,8 +129,8 @@ class CPLST(EncodedClassifier):
 
     n_components: int | Literal["auto"] | None = "auto"
 
-    def _encoder(self) -> ConditionalPrincipalEncoder:
-        encoder = super()._encoder()
+    def _make_encoder(self) -> ConditionalPrincipalEncoder:
+        encoder = super()._make_encoder()
         return encoder.set_params(alpha=1.0) if is_auto(self.alpha) else encoder  # until λ is decided
 
     def _with_alpha(self, encoder: Any, alpha: float) -> Any:

@@ -90,23 +90,23 @@ class LabelPowerset(MultiLabelClassifier):
 
     def fit(self, X: Any, y: Any) -> LabelPowerset:
         X, Y = self._check_fit(X, y)
-        every = distinct_vertices(Y)
-        kept = prune_vertices(every, self.min_count)
-        if self.rare == "drop" and len(kept.counts) < len(every.counts):
-            rows = np.flatnonzero(every.codes < len(kept.counts))
-            codes = every.codes[rows]
-            X, kept = X[rows], Vertices(kept.Y, codes, np.bincount(codes))
-        self.vertices_, self.counts_ = kept.Y, kept.counts
+        all_sets = distinct_vertices(Y)
+        frequent_sets = prune_vertices(all_sets, self.min_count)
+        if self.rare == "drop" and len(frequent_sets.counts) < len(all_sets.counts):
+            rows = np.flatnonzero(all_sets.codes < len(frequent_sets.counts))
+            codes = all_sets.codes[rows]
+            X, frequent_sets = X[rows], Vertices(frequent_sets.Y, codes, np.bincount(codes))
+        self.vertices_, self.counts_ = frequent_sets.Y, frequent_sets.counts
         if self.estimator is None:
-            n = len(kept.codes)
-            one_hot = sparse.csr_array((np.ones(n), (np.arange(n), kept.codes)), shape=(n, len(kept.counts)))
-            found = solve_ridge(X, one_hot, alphas=(float(self.alpha),)).solve(float(self.alpha))
-            self.coef_ = np.ascontiguousarray(found.coef).T
-            self.intercept_, self.residual_ = found.intercept, found.residual
-        elif len(kept.counts) > 1:
+            n, C = len(frequent_sets.codes), len(frequent_sets.counts)
+            one_hot = sparse.csr_array((np.ones(n), (np.arange(n), frequent_sets.codes)), shape=(n, C))
+            ridge = solve_ridge(X, one_hot, alphas=(float(self.alpha),)).solve(float(self.alpha))
+            self.coef_ = np.ascontiguousarray(ridge.coef).T
+            self.intercept_, self.residual_ = ridge.intercept, ridge.residual
+        elif len(frequent_sets.counts) > 1:
             if not is_classifier(self.estimator):
                 raise ValueError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
-            self.estimator_ = clone(self.estimator).fit(X, kept.codes)
+            self.estimator_ = clone(self.estimator).fit(X, frequent_sets.codes)
         return self
 
     def _linear_map(self) -> Any:
@@ -116,13 +116,13 @@ class LabelPowerset(MultiLabelClassifier):
         K, C = self.vertices_.shape[1], self.vertices_.shape[0]
         scores = np.empty((X.shape[0], K))
         for rows in row_blocks(X.shape[0], 8 * (C + 2 * K)):
-            S = self._set_scores(X[rows])
-            on, off = best_with_and_without(S, self.vertices_)
-            chosen = self.vertices_[S.argmax(axis=1)].toarray() > 0
-            scores[rows] = label_margins(on, off, chosen)
+            set_scores = self._score_sets(X[rows])
+            best_with, best_without = best_with_and_without(set_scores, self.vertices_)
+            chosen = self.vertices_[set_scores.argmax(axis=1)].toarray() > 0
+            scores[rows] = label_margins(best_with, best_without, chosen)
         return scores
 
-    def _set_scores(self, X: Any) -> np.ndarray:
+    def _score_sets(self, X: Any) -> np.ndarray:
         """Score of every set, n×C."""
         if self.estimator is None:
             return as_dense(X @ self.coef_.T) + self.intercept_
@@ -131,26 +131,27 @@ class LabelPowerset(MultiLabelClassifier):
             return np.zeros((X.shape[0], 1))
         for name in ("decision_function", "predict_proba"):
             if hasattr(self.estimator_, name):
-                S = getattr(self.estimator_, name)(X)
-                return np.column_stack([-S, S]) if S.ndim == 1 else S
+                set_scores = getattr(self.estimator_, name)(X)
+                return np.column_stack([-set_scores, set_scores]) if set_scores.ndim == 1 else set_scores
         return np.eye(C)[self.estimator_.predict(X)]
 
 
-def prune_vertices(found: Vertices, min_count: int) -> Vertices:
+def prune_vertices(label_sets: Vertices, min_count: int) -> Vertices:
     """Keep vertices seen in at least `min_count` rows; move the other rows to the nearest of them."""
-    n_kept = int(np.count_nonzero(found.counts >= min_count))  # the most frequent come first
+    n_kept = int(np.count_nonzero(label_sets.counts >= min_count))  # the most frequent come first
     if n_kept == 0:
         raise ValueError(
-            f"No label set occurs {min_count} times (the most frequent occurs {found.counts[0]} times): "
+            f"No label set occurs {min_count} times (the most frequent occurs {label_sets.counts[0]} times): "
             "lower min_count."
         )
-    if n_kept == len(found.counts):
-        return found
-    kept, gone = found.Y[:n_kept], found.Y[n_kept:]
-    sizes = np.diff(kept.indptr)
-    place = np.arange(len(found.counts))
-    for rows in row_blocks(gone.shape[0], 8 * n_kept):
-        shared = as_dense(gone[rows] @ kept.T)
-        place[n_kept + rows.start : n_kept + rows.stop] = np.argmin(sizes - 2 * shared, axis=1)
-    codes = place[found.codes]
-    return Vertices(kept, codes, np.bincount(codes, minlength=n_kept))
+    if n_kept == len(label_sets.counts):
+        return label_sets
+    frequent, rare = label_sets.Y[:n_kept], label_sets.Y[n_kept:]
+    sizes = np.diff(frequent.indptr)
+    nearest_set = np.arange(len(label_sets.counts))
+    for rows in row_blocks(rare.shape[0], 8 * n_kept):
+        shared_labels = as_dense(rare[rows] @ frequent.T)
+        # |y − v|² = |y| + |v| − 2⟨y, v⟩, and |y| is the same for every v
+        nearest_set[n_kept + rows.start : n_kept + rows.stop] = np.argmin(sizes - 2 * shared_labels, axis=1)
+    codes = nearest_set[label_sets.codes]
+    return Vertices(frequent, codes, np.bincount(codes, minlength=n_kept))

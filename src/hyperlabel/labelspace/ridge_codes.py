@@ -1,4 +1,4 @@
-"""The default regressor of the label-space classifiers: a ridge of the codes, from rows or from sums.
+"""The default regressor of the label-space classifiers: a ridge of the codes, from rows or from moments.
 
 λ = "auto" is that of the labels, not of the codes: it does not change with the number of components, and
 every linear classifier chooses the same on the same rows. The solution for codes h = P(y − o) is then read
@@ -52,43 +52,45 @@ def codes_from_rows(
     encoder: Any, with_alpha: WithAlpha, alpha: Any, X: Any, Y: sparse.csr_array
 ) -> RidgeOfCodes:
     """Fit the encoder and the ridge of its codes to rows."""
-    flat, auto = isinstance(encoder, AffineEncoder), isinstance(alpha, str)
-    on_moments = flat and choose_route(X) == "gram"
-    if on_moments and auto:
-        sums = RowMoments.from_rows(X, Y)
-        path: Any = RidgePath(sums)
-        chosen = decide_alpha(sums, alpha, path)
-        with_alpha(encoder, chosen).fit(Y, X)
-        return through_labels(path, encoder.components_, encoder.offset_, chosen)
-    chosen = choose_alpha(X, Y) if auto else float(alpha)
-    with_alpha(encoder, chosen).fit(Y, X)
+    is_affine, is_auto_alpha = isinstance(encoder, AffineEncoder), isinstance(alpha, str)
+    on_moments = is_affine and choose_route(X) == "gram"
+    if on_moments and is_auto_alpha:
+        moments = RowMoments.from_rows(X, Y)
+        ridge_path: Any = RidgePath(moments)
+        chosen_alpha = decide_alpha(moments, alpha, ridge_path)
+        with_alpha(encoder, chosen_alpha).fit(Y, X)
+        return through_labels(ridge_path, encoder.components_, encoder.offset_, chosen_alpha)
+    chosen_alpha = choose_alpha(X, Y) if is_auto_alpha else float(alpha)
+    with_alpha(encoder, chosen_alpha).fit(Y, X)
     # At λ = 0 the rows themselves may have to answer. XᵀY (d×K), which gives XᵀH for codes linear in y, may
     # be smaller than the codes H (n×M).
-    if on_moments and chosen > 0 and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
-        sums = RowMoments.from_rows(X, Y)
-        path = path_of_codes(sums.centered(), encoder.components_, encoder.offset_, chosen)
+    if on_moments and chosen_alpha > 0 and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
+        moments = RowMoments.from_rows(X, Y)
+        ridge_path = path_of_codes(moments.centered(), encoder.components_, encoder.offset_, chosen_alpha)
     else:
-        path = solve_ridge(X, encoder.transform(Y), alphas=(chosen,))
-    return RidgeOfCodes(chosen, path.solve(chosen), path, (encoder.components_,) if flat else ())
+        ridge_path = solve_ridge(X, encoder.transform(Y), alphas=(chosen_alpha,))
+    rights = (encoder.components_,) if is_affine else ()
+    return RidgeOfCodes(chosen_alpha, ridge_path.solve(chosen_alpha), ridge_path, rights)
 
 
 def codes_from_moments(
     encoder: AffineEncoder, with_alpha: WithAlpha, alpha: Any, moments: RowMoments
 ) -> RidgeOfCodes:
-    """Fit the encoder and the ridge of its codes to sums over rows."""
+    """Fit the encoder and the ridge of its codes to moments."""
     if isinstance(alpha, str):
-        path = RidgePath(moments)
-        chosen = decide_alpha(moments, alpha, path)
-        with_alpha(encoder, chosen).fit_moments(moments)
-        return through_labels(path, encoder.components_, encoder.offset_, chosen)
-    chosen = float(alpha)
-    with_alpha(encoder, chosen).fit_moments(moments)
-    path = path_of_codes(moments.centered(), encoder.components_, encoder.offset_, chosen)
-    return RidgeOfCodes(chosen, path.solve(chosen), path, (encoder.components_,))
+        ridge_path = RidgePath(moments)
+        chosen_alpha = decide_alpha(moments, alpha, ridge_path)
+        with_alpha(encoder, chosen_alpha).fit_moments(moments)
+        return through_labels(ridge_path, encoder.components_, encoder.offset_, chosen_alpha)
+    chosen_alpha = float(alpha)
+    with_alpha(encoder, chosen_alpha).fit_moments(moments)
+    ridge_path = path_of_codes(moments.centered(), encoder.components_, encoder.offset_, chosen_alpha)
+    return RidgeOfCodes(chosen_alpha, ridge_path.solve(chosen_alpha), ridge_path, (encoder.components_,))
 
 
 def through_labels(path: RidgePath, P: Any, offset: np.ndarray, alpha: float) -> RidgeOfCodes:
     """Return the ridge of the codes P(y − o) from the path of the labels y."""
+    # the ridge is linear in its targets: W of the codes is W of the labels times Pᵀ
     W = np.asarray(path.combine(alpha, P.T))
     intercept = np.asarray(P @ (path.f_mean - offset)) - path.x_mean @ W
     return RidgeOfCodes(alpha, RidgeResult(W, intercept, path.residual(alpha)), path, (P.T, P))

@@ -107,8 +107,8 @@ class LabelTopicModel(MultiLabelClassifier):
     def _find_topics(self, documents: sparse.csr_array) -> np.ndarray:
         """Topic distribution of each label set, from the best of several starts."""
         if self.clustering is not None:
-            return self._cluster(documents.toarray())
-        found = []
+            return self._cluster_label_sets(documents.toarray())
+        starts = []
         for start in range(int(self.n_init)):
             # label sets are short documents: a small prior lets each belong to few topics
             model = LatentDirichletAllocation(
@@ -118,18 +118,18 @@ class LabelTopicModel(MultiLabelClassifier):
                 random_state=(self.random_state or 0) + start,
             )
             H = model.fit_transform(documents)
-            found.append((model.bound_, start, model, H))
-        _, _, self.topics_, H = min(found, key=lambda entry: entry[:2])  # bound_ is the perplexity
+            starts.append((model.bound_, start, model, H))
+        _, _, self.topics_, H = min(starts, key=lambda entry: entry[:2])  # bound_ is the perplexity
         return H
 
-    def _cluster(self, documents: np.ndarray) -> np.ndarray:
+    def _cluster_label_sets(self, documents: np.ndarray) -> np.ndarray:
         model = clone(self.clustering)
-        size = next((p for p in ("n_components", "n_clusters") if p in model.get_params()), None)
-        if size is None:
+        size_param = next((p for p in ("n_components", "n_clusters") if p in model.get_params()), None)
+        if size_param is None:
             raise ValueError(
                 f"clustering must have n_components or n_clusters, not so {type(model).__name__}."
             )
-        self.topics_ = model.set_params(**{size: int(self.n_topics)}).fit(documents)
+        self.topics_ = model.set_params(**{size_param: int(self.n_topics)}).fit(documents)
         if hasattr(model, "predict_proba"):
             return model.predict_proba(documents)
         if hasattr(model, "labels_"):
@@ -141,28 +141,28 @@ class LabelTopicModel(MultiLabelClassifier):
 
     def _fit_topics(self, X: Any, H: np.ndarray) -> None:
         if self.classifier is None:
-            found = solve_soft_logistic(X, H, alpha=float(self.alpha))
-            self.coef_, self.intercept_ = np.ascontiguousarray(found.coef).T, found.intercept
+            logistic = solve_soft_logistic(X, H, alpha=float(self.alpha))
+            self.coef_, self.intercept_ = np.ascontiguousarray(logistic.coef).T, logistic.intercept
             return
         # the same row once per topic, weighted by how much it belongs there
         row, topic = np.nonzero(H > 1e-3)
         self.classifier_ = clone(self.classifier).fit(X[row], topic, sample_weight=H[row, topic])
 
-    def _topic_probabilities(self, X: Any) -> np.ndarray:
+    def _predict_topics(self, X: Any) -> np.ndarray:
         """r(x) of validated rows, n×M."""
         if self.classifier is None:
             return special.softmax(as_dense(X @ self.coef_.T) + self.intercept_, axis=1)
-        found = np.zeros((X.shape[0], len(self.components_)))
-        found[:, self.classifier_.classes_] = self.classifier_.predict_proba(X)
-        return found
+        probabilities = np.zeros((X.shape[0], len(self.components_)))
+        probabilities[:, self.classifier_.classes_] = self.classifier_.predict_proba(X)
+        return probabilities
 
     def _linear_map(self) -> Any:
         raise not_linear(type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return signed_targets(self._topic_probabilities(X) @ self.components_)
+        return signed_targets(self._predict_topics(X) @ self.components_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each label, Σ r_m(x) p_m, n×k."""
         X = self._check_predict(X)
-        return shape_probabilities(self._layout, self._topic_probabilities(X) @ self.components_)
+        return shape_probabilities(self._layout, self._predict_topics(X) @ self.components_)

@@ -51,15 +51,15 @@ class Writer(zipfile.ZipFile):
         name = f"arrays/{len(self.arrays)}.npy"
         buffer = io.BytesIO()
         np.lib.format.write_array(buffer, array, allow_pickle=False)
-        self.arrays[name] = self._add(name, buffer.getvalue())
+        self.arrays[name] = self._add_member(name, buffer.getvalue())
         return name
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Write the manifest and its digest."""
         content = json.dumps({**manifest, "arrays": self.arrays}, allow_nan=False, indent=1).encode()
-        self._add(DIGEST, self._add(MANIFEST, content).encode())
+        self._add_member(DIGEST, self._add_member(MANIFEST, content).encode())
 
-    def _add(self, name: str, content: bytes) -> str:
+    def _add_member(self, name: str, content: bytes) -> str:
         self.writestr(zipfile.ZipInfo(name, _DATE), content)
         return hashlib.sha256(content).hexdigest()
 
@@ -86,7 +86,7 @@ class Reader(zipfile.ZipFile):
         """Read one array, after its digest and its size."""
         where, digests = f"{name} in {self.path}", self.manifest["arrays"]
         _require_valid(name in digests, f"{where} is missing: the file was damaged or tampered with.")
-        content = self._content(name)
+        content = self._read_content(name)
         differs = f"{where} is not what was saved (its checksum differs): it was damaged or tampered with"
         _require_valid(
             hashlib.sha256(content).hexdigest() == digests[name], f"{differs}; get the file again."
@@ -96,50 +96,53 @@ class Reader(zipfile.ZipFile):
     def _check_members(self, size: int) -> None:
         members = self.infolist()
         names = [member.filename for member in members]
-        once = len(set(names)) == len(names)
-        _require_valid(once, f"{self.path} holds two members of one name: it was tampered with.")
-        described = MANIFEST in names and DIGEST in names
-        _require_valid(described, f"{self.path} is a zip, but not a hyperlabel model file (no {MANIFEST}).")
+        names_unique = len(set(names)) == len(names)
+        _require_valid(names_unique, f"{self.path} holds two members of one name: it was tampered with.")
+        has_manifest = MANIFEST in names and DIGEST in names
         _require_valid(
-            all(one.compress_type == zipfile.ZIP_STORED and not one.flag_bits & 1 for one in members),
+            has_manifest, f"{self.path} is a zip, but not a hyperlabel model file (no {MANIFEST})."
+        )
+        plainly_stored = (m.compress_type == zipfile.ZIP_STORED and not m.flag_bits & 1 for m in members)
+        _require_valid(
+            all(plainly_stored),
             f"{self.path} holds compressed or encrypted members, as a zip bomb would; hyperlabel writes "
             "neither: do not trust this file.",
         )
-        fits = sum(member.file_size for member in members) <= size
-        _require_valid(fits, f"{self.path} claims to hold more than its size: do not trust this file.")
+        sizes_fit = sum(member.file_size for member in members) <= size
+        _require_valid(sizes_fit, f"{self.path} claims to hold more than its size: do not trust this file.")
 
     def _read_manifest(self) -> dict[str, Any]:
-        told = f"The description in {self.path}"
-        small = self.getinfo(MANIFEST).file_size <= _MANIFEST_LIMIT
-        _require_valid(small, f"{told} is larger than 1 GiB: do not trust this file.")
-        content = self._content(MANIFEST)
+        description = f"The description in {self.path}"
+        within_limit = self.getinfo(MANIFEST).file_size <= _MANIFEST_LIMIT
+        _require_valid(within_limit, f"{description} is larger than 1 GiB: do not trust this file.")
+        content = self._read_content(MANIFEST)
         _require_valid(
-            hashlib.sha256(content).hexdigest().encode() == self._content(DIGEST),
-            f"{told} is not what was saved (its checksum differs): the file was damaged or tampered with; "
-            "get it again.",
+            hashlib.sha256(content).hexdigest().encode() == self._read_content(DIGEST),
+            f"{description} is not what was saved (its checksum differs): the file was damaged or tampered "
+            "with; get it again.",
         )
         try:
             manifest = json.loads(content)
         except (ValueError, RecursionError):
-            raise ModelFileError(f"{told} cannot be read: it was damaged or tampered with.") from None
-        known = isinstance(manifest, dict) and manifest.get("format") == FORMAT
-        _require_valid(known, f"{self.path} is a zip, but not a hyperlabel model file.")
+            raise ModelFileError(f"{description} cannot be read: it was damaged or tampered with.") from None
+        is_model_file = isinstance(manifest, dict) and manifest.get("format") == FORMAT
+        _require_valid(is_model_file, f"{self.path} is a zip, but not a hyperlabel model file.")
         version = manifest.get("format_version")
         _require_valid(
             isinstance(version, int) and version <= FORMAT_VERSION,
             f"{self.path} has format version {version!s:.20}, this hyperlabel reads up to {FORMAT_VERSION}: "
             "upgrade hyperlabel.",
         )
-        before = (
+        older_format = (
             f"{self.path} was written by a hyperlabel before its first release, whose models had other parts"
         )
-        _require_valid(version == FORMAT_VERSION, f"{before}: fit the model again.")
+        _require_valid(version == FORMAT_VERSION, f"{older_format}: fit the model again.")
         _require_valid(
-            isinstance(manifest.get("arrays"), dict), f"{told} is incomplete: it was tampered with."
+            isinstance(manifest.get("arrays"), dict), f"{description} is incomplete: it was tampered with."
         )
         return manifest
 
-    def _content(self, name: str) -> bytes:
+    def _read_content(self, name: str) -> bytes:
         try:
             return self.read(name)
         except (zipfile.BadZipFile, KeyError, EOFError, OSError, NotImplementedError) as error:
@@ -187,9 +190,9 @@ def _parse_npy(content: bytes, where: str) -> np.ndarray:
         shape, _, dtype = npy_header(stream)
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"{where} is not a readable array: get the file again.") from error
-    plain = not (dtype.hasobject or dtype.names) and min(shape, default=0) >= 0
+    is_plain_array = not (dtype.hasobject or dtype.names) and min(shape, default=0) >= 0
     _require_valid(
-        plain and math.prod(shape) * dtype.itemsize == len(content) - stream.tell(),
+        is_plain_array and math.prod(shape) * dtype.itemsize == len(content) - stream.tell(),
         f"{where} has a shape or type that does not match its size: do not trust this file.",
     )
     stream.seek(0)

@@ -74,8 +74,8 @@ def save(
         name = type(model).__name__
         encoded = encoder.node(model, name)  # before it is asked: settings that are refused may take for ever
         rows = probe_rows(model, X)
-        told = {} if rows is None else probe_answers(model, rows)
-        check = {"rows": rows, "answers": told}
+        answers = {} if rows is None else probe_answers(model, rows)
+        probe = {"rows": rows, "answers": answers}
         manifest = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -83,7 +83,7 @@ def save(
             "model_type": name,
             "metadata": metadata,
             "model": encoded,
-            "check": {key: encoder.node(check[key], f"the {key} to check by") for key in check if told}
+            "check": {key: encoder.node(probe[key], f"the {key} to check by") for key in probe if answers}
             or None,
         }
         writer.finish(manifest)
@@ -121,17 +121,17 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     """
     with Reader(Path(path)) as reader:
         manifest = reader.manifest
-        written_by = _written_by(manifest)
+        written_by = _describe_versions(manifest)
         decoder = NodeDecoder(reader.fetch, written_by)
         try:
             model = decoder.value(manifest["model"])
-            stored = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
-            rows = decoder.value(manifest["check"]["rows"]) if stored else None
+            stored_answers = decoder.value(manifest["check"]["answers"]) if manifest.get("check") else {}
+            rows = decoder.value(manifest["check"]["rows"]) if stored_answers else None
             if rows is not None:
                 check_probe(rows)
             if isinstance(model, Moments):
                 model.check_shapes()
-            elif not hasattr(model, "get_params") or not isinstance(stored, dict):
+            elif not hasattr(model, "get_params") or not isinstance(stored_answers, dict):
                 raise TypeError("a model is an estimator, its answers are a dict")
             decoder.check_parts()
         except ModelFileError:
@@ -140,13 +140,13 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             raise ModelFileError(
                 f"The description in {path} does not describe a model: it was damaged or tampered with."
             ) from error
-    now = probe_answers(model, rows) if check and stored else {}
-    for method, answer in stored.items() if check else ():
-        if method not in now or not answers_agree(answer, now[method]):
-            here = _written_by({"versions": versions()})
+    current_answers = probe_answers(model, rows) if check and stored_answers else {}
+    for method, answer in stored_answers.items() if check else ():
+        if method not in current_answers or not answers_agree(answer, current_answers[method]):
+            installed = _describe_versions({"versions": versions()})
             raise ModelFileError(
                 f"The model in {path} does not repeat its stored {method}: it was written by {written_by}, "
-                f"here are {here}; install those versions, or fit and save the model again."
+                f"here are {installed}; install those versions, or fit and save the model again."
             )
     return model
 
@@ -154,10 +154,11 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
 def versions() -> dict[str, str]:
     """Versions of what takes part in a prediction."""
     libraries = {"hyperlabel": hyperlabel, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
-    found = {name: library.__version__ for name, library in libraries.items()}
-    return {**found, "python": platform.python_version()}
+    library_versions = {name: library.__version__ for name, library in libraries.items()}
+    return {**library_versions, "python": platform.python_version()}
 
 
-def _written_by(manifest: dict[str, Any]) -> str:
-    told = found if isinstance(found := manifest.get("versions"), dict) else {}
-    return ", ".join(f"{name} {told.get(name)}" for name in ("hyperlabel", "scikit-learn", "numpy"))
+def _describe_versions(manifest: dict[str, Any]) -> str:
+    stored = manifest.get("versions")
+    by_library = stored if isinstance(stored, dict) else {}
+    return ", ".join(f"{name} {by_library.get(name)}" for name in ("hyperlabel", "scikit-learn", "numpy"))

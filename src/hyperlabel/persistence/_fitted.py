@@ -12,29 +12,29 @@ from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, Polynomial
 from hyperlabel._validation import TargetLayout
 
 
-def check_fitted(part: Any) -> None:
+def check_fitted(instance: Any) -> None:
     """Raise a ValueError or TypeError if the state of a part contradicts itself."""
-    cls = type(part)
+    cls = type(instance)
     if cls.__module__.startswith("sklearn.") and hasattr(cls, "_parameter_constraints"):
-        part._validate_params()  # a hash into 0 columns divides by zero
-    if cls.__module__.startswith("sklearn.feature_extraction") and hasattr(part, "vocabulary_"):
-        _check_columns(part.vocabulary_)
-    if cls is OneHotEncoder and hasattr(part, "categories_"):
-        _check_one_hot(part)
-    if cls is PolynomialFeatures and hasattr(part, "n_output_features_"):
-        _check_polynomial(part)
+        instance._validate_params()  # a hash into 0 columns divides by zero
+    if cls.__module__.startswith("sklearn.feature_extraction") and hasattr(instance, "vocabulary_"):
+        _check_columns(instance.vocabulary_)
+    if cls is OneHotEncoder and hasattr(instance, "categories_"):
+        _check_one_hot(instance)
+    if cls is PolynomialFeatures and hasattr(instance, "n_output_features_"):
+        _check_polynomial(instance)
     if cls is MultiLabelBinarizer:
-        part._cached_dict = None  # made anew from the classes
+        instance._cached_dict = None  # made anew from the classes
     if hasattr(cls, "_fitted_shapes"):
-        _check_shapes(part)
+        _check_shapes(instance)
 
 
-def _check_shapes(part: Any) -> None:
+def _check_shapes(instance: Any) -> None:
     """Compare arrays with the shapes their classes declare; a letter stands for one length everywhere.
 
     k is the number of label columns, c of classes, d of features; other letters are free, a number is itself.
     """
-    state = vars(part)
+    state = vars(instance)
     lengths: dict[str, int] = {}
     if (layout := state.get("_layout")) is not None:
         if not isinstance(layout, TargetLayout) or layout.kind not in ("multilabel", "binary", "multiclass"):
@@ -46,20 +46,21 @@ def _check_shapes(part: Any) -> None:
             raise TypeError("n_features_in_ is not a number of features")
         lengths["d"] = width
     shapes: dict[str, str] = {}
-    for cls in reversed(type(part).__mro__):
+    for cls in reversed(type(instance).__mro__):
         shapes |= vars(cls).get("_fitted_shapes", {})
-    for name, wanted in shapes.items():
+    for name, declared in shapes.items():
         if state.get(name) is not None:
-            _match_shape(name, state[name], wanted, lengths)
+            _match_shape(name, state[name], declared, lengths)
 
 
-def _match_shape(name: str, value: Any, wanted: str, lengths: dict[str, int]) -> None:
-    shape, letters = tuple(value.shape), wanted.split()
+def _match_shape(name: str, value: Any, declared: str, lengths: dict[str, int]) -> None:
+    shape, letters = tuple(value.shape), declared.split()
     if len(shape) != len(letters):
         raise ValueError(f"{name} has {len(shape)} dimensions, not {len(letters)}")
     for letter, length in zip(letters, shape, strict=True):
-        wanted_length = int(letter) if letter.isdigit() else lengths.setdefault(letter, length)
-        if wanted_length != length:
+        # a free letter takes the first length it meets and holds the others to it
+        declared_length = int(letter) if letter.isdigit() else lengths.setdefault(letter, length)
+        if declared_length != length:
             raise ValueError(f"{name} has shape {shape}, which does not fit the other attributes")
 
 
@@ -77,18 +78,18 @@ def _as_index(number: Any) -> int:
     return int(number)
 
 
-def _check_one_hot(part: OneHotEncoder) -> None:
+def _check_one_hot(encoder: OneHotEncoder) -> None:
     """Follow every category to its column, as `transform` does without looking."""
-    n = len(part.categories_)
-    nothing: list[Any] = [None] * n
-    infrequent = part._infrequent_indices if part._infrequent_enabled else nothing
-    mappings = part._default_to_infrequent_mappings if part._infrequent_enabled else nothing
-    drops = nothing if part._drop_idx_after_grouping is None else part._drop_idx_after_grouping
-    widths = [_as_index(width) for width in part._n_features_outs]
-    if not len(infrequent) == len(mappings) == len(drops) == len(widths) == n or part.n_features_in_ != n:
+    n = len(encoder.categories_)
+    none_per_feature: list[Any] = [None] * n
+    infrequent = encoder._infrequent_indices if encoder._infrequent_enabled else none_per_feature
+    mappings = encoder._default_to_infrequent_mappings if encoder._infrequent_enabled else none_per_feature
+    drops = none_per_feature if encoder._drop_idx_after_grouping is None else encoder._drop_idx_after_grouping
+    widths = [_as_index(width) for width in encoder._n_features_outs]
+    if not len(infrequent) == len(mappings) == len(drops) == len(widths) == n or encoder.n_features_in_ != n:
         raise ValueError("the encoder does not have one of each for every feature")
-    for one in zip(part.categories_, infrequent, mappings, drops, widths, strict=True):
-        _check_one_hot_feature(*one)
+    for feature_state in zip(encoder.categories_, infrequent, mappings, drops, widths, strict=True):
+        _check_one_hot_feature(*feature_state)
 
 
 def _check_one_hot_feature(categories: Any, infrequent: Any, mapping: Any, drop: Any, width: int) -> None:
@@ -106,9 +107,9 @@ def _check_one_hot_feature(categories: Any, infrequent: Any, mapping: Any, drop:
         raise ValueError("the columns of the encoder are not those of its categories")
 
 
-def _check_polynomial(part: PolynomialFeatures) -> None:
+def _check_polynomial(transformer: PolynomialFeatures) -> None:
     """The columns are allocated from a stored number, and filled by the powers there are."""
-    fresh = PolynomialFeatures(**part.get_params()).fit(np.zeros((1, part.n_features_in_)))
+    fresh = PolynomialFeatures(**transformer.get_params()).fit(np.zeros((1, transformer.n_features_in_)))
     for name in ("n_output_features_", "_n_out_full", "_min_degree", "_max_degree"):
-        if vars(part).get(name) != vars(fresh).get(name):
+        if vars(transformer).get(name) != vars(fresh).get(name):
             raise ValueError(f"{name} of PolynomialFeatures is not what its degree makes it")

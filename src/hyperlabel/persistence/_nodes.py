@@ -37,7 +37,7 @@ class NodeEncoder:
         self._store = store
         self._arrays: dict[int, str] = {}
         self._parts: dict[int, int | None] = {}  # None while its state is written
-        self._kept: list[Any] = []  # keeps ids valid while encoding
+        self._references: list[Any] = []  # keeps ids valid while encoding
         self._depth = 0
 
     def node(self, value: Any, path: str) -> Any:
@@ -46,56 +46,56 @@ class NodeEncoder:
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"kind": "float", "value": repr(value)}
-        for known, write in self._writers():
-            if known(value):
+        for matches, write in self._writers():
+            if matches(value):
                 return write(value, path)
-        return self._part(value, path)
+        return self._write_part(value, path)
 
     def _writers(self) -> list[tuple[Callable[[Any], Any], Callable[[Any, str], Any]]]:
         return [
-            (lambda v: type(v) in (list, Table), self._items),
-            (lambda v: type(v) in (tuple, set, frozenset, slice), self._collection),
-            (lambda v: type(v) in (dict, Results), self._dict),
-            (lambda v: type(v) is np.ndarray, self._array),
-            (lambda v: isinstance(v, np.generic), self._scalar),
+            (lambda v: type(v) in (list, Table), self._write_items),
+            (lambda v: type(v) in (tuple, set, frozenset, slice), self._write_collection),
+            (lambda v: type(v) in (dict, Results), self._write_dict),
+            (lambda v: type(v) is np.ndarray, self._write_array),
+            (lambda v: isinstance(v, np.generic), self._write_scalar),
             (lambda v: isinstance(v, np.dtype), lambda v, path: {"kind": "dtype", "value": v.str}),
-            (sparse.issparse, self._sparse),
-            (lambda v: isinstance(v, np.random.RandomState), self._random_state),
-            (lambda v: isinstance(v, type), self._type),
+            (sparse.issparse, self._write_sparse),
+            (lambda v: isinstance(v, np.random.RandomState), self._write_random_state),
+            (lambda v: isinstance(v, type), self._write_type),
             (_registry.function_name, lambda v, _: {"kind": "function", "name": _registry.function_name(v)}),
-            (lambda v: f"{type(v).__module__}.{type(v).__name__}" in _FRAMES, self._frame),
-            (lambda v: isinstance(v, MetadataRequest), self._metadata_request),
+            (lambda v: f"{type(v).__module__}.{type(v).__name__}" in _FRAMES, self._write_frame),
+            (lambda v: isinstance(v, MetadataRequest), self._write_metadata_request),
         ]
 
-    def _items(self, value: Any, path: str) -> list[Any]:
+    def _write_items(self, value: Any, path: str) -> list[Any]:
         return [self.node(item, f"{path}[{i}]") for i, item in enumerate(value)]
 
-    def _collection(self, value: Any, path: str) -> dict[str, Any]:
+    def _write_collection(self, value: Any, path: str) -> dict[str, Any]:
         if type(value) is slice:
             items: Any = (value.start, value.stop, value.step)
         else:
             items = value if type(value) is tuple else sorted(value, key=repr)
-        return {"kind": type(value).__name__, "items": self._items(items, path)}
+        return {"kind": type(value).__name__, "items": self._write_items(items, path)}
 
-    def _dict(self, value: dict[Any, Any], path: str) -> dict[str, Any]:
+    def _write_dict(self, value: dict[Any, Any], path: str) -> dict[str, Any]:
         items = [[self.node(k, path), self.node(v, f"{path}[{k!r}]")] for k, v in value.items()]
         return {"kind": "dict", "items": items}
 
-    def _array(self, value: np.ndarray, path: str) -> dict[str, Any]:
+    def _write_array(self, value: np.ndarray, path: str) -> dict[str, Any]:
         if value.dtype == object:
-            items = self._items(value.ravel().tolist(), path)
+            items = self._write_items(value.ravel().tolist(), path)
             return {"kind": "objects", "shape": list(value.shape), "items": items}
         if value.dtype.kind not in _ARRAY_KINDS:
             raise ModelFileError(f"{path} is an array of {value.dtype}, which model files do not hold.")
         if id(value) not in self._arrays:
-            self._kept.append(value)
+            self._references.append(value)
             self._arrays[id(value)] = self._store(value)
         return {"kind": "array", "name": self._arrays[id(value)]}
 
-    def _scalar(self, value: np.generic, path: str) -> dict[str, Any]:
-        return {"kind": "scalar", "array": self._array(np.asarray(value), path)}
+    def _write_scalar(self, value: np.generic, path: str) -> dict[str, Any]:
+        return {"kind": "scalar", "array": self._write_array(np.asarray(value), path)}
 
-    def _sparse(self, value: Any, path: str) -> dict[str, Any]:
+    def _write_sparse(self, value: Any, path: str) -> dict[str, Any]:
         kind = type(value).__name__
         if kind not in _SPARSE:
             raise ModelFileError(f"{path} is a {kind}: convert it to csr_array before saving.")
@@ -103,32 +103,32 @@ class NodeEncoder:
             value = value.copy()
             value.sum_duplicates()
         arrays = {
-            name: self._array(getattr(value, name), f"{path}.{name}") for name in _dataclass_fields(kind)
+            name: self._write_array(getattr(value, name), f"{path}.{name}") for name in _array_fields(kind)
         }
         return {"kind": "sparse", "type": kind, "shape": list(value.shape), **arrays}
 
-    def _random_state(self, value: np.random.RandomState, path: str) -> dict[str, Any]:
-        name, keys, *rest = value.get_state(legacy=True)
-        stored = self._array(np.array(keys), path)
-        return {"kind": "random_state", "state": [name, stored, *map(float, rest)]}
+    def _write_random_state(self, value: np.random.RandomState, path: str) -> dict[str, Any]:
+        name, keys, *generator_state = value.get_state(legacy=True)
+        stored_keys = self._write_array(np.array(keys), path)
+        return {"kind": "random_state", "state": [name, stored_keys, *map(float, generator_state)]}
 
-    def _type(self, value: type, path: str) -> dict[str, Any]:
+    def _write_type(self, value: type, path: str) -> dict[str, Any]:
         name = _registry.listed_name(value, _registry.SCALAR_TYPES)
         if name is None:
             raise ModelFileError(f"{path} is the class {value.__qualname__}, which model files do not hold.")
         return {"kind": "scalar_type", "name": name.removeprefix("numpy.")}
 
-    def _frame(self, value: Any, path: str) -> dict[str, Any]:
+    def _write_frame(self, value: Any, path: str) -> dict[str, Any]:
         columns = [self.node(str(column), path) for column in value.columns]
         arrays = [self.node(value[column].to_numpy(), f"{path}[{column!r}]") for column in value.columns]
         return {"kind": "frame", "columns": columns, "arrays": arrays}
 
-    def _metadata_request(self, value: MetadataRequest, path: str) -> dict[str, Any]:
-        methods = {name: asked.requests for name, asked in vars(value).items() if name != "owner"}
-        wanted = {name: requests for name, requests in methods.items() if requests}
-        return {"kind": "metadata_request", "requests": self.node(wanted, path)}
+    def _write_metadata_request(self, value: MetadataRequest, path: str) -> dict[str, Any]:
+        method_requests = {name: method for name, method in vars(value).items() if name != "owner"}
+        requests = {name: method.requests for name, method in method_requests.items() if method.requests}
+        return {"kind": "metadata_request", "requests": self.node(requests, path)}
 
-    def _part(self, value: Any, path: str) -> dict[str, Any]:
+    def _write_part(self, value: Any, path: str) -> dict[str, Any]:
         if id(value) in self._parts:
             if self._parts[id(value)] is None:
                 raise ModelFileError(
@@ -146,18 +146,19 @@ class NodeEncoder:
             )
         _registry.check_settings(value, path)
         number, self._parts[id(value)] = len(self._parts), None
-        self._kept.append(value)
+        self._references.append(value)
         level = int(hasattr(value, "get_params"))
         self._depth += level
         if self._depth > DEEPEST:
             raise ModelFileError(
                 f"{path}: more than {DEEPEST} estimators inside one another cannot be saved."
             )
-        kept = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
-        if name.startswith("sklearn.feature_extraction") and "vocabulary_" in kept:
+        attributes = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
+        if name.startswith("sklearn.feature_extraction") and "vocabulary_" in attributes:
             # as it stands, in order of appearance, it would spell out the first texts
-            kept["vocabulary_"] = dict(sorted(kept["vocabulary_"].items(), key=lambda item: item[1]))
-        state = {key: self.node(item, f"{path}.{key}") for key, item in kept.items()}
+            by_column = sorted(attributes["vocabulary_"].items(), key=lambda item: item[1])
+            attributes["vocabulary_"] = dict(by_column)
+        state = {key: self.node(item, f"{path}.{key}") for key, item in attributes.items()}
         self._parts[id(value)], self._depth = number, self._depth - level
         return {"kind": "part", "type": name, "id": number, "state": state}
 
@@ -189,6 +190,7 @@ class NodeDecoder:
             return np.dtype(str(node["value"]))
         if kind == "same":
             self._unfolded += self._sizes[node["id"]]
+            # parts named again double at each level: a few hundred bytes could unfold without end
             if self._unfolded > 10 * len(self._parts) + 200:
                 raise ValueError("parts that hold each other many times over")
             return self._parts[node["id"]]
@@ -210,37 +212,39 @@ class NodeDecoder:
 
     def _read_objects(self, node: dict[str, Any]) -> np.ndarray:
         items = self.value(node["items"])
-        found = np.empty(len(items), dtype=object)
-        found[:] = items
-        return found.reshape([int(size) for size in node["shape"]])
+        object_array = np.empty(len(items), dtype=object)
+        object_array[:] = items
+        return object_array.reshape([int(size) for size in node["shape"]])
 
     def _read_sparse(self, node: dict[str, Any]) -> Any:
         cls = _SPARSE[node["type"]]
         shape = tuple(int(size) for size in node["shape"])
-        data, *places = (self._read_array(node[name]) for name in _dataclass_fields(node["type"]))
+        data, *index_arrays = (self._read_array(node[name]) for name in _array_fields(node["type"]))
         if node["type"].startswith("coo"):
-            return cls((data, tuple(places)), shape=shape)
-        found = cls((data, *places), shape=shape)
-        check_places(found)
-        if _has_duplicates(found):
+            return cls((data, tuple(index_arrays)), shape=shape)
+        matrix = cls((data, *index_arrays), shape=shape)
+        check_places(matrix)
+        if _has_duplicates(matrix):
             raise ValueError("a sparse matrix holds an entry twice")
-        return found
+        return matrix
 
     def _read_random_state(self, node: dict[str, Any]) -> np.random.RandomState:
         name, keys, position, has_gauss, cached = node["state"]
         if not 0 <= position <= 624 or has_gauss not in (0, 1):  # numpy reads there without looking
             raise ValueError("no random state has such a position")
-        found = np.random.RandomState()
-        found.set_state((str(name), self._read_array(keys), int(position), int(has_gauss), float(cached)))
-        return found
+        generator = np.random.RandomState()
+        generator.set_state((str(name), self._read_array(keys), int(position), int(has_gauss), float(cached)))
+        return generator
 
     def _read_scalar_type(self, node: dict[str, Any]) -> Any:
-        return self._known(
+        return self._require_listed(
             _registry.listed_part(f"numpy.{node['name']}", _registry.SCALAR_TYPES), node["name"]
         )
 
     def _read_function(self, node: dict[str, Any]) -> Any:
-        return self._known(_registry.listed_part(str(node["name"]), _registry.FUNCTIONS), node["name"])
+        return self._require_listed(
+            _registry.listed_part(str(node["name"]), _registry.FUNCTIONS), node["name"]
+        )
 
     def _read_frame(self, node: dict[str, Any]) -> Any:
         import pandas as pd
@@ -249,16 +253,16 @@ class NodeDecoder:
         return pd.DataFrame(dict(zip(columns, map(self.value, node["arrays"]), strict=True)))
 
     def _read_metadata_request(self, node: dict[str, Any]) -> MetadataRequest:
-        found = MetadataRequest(owner="a loaded model")
+        metadata_request = MetadataRequest(owner="a loaded model")
         for method, requests in self.value(node["requests"]).items():
             for param, alias in requests.items():
-                vars(found)[method].add_request(param=param, alias=alias)
-        return found
+                vars(metadata_request)[method].add_request(param=param, alias=alias)
+        return metadata_request
 
     def _read_part(self, node: dict[str, Any]) -> Any:
-        cls = self._known(_registry.class_of(str(node["type"])), node["type"])
-        part, before, level = cls.__new__(cls), self._unfolded, int(hasattr(cls, "get_params"))
-        self._unfolded, self._depth = before + 1, self._depth + level
+        cls = self._require_listed(_registry.class_of(str(node["type"])), node["type"])
+        instance, unfolded_before, level = cls.__new__(cls), self._unfolded, int(hasattr(cls, "get_params"))
+        self._unfolded, self._depth = unfolded_before + 1, self._depth + level
         if self._depth > DEEPEST:
             raise ValueError("more estimators inside one another than anybody can ask")
         for key, item in node["state"].items():
@@ -266,26 +270,26 @@ class NodeDecoder:
                 raise ModelFileError(
                     f"The file gives a part an attribute named {key!r}: it was tampered with."
                 )
-            part.__dict__[key] = None if key in _registry.WORKERS else self.value(item)
-        _registry.check_settings(part, str(node["type"]))
-        # Only now: a part that could contain itself would be walked without end.
-        self._parts[node["id"]] = part
-        self._sizes[node["id"]], self._depth = self._unfolded - before, self._depth - level
-        return part
+            instance.__dict__[key] = None if key in _registry.WORKERS else self.value(item)
+        _registry.check_settings(instance, str(node["type"]))
+        # Only now: a part that could contain itself would be followed without end.
+        self._parts[node["id"]] = instance
+        self._sizes[node["id"]], self._depth = self._unfolded - unfolded_before, self._depth - level
+        return instance
 
     def check_parts(self) -> None:
         """Refuse parts whose attributes contradict each other, once all of them are there."""
-        for part in self._parts.values():
-            check_fitted(part)
+        for instance in self._parts.values():
+            check_fitted(instance)
 
-    def _known(self, found: Any, name: Any) -> Any:
-        if found is None:
+    def _require_listed(self, listed: Any, name: Any) -> Any:
+        if listed is None:
             raise ModelFileError(
                 f"The file holds {name!s:.80}, which is not on the list of parts this hyperlabel loads: it "
                 f"was written by {self._written_by}; install that version, or register your own class first "
                 "(hyperlabel.persistence.register)."
             )
-        return found
+        return listed
 
 
 _COLLECTIONS: dict[str, Callable[[Any], Any]] = {cls.__name__: cls for cls in (tuple, set, frozenset)}
@@ -293,7 +297,7 @@ _COLLECTIONS["slice"] = lambda items: slice(*items)
 _KINDS = frozenset(name.removeprefix("_read_") for name in vars(NodeDecoder) if name.startswith("_read_"))
 
 
-def _dataclass_fields(kind: str) -> tuple[str, ...]:
+def _array_fields(kind: str) -> tuple[str, ...]:
     return ("data", "row", "col") if kind.startswith("coo") else ("data", "indices", "indptr")
 
 

@@ -70,10 +70,10 @@ def export_onnx(model: Any, path: Any) -> None:
     except ImportError as error:
         raise ImportError("export_onnx needs the package onnx: pip install 'hyperlabel[onnx]'.") from error
     check_is_fitted(model)
-    outer = _outermost_classifier(model)
-    scores = _linear_scores(model, outer._constant)
+    outer = _find_classifier(model)
+    scores = _read_linear_scores(model, outer._constant)
     _compare_with_graph(model, scores)
-    written = onnx.helper.make_model(
+    onnx_model = onnx.helper.make_model(
         _build_graph(onnx, scores),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR,
@@ -81,19 +81,21 @@ def export_onnx(model: Any, path: Any) -> None:
         producer_version=__version__,
     )
     names = {"label_names": outer.label_names_, "feature_names": getattr(model, "feature_names_in_", None)}
-    told = {key: json.dumps(list(map(str, found))) for key, found in names.items() if found is not None}
-    onnx.helper.set_model_props(written, told)
-    onnx.checker.check_model(written)
+    metadata_props = {
+        key: json.dumps(list(map(str, entries))) for key, entries in names.items() if entries is not None
+    }
+    onnx.helper.set_model_props(onnx_model, metadata_props)
+    onnx.checker.check_model(onnx_model)
     with replacing(path) as file:
-        file.write(written.SerializeToString())
+        file.write(onnx_model.SerializeToString())
 
 
-def _outermost_classifier(model: Any) -> Any:
-    for part in iter_nested_estimators(model):
-        if hasattr(part, "_layout"):
-            if part._layout.kind != "multilabel":
+def _find_classifier(model: Any) -> Any:
+    for estimator in iter_nested_estimators(model):
+        if hasattr(estimator, "_layout"):
+            if estimator._layout.kind != "multilabel":
                 raise ValueError("export_onnx writes models of label indicators; this one had a 1-D y.")
-            return part
+            return estimator
     raise ValueError(f"{type(model).__name__} is no classifier of hyperlabel: export_onnx takes those.")
 
 
@@ -110,32 +112,34 @@ class _Scores:
     limit: float | None  # of calibrated log-odds
 
 
-def _linear_scores(model: Any, constant: np.ndarray) -> _Scores:
+def _read_linear_scores(model: Any, constant: np.ndarray) -> _Scores:
     """Read the linear part of the model, scalers multiplied in."""
-    seen = linear_view(model, None, None, slice(None))
-    layers, intercept = [seen.coef.T], seen.intercept
-    if seen.codes is not None and seen.readout is not None:
-        thin = [seen.codes[0], seen.readout]
-        layers = min(layers, thin, key=lambda found: sum(layer.size for layer in found))
-    for scaler in reversed(list(_linear_scalers(model))):
+    view = linear_view(model, None, None, slice(None))
+    layers, intercept = [view.coef.T], view.intercept
+    if view.codes is not None and view.readout is not None:
+        two_layers = [view.codes[0], view.readout]
+        layers = min(layers, two_layers, key=lambda stack: sum(layer.size for layer in stack))
+    for scaler in reversed(list(_iter_scalers(model))):
         d = scaler.n_features_in_
+        # a scaler is affine in each column: its values at 0 and 1 give shift and slope, whichever it is
         shift = scaler.transform(np.zeros((1, d)))[0]
         slope = scaler.transform(np.ones((1, d)))[0] - shift
-        moved = shift @ layers[0]
-        intercept = intercept + (moved if len(layers) == 1 else moved @ layers[1])
+        shifted = shift @ layers[0]
+        intercept = intercept + (shifted if len(layers) == 1 else shifted @ layers[1])
         layers[0] = slope[:, None] * layers[0]
     if 4 * sum(layer.size for layer in layers) > MOST_BYTES:
         raise ValueError("The weights take more than the 2 GB of ONNX files: use PLST with fewer components.")
-    calibrated = any(isinstance(part, MultiLabelCalibrator) for part in iter_nested_estimators(model))
+    calibrated = any(isinstance(inner, MultiLabelCalibrator) for inner in iter_nested_estimators(model))
+    # calibrated probabilities keep ε from 0 and 1, so their log-odds are bounded
     limit = float(logit(1.0 - np.finfo(np.float32).eps)) if calibrated else None
-    return _Scores(layers, intercept, constant, _label_thresholds(model, len(intercept)), limit)
+    return _Scores(layers, intercept, constant, _read_thresholds(model, len(intercept)), limit)
 
 
-def _linear_scalers(model: Any) -> Iterator[Any]:
+def _iter_scalers(model: Any) -> Iterator[Any]:
     """Steps between the features and the linear part, first to last."""
-    for part in iter_nested_estimators(model):
-        prepared = getattr(part, "preprocessor_", None)
-        for step in [*(step for _, step in getattr(part, "steps", [])[:-1]), prepared]:
+    for estimator in iter_nested_estimators(model):
+        preprocessor = getattr(estimator, "preprocessor_", None)
+        for step in [*(step for _, step in getattr(estimator, "steps", [])[:-1]), preprocessor]:
             if step is None or step == "passthrough" or isinstance(step, Projection):
                 continue
             if not isinstance(step, _SCALERS) or getattr(step, "clip", False):
@@ -146,13 +150,13 @@ def _linear_scalers(model: Any) -> Iterator[Any]:
             yield step
 
 
-def _label_thresholds(model: Any, k: int) -> np.ndarray:
-    for part in iter_nested_estimators(model):
-        if hasattr(part, "thresholds_"):
-            return np.asarray(part.thresholds_, dtype=np.float64)
-        if isinstance(part, ThresholdTuner):
+def _read_thresholds(model: Any, k: int) -> np.ndarray:
+    for estimator in iter_nested_estimators(model):
+        if hasattr(estimator, "thresholds_"):
+            return np.asarray(estimator.thresholds_, dtype=np.float64)
+        if isinstance(estimator, ThresholdTuner):
             raise ValueError(
-                f"ThresholdTuner(strategy={part.strategy!r}) has no threshold for each label to export: "
+                f"ThresholdTuner(strategy={estimator.strategy!r}) has no threshold for each label to export: "
                 "choose a strategy that has, or export estimator_."
             )
     return np.zeros(k)
@@ -186,32 +190,32 @@ def _compare_with_graph(model: Any, graph: _Scores) -> None:
 def _build_graph(onnx: Any, scores: _Scores) -> Any:
     node, tensor = onnx.helper.make_node, onnx.numpy_helper.from_array
     constant, d, k = scores.constant, len(scores.layers[0]), len(scores.intercept)
-    kept: dict[str, Any] = {"intercept": scores.intercept, "thresholds": scores.thresholds}
-    other: list[Any] = []
+    float_constants: dict[str, Any] = {"intercept": scores.intercept, "thresholds": scores.thresholds}
+    typed_constants: list[Any] = []
     nodes, last = [], "features"
     for i, layer in enumerate(scores.layers):
-        kept[f"weights_{i}"] = layer
+        float_constants[f"weights_{i}"] = layer
         nodes.append(node("MatMul", [last, f"weights_{i}"], [f"product_{i}"]))
         last = f"product_{i}"
     linear = "linear" if constant.any() else "scores"
     nodes.append(node("Add", [last, "intercept"], [linear if scores.limit is None else "unlimited"]))
     if scores.limit is not None:
-        kept |= {"lower": np.array(-scores.limit), "upper": np.array(scores.limit)}
+        float_constants |= {"lower": np.array(-scores.limit), "upper": np.array(scores.limit)}
         nodes.append(node("Clip", ["unlimited", "lower", "upper"], [linear]))
     if constant.any():
-        kept |= {"zero": np.zeros((1, 1)), "one": np.ones((1, 1))}
-        nodes += _constant_labels(node, bool((constant == 0).any()))
-        other = [tensor(np.flatnonzero(constant == 0), "ordinary")]
-        other += [tensor(constant < 0, "never"), tensor(constant > 0, "always")]
-    initial = [tensor(value.astype(np.float32), name) for name, value in kept.items()] + other
+        float_constants |= {"zero": np.zeros((1, 1)), "one": np.ones((1, 1))}
+        nodes += _constant_label_nodes(node, bool((constant == 0).any()))
+        typed_constants = [tensor(np.flatnonzero(constant == 0), "ordinary")]
+        typed_constants += [tensor(constant < 0, "never"), tensor(constant > 0, "always")]
+    float_tensors = [tensor(value.astype(np.float32), name) for name, value in float_constants.items()]
     nodes.append(node("Greater", ["scores", "thresholds"], ["labels"]))
     value, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto
     answers = [value("scores", kind.FLOAT, ["rows", k]), value("labels", kind.BOOL, ["rows", k])]
     rows = value("features", kind.FLOAT, ["rows", d])
-    return onnx.helper.make_graph(nodes, "hyperlabel", [rows], answers, initial)
+    return onnx.helper.make_graph(nodes, "hyperlabel", [rows], answers, float_tensors + typed_constants)
 
 
-def _constant_labels(node: Any, some_vary: bool) -> list[Any]:
+def _constant_label_nodes(node: Any, some_vary: bool) -> list[Any]:
     """Labels never seen one below the rest (and below 0), labels always on one above: as in `_base`."""
     ends = [
         node("Gather", ["linear", "ordinary"], ["varying"], axis=1),

@@ -25,12 +25,12 @@ def probe_rows(model: Any, X: Any = None) -> Any:
     """Return a few rows to ask the model about: the first of X, or made up; None if that is impossible."""
     if X is not None:
         rows = _safe_indexing(X, np.arange(min(_ROWS, X.shape[0] if hasattr(X, "shape") else len(X))))
-        return _with_short_texts(rows)
+        return _shorten_texts(rows)
     first = _first_step(model)
     if _reads_text(first):
-        return _made_up_texts(first)
-    if isinstance(first, ColumnTransformer) and (table := _made_up_table(first)) is not None:
-        return table
+        return _make_up_texts(first)
+    if isinstance(first, ColumnTransformer) and (mixed_rows := _make_up_table(first)) is not None:
+        return mixed_rows
     width = getattr(model, "n_features_in_", None)
     if width is None:
         return None
@@ -47,28 +47,30 @@ def check_probe(rows: Any) -> None:
     n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     if n_rows > _ROWS:
         raise ValueError(f"{n_rows} rows to check by, at most {_ROWS} are stored")
-    table = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
-    cells = table.ravel().tolist() if isinstance(table, np.ndarray) else table
-    if isinstance(cells, list) and any(cell is not _shortened(cell) for cell in cells):
+    row_array = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
+    row_cells = row_array.ravel().tolist() if isinstance(row_array, np.ndarray) else row_array
+    if isinstance(row_cells, list) and any(cell is not _shorten_text(cell) for cell in row_cells):
         raise ValueError(f"a text to check by is longer than {LONGEST_TEXT} characters")
 
 
-def _shortened(cell: Any) -> Any:
+def _shorten_text(cell: Any) -> Any:
     return cell[:LONGEST_TEXT] if isinstance(cell, str) and len(cell) > LONGEST_TEXT else cell
 
 
-def _with_short_texts(rows: Any) -> Any:
+def _shorten_texts(rows: Any) -> Any:
     """Return rows whose texts a load reads quickly."""
     if type(rows) is list:
-        return [_shortened(cell) for cell in rows]
+        return [_shorten_text(cell) for cell in rows]
     if isinstance(rows, np.ndarray) and rows.dtype == object:
-        return np.array([_shortened(cell) for cell in rows.ravel()] + [None], object)[:-1].reshape(rows.shape)
+        # numpy would make a table of cells that are sequences of one length: the None keeps them objects
+        short_cells = np.array([*map(_shorten_text, rows.ravel()), None], object)[:-1]
+        return short_cells.reshape(rows.shape)
     if isinstance(rows, np.ndarray) and rows.dtype.kind == "U":
         return rows.astype(f"U{min(LONGEST_TEXT, max(1, rows.itemsize // 4))}")
     if hasattr(rows, "to_numpy"):
-        short = {name: [_shortened(cell) for cell in rows[name]] for name in rows.columns}
-        is_longer = (rows[name].tolist() != cells for name, cells in short.items())
-        return rows.assign(**dict(itertools.compress(short.items(), is_longer)))
+        short_columns = {name: [_shorten_text(cell) for cell in rows[name]] for name in rows.columns}
+        is_longer = (rows[name].tolist() != short_column for name, short_column in short_columns.items())
+        return rows.assign(**dict(itertools.compress(short_columns.items(), is_longer)))
     return rows
 
 
@@ -82,7 +84,7 @@ def _reads_text(step: Any) -> bool:
     return type(step).__module__ == "sklearn.feature_extraction.text" and hasattr(step, "build_analyzer")
 
 
-def _made_up_texts(vectoriser: Any) -> list[str]:
+def _make_up_texts(vectoriser: Any) -> list[str]:
     """Join entries of the vocabulary, parted by a word of ours: no four words in a row are anybody's text."""
     entries = sorted(entry for entry in getattr(vectoriser, "vocabulary_", {}) if len(entry.split()) <= 3)
     entries = entries or ["alpha", "beta", "gamma", "delta"]
@@ -91,59 +93,61 @@ def _made_up_texts(vectoriser: Any) -> list[str]:
     return [text[:LONGEST_TEXT] for text in parted]
 
 
-def _made_up_table(step: ColumnTransformer) -> np.ndarray | None:
+def _make_up_table(step: ColumnTransformer) -> np.ndarray | None:
     """Fill a table with what the transformer of each column reads; None if one of them is unknown."""
     rng = np.random.default_rng(0)
-    table = np.zeros((_ROWS, step.n_features_in_), dtype=object)
+    mixed_rows = np.zeros((_ROWS, step.n_features_in_), dtype=object)
     for _, transformer, columns in step.transformers_:
         first = _first_step(transformer)
         if _reads_text(first) and isinstance(columns, int):
-            table[:, columns] = _made_up_texts(first)
+            mixed_rows[:, columns] = _make_up_texts(first)
         elif isinstance(first, OneHotEncoder) and isinstance(columns, slice):
-            table[:, columns] = np.array([rng.choice(values, _ROWS) for values in first.categories_]).T
+            mixed_rows[:, columns] = np.array([rng.choice(values, _ROWS) for values in first.categories_]).T
         elif isinstance(columns, slice) and hasattr(first, "n_features_in_"):
-            table[:, columns] = rng.normal(size=(_ROWS, first.n_features_in_))
+            mixed_rows[:, columns] = rng.normal(size=(_ROWS, first.n_features_in_))
         else:
             return None
-    return table
+    return mixed_rows
 
 
 def probe_answers(model: Any, rows: Any) -> dict[str, Any]:
     """Return what the model says about the rows, by method; a method that refuses them is left out."""
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for method in _METHODS:
             with suppress(Exception):  # none such, or made-up rows do not suit it, e.g. unknown categories
-                found[method] = getattr(model, method)(rows)
-    return found
+                answers[method] = getattr(model, method)(rows)
+    return answers
 
 
-def answers_agree(stored: Any, now: Any) -> bool:
+def answers_agree(stored: Any, current: Any) -> bool:
     """Say whether two answers agree: exactly, or up to the rounding of another machine."""
-    if isinstance(stored, list) and isinstance(now, list):
-        return len(stored) == len(now) and all(map(answers_agree, stored, now))
-    thin = sparse.issparse(stored)
-    if thin != sparse.issparse(now):
+    if isinstance(stored, list) and isinstance(current, list):
+        return len(stored) == len(current) and all(map(answers_agree, stored, current))
+    is_sparse = sparse.issparse(stored)
+    if is_sparse != sparse.issparse(current):
         return False
-    stored, now = (sparse.csr_array(one) if thin else np.asarray(one) for one in (stored, now))
-    if stored.shape != now.shape or stored.dtype.kind != now.dtype.kind:
+    stored, current = (
+        sparse.csr_array(answer) if is_sparse else np.asarray(answer) for answer in (stored, current)
+    )
+    if stored.shape != current.shape or stored.dtype.kind != current.dtype.kind:
         return False
-    if thin:
-        stored, now = _stored_entries(stored, now)
+    if is_sparse:
+        stored, current = _align_entries(stored, current)
     if stored.dtype.kind not in "fc":
-        return np.array_equal(stored, now)
+        return np.array_equal(stored, current)
     scale = float(np.abs(stored[np.isfinite(stored)]).max(initial=0.0))
-    return bool(np.allclose(stored, now, rtol=1e-6, atol=1e-8 * scale, equal_nan=True))
+    return bool(np.allclose(stored, current, rtol=1e-6, atol=1e-8 * scale, equal_nan=True))
 
 
-def _stored_entries(*pair: sparse.csr_array) -> list[np.ndarray]:
+def _align_entries(*pair: sparse.csr_array) -> list[np.ndarray]:
     """Return the entries of both at the places of either, never densely: a hashed row may be 2³⁰ wide."""
-    cells = [one.tocoo() for one in pair]
-    for one in cells:
-        one.sum_duplicates()
-    keys = [np.ravel_multi_index(one.coords, one.shape) for one in cells]
-    found = [np.zeros(len(places := np.union1d(*keys)), one.dtype) for one in cells]
-    for values, key, one in zip(found, keys, cells, strict=True):
-        values[np.searchsorted(places, key)] = one.data
-    return found
+    coo_pair = [matrix.tocoo() for matrix in pair]
+    for matrix in coo_pair:
+        matrix.sum_duplicates()
+    keys = [np.ravel_multi_index(matrix.coords, matrix.shape) for matrix in coo_pair]
+    entry_pair = [np.zeros(len(union_keys := np.union1d(*keys)), matrix.dtype) for matrix in coo_pair]
+    for values, key, matrix in zip(entry_pair, keys, coo_pair, strict=True):
+        values[np.searchsorted(union_keys, key)] = matrix.data
+    return entry_pair

@@ -55,8 +55,8 @@ SCALAR_TYPES = {"numpy": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64
 Setting = tuple[Callable[[Any], bool], str]
 
 
-def _at_most(most: int) -> Setting:
-    return lambda value: type(value) is int and value <= most, f"at most {most}"
+def _at_most(limit: int) -> Setting:
+    return lambda value: type(value) is int and value <= limit, f"at most {limit}"
 
 
 def _is_ngram_range(value: Any) -> bool:
@@ -140,8 +140,8 @@ def register(cls: type, name: str | None = None) -> type:
 
 def name_of(cls: type) -> str | None:
     """Return the name under which a class is stored, None if it is not known."""
-    for name, known in _registered.items():
-        if known is cls:
+    for name, registered in _registered.items():
+        if registered is cls:
             return name
     top, package_name, *_ = [*cls.__module__.split("."), ""]
     if top == "hyperlabel" and package_name in _PACKAGES and _is_part(cls):
@@ -153,20 +153,20 @@ def class_of(name: str) -> type | None:
     """Return the class stored under a name, None if the name is not known."""
     if name in _registered:
         return _registered[name]
-    top, _, rest = name.partition(".")
-    package_name, _, cls = rest.partition(".")
+    top, _, qualified_name = name.partition(".")
+    package_name, _, class_name = qualified_name.partition(".")
     if top == "hyperlabel" and package_name in _PACKAGES:
-        return _find_part(package_name, cls)
+        return _find_part(package_name, class_name)
     return listed_part(name, _LISTED)
 
 
-def check_settings(part: Any, path: str) -> None:
+def check_settings(instance: Any, path: str) -> None:
     """Refuse settings with which a listed part would touch more than its data, or work without bound."""
-    cls = type(part)
+    cls = type(instance)
     if name_of(cls) in _registered:
         return
     for name, (allows, allowed) in _SETTINGS.get(cls.__name__, {}).items():
-        value = getattr(part, "__dict__", {}).get(name, _UNSET)
+        value = getattr(instance, "__dict__", {}).get(name, _UNSET)
         if value is not _UNSET and not allows(value):
             raise ModelFileError(
                 f"{path} has {name}={value!r:.80}, and model files hold {cls.__name__} with {allowed} only: "
@@ -175,19 +175,19 @@ def check_settings(part: Any, path: str) -> None:
             )
 
 
-def listed_part(name: str, table: dict[str, str]) -> Any:
+def listed_part(name: str, listing: dict[str, str]) -> Any:
     """Return what a table lists under a name, None if it does not."""
     module, _, attribute = name.rpartition(".")
-    if attribute not in table.get(module, "").split():
+    if attribute not in listing.get(module, "").split():
         return None
     return getattr(importlib.import_module(module), attribute, None)
 
 
-def listed_name(thing: Any, table: dict[str, str]) -> str | None:
+def listed_name(thing: Any, listing: dict[str, str]) -> str | None:
     """Return the name under which a table lists a thing, None if it does not."""
     attribute = getattr(thing, "__name__", None)
-    names = (f"{module}.{attribute}" for module in table)
-    return next((name for name in names if listed_part(name, table) is thing), None)
+    names = (f"{module}.{attribute}" for module in listing)
+    return next((name for name in names if listed_part(name, listing) is thing), None)
 
 
 def function_name(function: Any) -> str | None:
@@ -205,18 +205,18 @@ def _find_part(package_name: str, name: str) -> type | None:
     getattr(package, name, None)  # a public name may load its module now
     inside = f"{package.__name__}."
     loaded = [module for key, module in [*sys.modules.items()] if f"{key}.".startswith(inside)]
-    return _parts_among(loaded).get(name) or _parts_of(package_name).get(name)
+    return _filter_parts(loaded).get(name) or _collect_parts(package_name).get(name)
 
 
 @cache
-def _parts_of(package_name: str) -> dict[str, type]:
+def _collect_parts(package_name: str) -> dict[str, type]:
     """Collect the parts defined in one package of the architecture."""
     package = importlib.import_module(f"hyperlabel.{package_name}")
     inside = pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}.")
-    return _parts_among([package, *(importlib.import_module(found.name) for found in inside)])
+    return _filter_parts([package, *(importlib.import_module(module_info.name) for module_info in inside)])
 
 
-def _parts_among(modules: list[Any]) -> dict[str, type]:
+def _filter_parts(modules: list[Any]) -> dict[str, type]:
     return {
         thing.__qualname__: thing
         for module in modules

@@ -83,28 +83,28 @@ class PlainModel:
             x[:, j] = b * np.logaddexp(0, x[:, j]) - a * np.logaddexp(0, -x[:, j]) + c
         p = np.exp(-np.logaddexp(0, -x))
         for j in np.flatnonzero(self.kind == "isotonic"):
-            part = slice(self.start[j], self.start[j + 1])
-            p[:, j] = np.interp(x[:, j], self.knots[part], self.values[part])
+            label_knots = slice(self.start[j], self.start[j + 1])
+            p[:, j] = np.interp(x[:, j], self.knots[label_knots], self.values[label_knots])
         return np.clip(p, _EDGE, 1 - _EDGE)
 
     def scores(self, texts: list[str]) -> np.ndarray:
         """Return scores, one row for each text."""
-        return np.array([self._scores(text) for text in texts])
+        return np.array([self._score_text(text) for text in texts])
 
     def predict(self, texts: list[str]) -> np.ndarray:
         """Return which labels pass their threshold."""
         return self.scores(texts) > self.thresholds
 
-    def _scores(self, text: str) -> np.ndarray:
+    def _score_text(self, text: str) -> np.ndarray:
         words = self.token.findall(text.lower())
         counts = Counter(words)
         for n in range(2, self.longest + 1):
             counts.update(" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
-        known = [(j, n) for word, n in counts.items() if (j := self.words.get(word)) is not None]
-        if not known:
+        column_counts = [(j, n) for word, n in counts.items() if (j := self.words.get(word)) is not None]
+        if not column_counts:
             return self.base
-        columns, often = np.array(known).T
-        row = (np.log(often) + 1) * self.idf[columns]
+        columns, term_counts = np.array(column_counts).T
+        row = (np.log(term_counts) + 1) * self.idf[columns]
         return self.base + row @ self.weights[columns] / np.sqrt(row @ row)
 
 
@@ -112,8 +112,8 @@ def read_plain(path: str) -> PlainModel | None:
     """Read a text model; None if the file holds another kind, or does not repeat its answers."""
     with Reader(Path(path)) as reader:
         try:
-            whole = _Part(reader.manifest["model"], reader.fetch)
-            (_, text), (_, last) = whole["steps"]
+            pipeline = _Part(reader.manifest["model"], reader.fetch)
+            (_, text), (_, last) = pipeline["steps"]
             linear = last["estimator_"] if last.type == "ThresholdTuner" else last
             if (text.type, linear.type) != ("TfidfVectorizer", "BinaryRelevance"):
                 return None
@@ -121,16 +121,19 @@ def read_plain(path: str) -> PlainModel | None:
             model = PlainModel(text, linear, np.zeros(1) if linear is last else thresholds)
             check = reader.manifest["check"]
             answers = dict(check["answers"]["items"])
-            stored = [whole.value(answers[method]) for method in ("decision_function", "predict_proba")]
-            repeats = _repeats(model, check["rows"], stored)
+            stored = [pipeline.value(answers[method]) for method in ("decision_function", "predict_proba")]
+            agrees = _repeats_answers(model, check["rows"], stored)
         except _NONSENSE:
             return None
-    return model if repeats else None
+    return model if agrees else None
 
 
-def _repeats(model: PlainModel, rows: list[str], stored: list[np.ndarray]) -> bool:
+def _repeats_answers(model: PlainModel, rows: list[str], stored: list[np.ndarray]) -> bool:
     """Say whether a model gives the stored scores and probabilities of the stored rows."""
     if max(map(len, rows)) > LONGEST_TEXT:
         return False
     pairs = zip((model.scores(rows), model.probabilities(rows)), stored, strict=True)
-    return all(np.allclose(now, before.reshape(now.shape), rtol=1e-7, atol=1e-9) for now, before in pairs)
+    return all(
+        np.allclose(computed, expected.reshape(computed.shape), rtol=1e-7, atol=1e-9)
+        for computed, expected in pairs
+    )
