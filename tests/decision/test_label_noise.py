@@ -209,12 +209,24 @@ def test_bins_leave_at_most_one_step_on_the_scores_themselves():
         assert solve_platt(scores, sparse.csr_array(Y), tol=1e-15, max_iter=most).n_iter.max() <= most
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_start_from_the_solution_of_their_bins(weighted):
+    """From there a step or two are enough; without them the damped steps would hide a wrong start."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(5000, 40)) * rng.random(40)
+    Y = sparse.csr_array((scores + rng.normal(size=scores.shape) > 1) * 1.0)
+    platt_fit = solve_platt(scores, Y, sample_weight=rng.random(5000) if weighted else None)
+    assert platt_fit.converged
+    assert platt_fit.n_iter.max() <= 8
+
+
 @pytest.mark.parametrize("z", [np.zeros(50), np.linspace(-2, 2, 50)], ids=["constant", "std"])
 @pytest.mark.parametrize("start", [(0.0, 3.0), (6.0, -9.0)])
 def test_newton_arrives_from_far_away(z, start):
     """Full steps overshoot from there; where the scores do not vary only the intercept moves."""
     w, t = np.full(50, 0.02), expit(1.3 * z - 0.4)
-    a, b, steps, worst = _damped_newton(z, w, w @ (t * z), w @ t, *start, 1e-10, 25)
+    label_terms = [np.array([term]) for term in (w @ (t * z), w @ t, *start)]
+    a, b, steps, worst = _damped_newton(z[None], w, *label_terms, 1e-10, 25)
     assert worst <= 1e-10
     assert 3 <= steps < 25
     assert b == pytest.approx(-0.4)

@@ -20,12 +20,12 @@ fold_demand          c, positives of a label a fold still wants     k×f
 fold_capacity        rows a fold still wants                        f
 remaining_positives  positives of a label still to be dealt         k
 
-The next label comes from a heap to which a label returns with each lower count, so dealing costs
-O(nnz·(log nnz + f)) time and O(nnz + k·f) memory; Y is never dense.
+The next label comes from a heap in which a label rises with each lower count, so dealing costs
+O(nnz·(log k + f)) time and O(nnz + k·f) memory; Y is never dense. The kernel is written out in plain
+loops: numba compiles each call of `min`, `heappush` or an array's method anew, seconds in all.
 """
 
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 
 import numpy as np
 from scipy import sparse
@@ -78,36 +78,31 @@ def solve_stratify(
     label_rank = np.arange(n_labels) if rng is None else rng.permutation(n_labels)
     tie_draws = np.zeros(n_units) if rng is None else rng.random(n_units)
     unit_fold = np.empty(n_units, dtype=np.int64)
-    unit_fold[unit_order] = _deal_units(
-        *csr_parts(sorted_counts), *csr_parts(by_label)[:2], unit_rows[unit_order], label_totals,
-        fold_demand, fold_capacity, label_rank.astype(np.int64), tie_draws,
-        np.asarray(shares, dtype=np.float64), is_exact,
+    dealt_fold = np.full(n_units, -1, dtype=np.int64)
+    label_heap = np.lexsort((label_rank, label_totals))  # sorted, so a heap
+    _deal_units(
+        *csr_parts(sorted_counts), *csr_parts(by_label)[:2], unit_rows[unit_order], max(unit_rows.sum(), 1.0),
+        label_totals, label_totals.copy(), label_heap, np.argsort(label_heap), label_rank.astype(np.int64),
+        fold_demand, fold_capacity, np.asarray(shares, dtype=np.float64), np.empty(len(shares)), tie_draws,
+        is_exact, dealt_fold,
     )  # fmt: skip
+    unit_fold[unit_order] = dealt_fold
     max_deviation = np.abs(fold_demand).max(axis=1)[label_totals > 0]
     return Stratification(unit_fold, float(max_deviation.mean()) if len(max_deviation) else 0.0)
 
 
 @compiled
 def _deal_units(
-    indptr, indices, data, label_ptr, label_units, size, label_totals, fold_demand, fold_capacity,
-    label_rank, tie_draws, shares, is_exact,
+    indptr, indices, data, label_ptr, label_units, size, n_rows, label_totals, remaining_positives,
+    label_heap, heap_position, label_rank, fold_demand, fold_capacity, shares, fold_gain, tie_draws,
+    is_exact, unit_fold,
 ):  # fmt: skip
-    """Deal every unit; `fold_demand` and `fold_capacity` are used up in place."""
-    n_units, n_folds = len(indptr) - 1, len(fold_capacity)
-    unit_fold = np.full(n_units, -1, np.int64)
-    remaining_positives = label_totals.copy()
-    n_rows = max(size.sum(), 1.0)
-    label_heap = [
-        (remaining_positives[label], label_rank[label], label)
-        for label in range(len(remaining_positives))
-        if remaining_positives[label] > 0
-    ]
-    heapify(label_heap)
-    fold_gain = np.empty(n_folds)
-    while len(label_heap) > 0:
-        heap_count, _, label = heappop(label_heap)
-        if heap_count != remaining_positives[label]:  # outdated: the label is in the heap with a lower count
-            continue
+    """Put the fold of every unit into `unit_fold` (−1 so far); counts and demands are used up in place."""
+    n_units, n_folds, n_heap = len(unit_fold), len(fold_capacity), len(label_heap)
+    while n_heap > 0:
+        label = label_heap[0]
+        n_heap -= 1
+        _sink_label(label_heap, heap_position, n_heap, remaining_positives, label_rank)
         for p in range(label_ptr[label], label_ptr[label + 1]):
             unit = label_units[p]
             if unit_fold[unit] >= 0:
@@ -130,15 +125,56 @@ def _deal_units(
                 unit_label = indices[q]
                 fold_demand[unit_label, chosen_fold] -= data[q]
                 remaining_positives[unit_label] -= data[q]
-                if unit_label != label and remaining_positives[unit_label] > 0:
-                    heap_entry = (remaining_positives[unit_label], label_rank[unit_label], unit_label)
-                    heappush(label_heap, heap_entry)
+                if unit_label != label:
+                    _raise_label(unit_label, label_heap, heap_position, remaining_positives, label_rank)
     for unit in range(n_units):  # units without labels fill the folds up
         if unit_fold[unit] < 0:
             chosen_fold = _choose_fold(fold_capacity, fold_capacity, is_exact, tie_draws[unit])
             unit_fold[unit] = chosen_fold
             fold_capacity[chosen_fold] -= size[unit]
-    return unit_fold
+
+
+@compiled
+def _sink_label(label_heap, heap_position, n_heap, remaining_positives, label_rank):
+    """Take the first label off the heap of `n_heap` others: the last one sinks from its top."""
+    sinking_label, position = label_heap[n_heap], 0
+    while True:
+        child = 2 * position + 1
+        if child >= n_heap:
+            break
+        if child + 1 < n_heap and _precedes(
+            label_heap[child + 1], label_heap[child], remaining_positives, label_rank
+        ):
+            child += 1
+        if not _precedes(label_heap[child], sinking_label, remaining_positives, label_rank):
+            break
+        label_heap[position] = label_heap[child]
+        heap_position[label_heap[position]] = position
+        position = child
+    label_heap[position] = sinking_label
+    heap_position[sinking_label] = position
+
+
+@compiled
+def _raise_label(label, label_heap, heap_position, remaining_positives, label_rank):
+    """Let a label of lower count rise in the heap."""
+    position = heap_position[label]
+    while position > 0:
+        parent = (position - 1) // 2
+        if not _precedes(label, label_heap[parent], remaining_positives, label_rank):
+            break
+        label_heap[position] = label_heap[parent]
+        heap_position[label_heap[position]] = position
+        position = parent
+    label_heap[position] = label
+    heap_position[label] = position
+
+
+@compiled
+def _precedes(label, other_label, remaining_positives, label_rank):
+    if remaining_positives[label] == remaining_positives[other_label]:
+        return label_rank[label] < label_rank[other_label]
+    return remaining_positives[label] < remaining_positives[other_label]
 
 
 @compiled
