@@ -47,11 +47,12 @@ lint: setup ## ruff: style and formatting
 types: setup ## mypy
 	@$(BIN)/mypy
 
-contract: setup ## imports go down only, lazy ones too; the drawing of the architecture is up to date
+contract: setup ## imports go down only, lazy ones too; the drawing is up to date; names and prose keep their limits
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/architecture.py
 	@$(BIN)/python tools/call_trace.py --check
 	@$(BIN)/python tools/readme.py --check
+	@$(BIN)/python tools/names.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_JOBS) --doctest-modules --doctest-glob='*.md' src reproduction README.md docs

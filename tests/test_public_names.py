@@ -99,3 +99,9 @@ def test_the_table_holds_compressed_label_spaces():
     parts = [getattr(model, "encoder", model) for model in CLASSIFIERS]
     sizes = {(type(part).__name__, getattr(part, "n_components", None)) for part in parts}
     assert {name for name, size in sizes if isinstance(size, int)} >= {"PLST", "PrincipalEncoder"}
+
+
+@pytest.mark.parametrize("module", ["", *(f".{name}" for name in MODULES)])
+def test_names_loaded_on_first_use_complete_on_tab(module):
+    package = importlib.import_module(f"hyperlabel{module}")
+    assert set(package.__all__) <= set(dir(package))

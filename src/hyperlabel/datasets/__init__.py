@@ -39,15 +39,32 @@ __all__ = [
     "debtags_vectorizer",
     "make_multilabel",
 ]
-# the module of each name, in the order of __all__
-_HOMES = (
-    *("_dataset", "_lines", "_dataset", "_open", "_open", "_open", "_arff", "_mulan", "_rows", "_rows"),
-    *("table", "npz", "_save", "_openml", "_debtags", "_debtags", "_generate"),
-)
+_MODULE_OF = {
+    "Dataset": "_dataset",
+    "DataError": "_lines",
+    "concat": "_dataset",
+    "read_data": "_open",
+    "iter_data": "_open",
+    "data_format": "_open",
+    "read_arff": "_arff",
+    "read_mulan_xml": "_mulan",
+    "read_svmlight": "_rows",
+    "read_xmc": "_rows",
+    "read_table": "table",
+    "load_npz": "npz",
+    "save_shards": "_save",
+    "fetch_openml": "_openml",
+    "load_debtags": "_debtags",
+    "debtags_vectorizer": "_debtags",
+    "make_multilabel": "_generate",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'hyperlabel.datasets' has no attribute {name!r}")
-    module_name = _HOMES[__all__.index(name)]
-    return getattr(importlib.import_module(f"hyperlabel.datasets.{module_name}"), name)
+    return getattr(importlib.import_module(f"hyperlabel.datasets.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

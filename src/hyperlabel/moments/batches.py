@@ -68,9 +68,8 @@ class Batches:
             raise ValueError("Say which columns are the labels: labels=[…].")
         for arrow_table in self._iter_tables(source):
             if self.feature_names is None:
-                self.feature_names = [
-                    name for name in arrow_table.column_names if name not in self._other_columns()
-                ]
+                other_columns = set(self._other_columns())
+                self.feature_names = [name for name in arrow_table.column_names if name not in other_columns]
             y = self._read_targets(arrow_table)
             weights = None if self._weight is None else _stack_columns(arrow_table, [self._weight])[:, 0]
             yield _stack_columns(arrow_table, self.feature_names), y, weights
@@ -141,7 +140,8 @@ def _iter_record_batches(source: Any, pyarrow: Any, columns: list[str] | None) -
 
 
 def _get_column(arrow_table: Any, name: str) -> Any:
-    if name not in arrow_table.column_names:
+    # The index, not `column_names`: that list is built anew for each column, quadratic in wide tables.
+    if arrow_table.schema.get_field_index(name) < 0 and name not in arrow_table.column_names:
         raise ValueError(
             f"The batches have no column {name!r}; they have {', '.join(arrow_table.column_names)}."
         )

@@ -24,3 +24,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hyperlabel.persistence' has no attribute {name!r}")
     return getattr(import_module(f"hyperlabel.persistence.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
