@@ -1,6 +1,7 @@
-"""One record for each measure: what it reads, which way is better, whether thresholds can be tuned for it.
+"""One record for each measure: its function, what it reads and which way is better.
 
-Scorers, `evaluate`, `ThresholdTuner`, `AutoMultiLabel`, comparisons and the command line ask this registry.
+Scorers, `evaluate`, `AutoMultiLabel` and comparisons ask this registry. Which measures thresholds can
+maximise is said by `hyperlabel.decision.thresholds`, which holds those algorithms.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,9 +25,6 @@ class Measure:
         What it compares with the truth.
     greater_is_better : bool, default=True
         False for a loss.
-    tunable : bool, default=False
-        Whether thresholds are tuned for it. Not for precision or recall alone, which the highest or the
-        lowest threshold maximises: for these thresholds maximise macro-F1.
     options : mapping, default={}
         Further arguments of `function`.
     aliases : tuple of str, default=()
@@ -44,7 +42,6 @@ class Measure:
     function: Callable[..., Any]
     reads: Literal["label_sets", "scores", "probabilities"]
     greater_is_better: bool = True
-    tunable: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
 
@@ -118,8 +115,8 @@ def is_loss(name: str) -> bool:
 def _register_all() -> None:
     loss: dict[str, Any] = {"greater_is_better": False}
     measures = [
-        Measure("hamming_loss", bipartition.hamming_loss, "label_sets", tunable=True, **loss),
-        Measure("subset_accuracy", bipartition.subset_accuracy, "label_sets", tunable=True),
+        Measure("hamming_loss", bipartition.hamming_loss, "label_sets", **loss),
+        Measure("subset_accuracy", bipartition.subset_accuracy, "label_sets"),
     ]
     for name in bipartition.MEASURES:
         for average in ("micro", "macro", "weighted", "samples"):
@@ -129,7 +126,6 @@ def _register_all() -> None:
                     f"{name}_{average}",
                     getattr(bipartition, f"{name}_score"),
                     "label_sets",
-                    tunable=name in ("f1", "jaccard"),
                     options={"average": average},
                     aliases=aliases,
                 )
