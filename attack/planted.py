@@ -92,8 +92,8 @@ FAULTS = [
     (
         "counts of neighbours are looked up past the end of a file's table",
         "solvers/neighbors/neighbor_counts.py",
-        "    if table.shape != (Y.shape[1], n_counts):\n",
-        "    if table.ndim != 2:\n",
+        "    if log_odds_table.shape != (Y.shape[1], n_counts):\n",
+        "    if log_odds_table.ndim != 2:\n",
         ("estimators",),
     ),
     (

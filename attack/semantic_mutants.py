@@ -246,8 +246,8 @@ MUTANTS = [
     # -- commands
     Mutant(
         "apps/cli/update.py",
-        "rows=file.columns.rows + merged - taken",
-        "rows=file.columns.rows + merged",
+        "rows=file.columns.rows + n_merged - n_forgotten",
+        "rows=file.columns.rows + n_merged",
         "cli/test_update.py",
     ),
     Mutant(

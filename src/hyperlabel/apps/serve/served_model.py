@@ -12,7 +12,6 @@ import numpy as np
 
 from hyperlabel._files import locked, stamp_of
 from hyperlabel.persistence.plain import read_plain
-from hyperlabel.tabular.fit_rows import change_hashes
 from hyperlabel.tabular.model_file import (
     need_updatable,
     open_model,
@@ -78,6 +77,7 @@ class ServedModel:
     def learn(self, texts: list[str], labels: list[list[str]]) -> None:
         """Learn texts; the file is on disk before the answers change."""
         from hyperlabel.meta import update
+        from hyperlabel.tabular.fit_rows import change_hashes
 
         Y = [[int(label_name in text_labels) for label_name in self.label_names] for text_labels in labels]
         with locked(self.path, lambda: None) as lock:
