@@ -144,3 +144,27 @@ def test_data_walks_one_way(name, most):
 
 def test_every_journey_has_a_limit():
     assert [title for title in journeys() if not title.startswith(tuple(MOST_TURNS))] == []
+
+
+def private_sklearn(source):
+    """Names and modules of scikit-learn with an underscore that a source imports, and functions unwrapped."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sklearn":
+            names = [*node.module.split("."), *(alias.name for alias in node.names)]
+            found += [name for name in names if name.startswith("_")]
+        if isinstance(node, ast.Attribute) and node.attr == "__wrapped__":
+            found.append(node.attr)
+    return found
+
+
+def test_private_parts_of_scikit_learn_are_imported_in_one_place():
+    assert private_sklearn("from sklearn.a._b import c, _d\nf.__wrapped__(1)") == ["_b", "_d", "__wrapped__"]
+    package = Architecture().package
+    private_uses = {
+        str(path.relative_to(package)): names
+        for path in sorted(package.rglob("*.py"))
+        if (names := private_sklearn(path.read_text(encoding="utf-8")))
+    }
+    assert private_uses.keys() == {"_sklearn_compat.py", "solvers/compiling.py"}
+    assert set(private_uses["solvers/compiling.py"]) == {"__wrapped__"}  # of compiled functions, not theirs

@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing, gen_batches
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._sklearn_compat import num_samples, safe_indexing
 from hyperlabel._topk import top_k
 from hyperlabel._validation import TargetLayout, check_features, check_fit, check_weights, encode_by_names
 
@@ -92,7 +93,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             fit with 1-D binary y.
         """
         X = self._check_predict(X)
-        scores = np.empty((_num_samples(X), self._layout.n_columns))
+        scores = np.empty((num_samples(X), self._layout.n_columns))
         for rows, block in self._score_blocks(X):
             scores[rows] = block
         return scores[:, 0] if self._layout.kind == "binary" else scores
@@ -136,7 +137,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if self._layout.kind != "multilabel":
             return float(super().score(X, y, sample_weight))
-        Y, has_unknown = encode_by_names(y, self._layout, n_rows=_num_samples(X))
+        Y, has_unknown = encode_by_names(y, self._layout, n_rows=num_samples(X))
         mistakes = sparse.csr_array(sparse.csr_array(self.predict(X)) != Y)
         is_right = (np.diff(mistakes.indptr) == 0) & ~has_unknown
         return float(np.average(is_right, weights=check_weights(sample_weight, Y)))
@@ -204,8 +205,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         if hasattr(self, "threshold_"):
             yield from ((block + self.threshold_ + 1.0) / 2.0 for _, block in self._score_blocks(X))
         elif hasattr(self, "predict_proba"):
-            for batch in score_batches(_num_samples(X), self._layout.n_columns):
-                yield self.predict_proba(_safe_indexing(X, batch))
+            for batch in score_batches(num_samples(X), self._layout.n_columns):
+                yield self.predict_proba(safe_indexing(X, batch))
         else:
             raise ValueError(
                 f"{type(self).__name__} has no probabilities to divide by propensity: wrap it in "

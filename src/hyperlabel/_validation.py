@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from hyperlabel._labels import (
     COLLECTIONS,
@@ -27,6 +27,7 @@ from hyperlabel._labels import (
     plain_targets,
 )
 from hyperlabel._params import start_fit
+from hyperlabel._sklearn_compat import check_sample_weight
 
 FLOATS = (np.float64, np.float32)
 SMALLEST, LARGEST = 1e-100, 1e100  # of the largest feature: its square stays far from overflow and zero
@@ -120,7 +121,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Validate sample weights; None stays None (all rows count once)."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():  # older releases of scikit-learn let them pass
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights

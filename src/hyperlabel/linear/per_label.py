@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils.metadata_routing import _routing_enabled, process_routing
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from hyperlabel._base import label_counts
+from hyperlabel._sklearn_compat import check_method_params, routing_enabled
 from hyperlabel.moments.auto_params import is_auto
 from hyperlabel.moments.cross_validate import (
     ClosedFormCV,
@@ -42,7 +43,7 @@ def fit_labels(
 
 
 def _params_for_labels(owner: Any, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
-    if _routing_enabled():
+    if routing_enabled():
         weight_params = {} if weights is None else {"sample_weight": weights}
         routed = process_routing(owner, "fit", **weight_params, **fit_params)
         return dict(routed.estimator.fit)
@@ -78,7 +79,7 @@ def refit_folds(
     """Return out-of-fold scores of per-label estimators, each fold being fitted anew."""
 
     def fold_model(fold: Fold) -> FoldModel:
-        fold_params = _check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
+        fold_params = check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
         fold_classifier = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **fold_params)
         return lambda rows, _: fold_classifier.decision_function(rows)
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import decode_scores, label_probabilities
 from hyperlabel._params import one_of
+from hyperlabel._sklearn_compat import safe_indexing
 from hyperlabel._topk import top_k
 from hyperlabel._validation import check_features, number_groups
 from hyperlabel.decision import (
@@ -229,7 +229,7 @@ class ThresholdTuner(WrappingClassifier):
         """Fit the rule on the out-of-fold scores of these rows."""
         scores, Y = self._select_varying_labels(scores, Y)
         if self.strategy == "label_set_size":
-            Z = check_features(self, _safe_indexing(X, rows))
+            Z = check_features(self, safe_indexing(X, rows))
             self.set_size_ = LabelSetSize().fit(Z, scores, Y, sample_weight=weights)
         elif self.strategy == "expected_f1":
             self.f1_sigmoid_ = Sigmoid.fit(scores, Y, weights)
@@ -357,7 +357,7 @@ class ThresholdTuner(WrappingClassifier):
             np.put_along_axis(predicted_sets, top_k(scores, min(self.k_, scores.shape[1]))[0], True, axis=1)
             predicted_sets[:, self._constant < 0] = False
         elif self.strategy == "label_set_size":
-            Z = check_features(self, _safe_indexing(X, rows))
+            Z = check_features(self, safe_indexing(X, rows))
             predicted_sets[:, varies] = self.set_size_.decide(Z, scores[:, varies])
         else:
             predicted_sets[:, varies] = expected_f1_sets(self.f1_sigmoid_.probabilities(scores[:, varies]))

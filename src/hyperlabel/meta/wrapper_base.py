@@ -7,12 +7,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+from sklearn.utils import indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
 from hyperlabel._params import check_params, forget_fit
+from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
 from hyperlabel._validation import check_targets, check_weights, indicator_of_names, number_groups
 from hyperlabel.decision.risk_control import group_shuffle_split
 from hyperlabel.linear import BinaryRelevance
@@ -98,7 +99,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         check_params(self)
         forget_fit(self)
         (X,) = indexable(X)
-        Y, layout = check_targets(y, n_rows=_num_samples(X), name=type(self).__name__)
+        Y, layout = check_targets(y, n_rows=num_samples(X), name=type(self).__name__)
         y = indicator_of_names(y, Y, layout)
         routed = self._route_params(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
@@ -109,9 +110,9 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             self.estimator_ = self.estimator
         elif self._is_split():
             train_rows, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
-            train_params = _check_method_params(X, params=routed["fit"], indices=train_rows)
+            train_params = check_method_params(X, params=routed["fit"], indices=train_rows)
             self.estimator_ = clone(self._get_estimator()).fit(
-                _safe_indexing(X, train_rows), _safe_indexing(y, train_rows), **train_params
+                safe_indexing(X, train_rows), safe_indexing(y, train_rows), **train_params
             )
         else:
             model = clone(self._get_estimator())
@@ -143,7 +144,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         elif self._is_split():
             _, held_out = held_out_rows(Y.shape[0], routed["split"].get("groups"))
             scores = np.full(Y.shape, np.nan)
-            scores[held_out] = score_rows(self.estimator_, _safe_indexing(X, held_out), self._layout)
+            scores[held_out] = score_rows(self.estimator_, safe_indexing(X, held_out), self._layout)
         elif estimator_scores is not None and (self.cv is None or has_closed_form_cv(self.estimator_)):
             scores = np.asarray(estimator_scores, dtype=np.float64)
             scores = scores[:, None] if scores.ndim == 1 else scores
@@ -176,7 +177,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _route_params(self, groups: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
         split_params = {} if groups is None else {"groups": groups}
-        if _routing_enabled():
+        if routing_enabled():
             routed = process_routing(self, "fit", **params, **split_params)
             split_params = dict(routed.splitter.split) if "splitter" in routed else {}
             return {"fit": dict(routed.estimator.fit), "split": split_params}
@@ -212,10 +213,10 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         return linear_view(self.estimator_, Z, names, columns)
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        n = _num_samples(X)
+        n = num_samples(X)
         row_batches = list(score_batches(n, self._layout.n_columns))
         if len(row_batches) < 2:  # unsliced, so that the estimator itself refuses malformed X
             yield slice(0, n), place_constant_labels(self._scores(X), self._constant)
             return
         for batch in row_batches:
-            yield batch, place_constant_labels(self._scores(_safe_indexing(X, batch)), self._constant)
+            yield batch, place_constant_labels(self._scores(safe_indexing(X, batch)), self._constant)

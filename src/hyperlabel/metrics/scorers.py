@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import make_scorer
-from sklearn.utils.validation import _check_response_method
 
 from hyperlabel._base import label_probabilities, score_rows
 from hyperlabel._labels import is_plain, label_sets
+from hyperlabel._sklearn_compat import check_response_method
 from hyperlabel._validation import count_dimensions, layout_of_classes, made_up_names
 from hyperlabel.metrics import bipartition
 from hyperlabel.metrics.measures import Measure, get_measure, list_measures
@@ -26,7 +26,7 @@ class LabelScorer(type(make_scorer(bipartition.hamming_loss))):  # type: ignore[
         return self._sign * self._score_func(y_true, answer, **{**self._kwargs, **kwargs})
 
     def _answer(self, method_caller: Any, estimator: Any, X: Any, y_true: Any) -> Any:
-        method = _check_response_method(estimator, self._response_method)
+        method = check_response_method(estimator, self._response_method)
         return method_caller(estimator, method.__name__, X)
 
 
@@ -38,7 +38,7 @@ class ScoreScorer(LabelScorer):
     """
 
     def _answer(self, method_caller: Any, estimator: Any, X: Any, y_true: Any) -> Any:
-        _check_response_method(estimator, list(self._response_method))
+        check_response_method(estimator, list(self._response_method))
         binary = count_dimensions(y_true) == 1
         if self._response_method == _PROBA:
             return label_probabilities(estimator, X, binary=binary)

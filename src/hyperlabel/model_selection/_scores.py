@@ -5,10 +5,10 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import cross_validate
 from sklearn.utils import indexable
 
 from hyperlabel import metrics
+from hyperlabel._sklearn_compat import cross_validate_any
 from hyperlabel.model_selection._splits import resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -71,8 +71,7 @@ def cross_val_scores(
         params = groups_for_fit(estimator, groups) | params
     elif groups is not None:
         params, groups = {**params, "groups": groups}, None
-    # scikit-learn's wrapper refuses a sparse y; what it wraps does not
-    return cross_validate.__wrapped__(
+    return cross_validate_any(
         estimator, X, y, groups=groups, scoring=_resolve_scorers(scoring),
         cv=splitter, params=params, n_jobs=n_jobs,
         return_train_score=return_train_score, return_estimator=return_estimator,

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, check_cv
-from sklearn.model_selection._split import _validate_shuffle_split
-from sklearn.utils import _safe_indexing, check_random_state, indexable
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import check_random_state, indexable
 
+from hyperlabel._sklearn_compat import num_samples, safe_indexing, validate_shuffle_split
 from hyperlabel._validation import check_targets, number_groups, split_missing
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
@@ -37,7 +36,7 @@ class _Stratified(BaseCrossValidator):
         if y is None:
             raise ValueError(f"{type(self).__name__} stratifies by y: pass the label indicator matrix.")
         y, _ = split_missing(y)
-        Y, _ = check_targets(y, n_rows=None if X is None else _num_samples(X), name=type(self).__name__)
+        Y, _ = check_targets(y, n_rows=None if X is None else num_samples(X), name=type(self).__name__)
         return Y
 
 
@@ -200,7 +199,7 @@ class IterativeStratifiedShuffleSplit(_Stratified):
         self._warn_of_groups(groups)
         Y = self._labels(X, y)
         n = Y.shape[0]
-        n_train, n_test = _validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)
+        n_train, n_test = validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)
         subset_sizes = np.array([n_train, n_test, n - n_train - n_test])
         random = check_random_state(self.random_state)
         for _ in range(self.n_splits):
@@ -256,7 +255,7 @@ def iterative_train_test_split(
     checked_arrays = indexable(*arrays)
     Y = _Stratified()._labels(checked_arrays[0], checked_arrays[-1] if y is None else y)
     n = Y.shape[0]
-    split_sizes = np.array(_validate_shuffle_split(n, test_size, train_size, default_test_size=0.25))
+    split_sizes = np.array(validate_shuffle_split(n, test_size, train_size, default_test_size=0.25))
     subset_sizes = np.append(split_sizes, n - split_sizes.sum())
     random = check_random_state(random_state) if shuffle else random_state
     if groups is None:
@@ -270,7 +269,7 @@ def iterative_train_test_split(
         raise ValueError("No whole group fits the smaller part: raise its size or use smaller groups.")
     if shuffle:
         subset_rows = [random.permutation(rows) for rows in subset_rows]
-    return [_safe_indexing(array, rows) for array in checked_arrays for rows in subset_rows]
+    return [safe_indexing(array, rows) for array in checked_arrays for rows in subset_rows]
 
 
 def resolve_cv(cv: Any, y: Any, groups: Any = None) -> Any:

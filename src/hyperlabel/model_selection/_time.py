@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
+
+from hyperlabel._sklearn_compat import num_samples
 
 
 @dataclass(eq=False, repr=False)
@@ -67,7 +69,7 @@ class TimeOrderedSplit(BaseCrossValidator):
         ------
         train, test : ndarray of int
         """
-        n = _num_samples(y if X is None else X)
+        n = num_samples(y if X is None else X)
         time_order, first_of_moment = _time_order(groups, n)
         if self.n_splits < 1:
             raise ValueError(f"n_splits must be at least 1, got {self.n_splits}.")

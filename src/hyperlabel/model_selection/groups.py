@@ -3,8 +3,9 @@
 from inspect import signature
 from typing import Any
 
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
+
+from hyperlabel._sklearn_compat import is_search
 
 
 def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
@@ -27,9 +28,7 @@ def groups_for_fit(estimator: Any, groups: Any) -> dict[str, Any]:
             for name, params in params_of_step.items()
             for key, value in params.items()
         }
-    return (
-        {"groups": groups} if isinstance(estimator, BaseSearchCV) or _takes_groups(estimator, "fit") else {}
-    )
+    return {"groups": groups} if is_search(estimator) or _takes_groups(estimator, "fit") else {}
 
 
 def _takes_groups(estimator: Any, method: str) -> bool:

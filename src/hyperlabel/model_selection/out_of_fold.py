@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metadata_routing import _routing_enabled
+from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, _num_samples
 
 from hyperlabel._base import score_rows
+from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
 from hyperlabel._validation import TargetLayout, check_targets, indicator_of_names
 from hyperlabel.model_selection._splits import resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
@@ -59,13 +58,13 @@ def out_of_fold_scores(
     >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
     (100, 5)
     """
-    n = _num_samples(X)
+    n = num_samples(X)
     Y, layout = check_targets(y, n_rows=n)
     X, y, groups = indexable(X, indicator_of_names(y, Y, layout), groups)
     splitter = resolve_cv(few_folds(cv, n), y, groups)
     fold_rows = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
     params = dict(params or {})
-    if not _routing_enabled():
+    if not routing_enabled():
         params = groups_for_fit(estimator, groups) | params
     fold_scores = Parallel(n_jobs=n_jobs)(
         delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in fold_rows
@@ -88,9 +87,9 @@ def _fit_fold(
     params: dict[str, Any],
     layout: TargetLayout,
 ) -> np.ndarray:
-    fold_params = _check_method_params(X, params=params, indices=train)
-    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **fold_params)
-    return score_rows(model, _safe_indexing(X, test), layout)
+    fold_params = check_method_params(X, params=params, indices=train)
+    model.fit(safe_indexing(X, train), safe_indexing(y, train), **fold_params)
+    return score_rows(model, safe_indexing(X, test), layout)
 
 
 def few_folds(cv: Any, n_rows: int, *, default: int = 5) -> Any:

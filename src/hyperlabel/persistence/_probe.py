@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils import _safe_indexing
 
+from hyperlabel._sklearn_compat import safe_indexing
 from hyperlabel.persistence._container import LONGEST_TEXT
 
 _ROWS = 4
@@ -24,7 +24,7 @@ _METHODS = ("decision_function", "predict_proba", "transform", "predict")
 def probe_rows(model: Any, X: Any = None) -> Any:
     """Return a few rows to ask the model about: the first of X, or made up; None if that is impossible."""
     if X is not None:
-        rows = _safe_indexing(X, np.arange(min(_ROWS, X.shape[0] if hasattr(X, "shape") else len(X))))
+        rows = safe_indexing(X, np.arange(min(_ROWS, X.shape[0] if hasattr(X, "shape") else len(X))))
         return _shorten_texts(rows)
     first = _first_step(model)
     if _reads_text(first):

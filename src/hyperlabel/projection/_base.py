@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._params import NONE, Rule, number, one_of, whole
+from hyperlabel._sklearn_compat import safe_split
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
 from hyperlabel.geometry.edges import EdgeMoments
 from hyperlabel.geometry.factor import LabelFactor
@@ -277,8 +277,8 @@ def _cross_project(model: Any, X: Any, Y: sparse.csr_array, folds: Folds) -> np.
     for fold in folds:
         fold_model = clone(model)
         fold_model._layout, fold_model._dtype = model._layout, model._dtype
-        train_rows, _ = _safe_split(model, X, None, fold.train)
-        test_rows, _ = _safe_split(model, X, None, fold.test, fold.train)
+        train_rows, _ = safe_split(model, X, None, fold.train)
+        test_rows, _ = safe_split(model, X, None, fold.test, fold.train)
         problem = fold_model._build_problem(train_rows, Y[fold.train], row_moments=fold.moments)
         fold_model._set_fitted_attributes(problem)
         rotation = procrustes_rotation(fold_model._project(train_rows), model._project(X[fold.train]))

@@ -217,12 +217,11 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
     """
     train_inputs = inputs
     if precision is not None:
-        from sklearn.utils import _safe_indexing
-
+        from hyperlabel._sklearn_compat import safe_indexing
         from hyperlabel.meta.wrapper_base import held_out_rows
 
         train_index, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
-        train_inputs = _safe_indexing(inputs, train_index)
+        train_inputs = safe_indexing(inputs, train_index)
     try:
         row_features = features.fit_transform(train_inputs)
     except ValueError as error:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from hyperlabel._base import score_rows
+from hyperlabel._sklearn_compat import safe_indexing
 from hyperlabel.meta.wrapper_base import has_closed_form_cv
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.tabular.fit_rows import find_fit_rows
@@ -69,11 +69,11 @@ def cross_fitted_scores(
         fold_of_group[group_of_row[test_rows]] = fold
     row_scores = np.zeros((n_old + n_new, Y.shape[1]))
     for fold, (train_rows, test_rows) in enumerate(fold_rows):
-        train_features = learned_rows(features, _safe_indexing(old_rows, train_rows), None, None)
+        train_features = learned_rows(features, safe_indexing(old_rows, train_rows), None, None)
         fold_model = clone(estimator).fit(train_features, Y[train_rows])
         new_test_rows = np.flatnonzero(fold_of_group[group_of_row[n_old:]] == fold)
         for file_rows, row_index, first_row in ((old_rows, test_rows, 0), (new_rows, new_test_rows, n_old)):
             if len(row_index):
-                test_features = features.transform(_safe_indexing(file_rows, row_index))
+                test_features = features.transform(safe_indexing(file_rows, row_index))
                 row_scores[first_row + row_index] = score_rows(fold_model, test_features)
     return row_scores
