@@ -19,6 +19,7 @@ from hyperlabel.geometry.similarity import (
     ThinFactor,
     centered_gram,
     clear_constant,
+    column_sums,
     edge_scale,
     edge_share,
     normalise_rows,
@@ -44,8 +45,8 @@ class LabelFactor(ABC):
     >>> class Shares(LabelFactor):
     ...     def base(self, Y, edges):
     ...         return Y
-    ...     def right(self, edges, gram):
-    ...         return 1 / edges.sizes
+    ...     def right(self, edges, gram, base_sums):
+    ...         return 1 / base_sums
     >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1]]))
     >>> Shares().on_rows(Y, None).toarray()
     array([[0.5, 0. ],
@@ -61,8 +62,11 @@ class LabelFactor(ABC):
         """Return the sparse n×q base of a block of rows."""
 
     @abstractmethod
-    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
-        """Return the mix, a q×m matrix or the diagonal of one; `gram` is that of the centred base."""
+    def right(self, edges: Edges, gram: np.ndarray, base_sums: np.ndarray) -> np.ndarray:
+        """Return the mix, a q×m matrix or the diagonal of one.
+
+        `gram` is that of the centred base (q×q), `base_sums` holds the column sums of the base (q).
+        """
 
     def count(self, Y: sparse.csr_array, X: Any = None, **options: Any) -> EdgeMoments:
         """Return what the hyperedge weights need to know of a block of rows."""
@@ -78,7 +82,7 @@ class LabelFactor(ABC):
         """Return the factor on all rows."""
         base = self.base(Y, edges)
         gram = centered_gram(base)
-        return ThinFactor(self.right(edges, gram), gram, edges, base)
+        return ThinFactor(self.right(edges, gram, column_sums(base)), gram, edges, base)
 
     def on_rows(self, Y: sparse.csr_array, X: Any, label_names: np.ndarray | None = None) -> ThinFactor:
         """Return the factor on all rows, their hyperedges counted and weighed first."""
@@ -98,7 +102,7 @@ class LabelFactor(ABC):
         target_gram = moments.centered().target_gram
         assert target_gram is not None
         gram = clear_constant(np.array(target_gram[:q, :q]), np.diag(np.asarray(moments.target_gram))[:q])
-        return FactorShape(self.right(edges, gram), gram, edges)
+        return FactorShape(self.right(edges, gram, moments.sum_targets[:q]), gram, edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,7 @@ class PlainFactor(LabelFactor):
         """Return Y."""
         return Y
 
-    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+    def right(self, edges: Edges, gram: np.ndarray, base_sums: np.ndarray) -> np.ndarray:
         """Return ones."""
         return np.ones(len(gram))
 
@@ -163,7 +167,7 @@ class ExpansionFactor(LabelFactor):
             return Y
         return normalise_rows(Y, edge_share(edges.sizes, edges.weights, self.expansion))
 
-    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+    def right(self, edges: Edges, gram: np.ndarray, base_sums: np.ndarray) -> np.ndarray:
         """Return diag(c)^(1/2), or (YcᵀYc)^(+1/2) for cca."""
         if self.expansion == "cca":
             return whitening_root(gram)

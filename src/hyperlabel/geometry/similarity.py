@@ -101,9 +101,14 @@ def whitening_root(gram: np.ndarray) -> np.ndarray:
     return (V[:, in_range] / np.sqrt(s[in_range])) @ V[:, in_range].T
 
 
+def column_sums(base: Any) -> np.ndarray:
+    """Return the sums of the columns of a sparse matrix."""
+    return np.asarray(base.sum(axis=0), dtype=np.float64).ravel()
+
+
 def centered_gram(base: Any) -> np.ndarray:
     """Return (PF)ᵀ(PF), P the centring projector, for sparse F."""
-    total = np.asarray(base.sum(axis=0)).ravel()
+    total = column_sums(base)
     raw = (base.T @ base).toarray()
     return clear_constant(raw - np.outer(total, total) / base.shape[0], np.diag(raw))
 

@@ -35,7 +35,10 @@ from hyperlabel.moments.linear_map import LinearMap, not_linear, signed_targets
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import as_dense, row_blocks
 from hyperlabel.solvers.moments.row_moments import RowMoments
-from hyperlabel.solvers.ridge.routes import RidgePath
+from hyperlabel.solvers.ridge.routes import RidgePath, choose_route
+
+# Moments of all rows are kept up to so many features and labels together (8 MB).
+MAX_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -120,13 +123,22 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, alpha: Any, per_row: float) -> None:
         if self.regressor is None:
-            code_ridge = codes_from_rows(encoder, self._with_alpha, alpha, X, Y)
+            kept_moments = self._moments_to_keep(X, Y)
+            code_ridge = codes_from_rows(encoder, self._with_alpha, alpha, X, Y, kept_moments)
+            if kept_moments is not None:
+                self.moments_ = kept_moments
             label_counts = np.asarray(Y.sum(axis=0))
             self._set_fitted_attributes(encoder, code_ridge, label_counts, Y.shape[0], per_row)
             return
         H = as_dense(encoder.fit(Y, X).transform(Y))
         self.encoder_, self.threshold_ = encoder, self._read_threshold()
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
+
+    def _moments_to_keep(self, X: Any, Y: sparse.csr_array) -> RowMoments | None:
+        """Return the moments that let rows and labels come and go later, where they are not too large."""
+        if self._refuses_blocks() or choose_route(X) != "gram" or X.shape[1] + Y.shape[1] > MAX_KEPT:
+            return None
+        return self._sum_rows(X, Y)
 
     def _fit_moments(self, encoder: AffineEncoder, moments: RowMoments, alpha: Any, per_row: float) -> None:
         """Fit encoder and ridge from moments alone."""

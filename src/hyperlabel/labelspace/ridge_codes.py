@@ -49,13 +49,18 @@ class RidgeOfCodes:
 
 
 def codes_from_rows(
-    encoder: Any, with_alpha: WithAlpha, alpha: Any, X: Any, Y: sparse.csr_array
+    encoder: Any,
+    with_alpha: WithAlpha,
+    alpha: Any,
+    X: Any,
+    Y: sparse.csr_array,
+    kept_moments: RowMoments | None = None,
 ) -> RidgeOfCodes:
-    """Fit the encoder and the ridge of its codes to rows."""
+    """Fit the encoder and the ridge of its codes to rows, whose moments may be at hand."""
     is_affine, is_auto_alpha = isinstance(encoder, AffineEncoder), isinstance(alpha, str)
     on_moments = is_affine and choose_route(X) == "gram"
     if on_moments and is_auto_alpha:
-        moments = RowMoments.from_rows(X, Y)
+        moments = RowMoments.from_rows(X, Y) if kept_moments is None else kept_moments
         ridge_path: Any = RidgePath(moments)
         chosen_alpha = decide_alpha(moments, alpha, ridge_path)
         with_alpha(encoder, chosen_alpha).fit(Y, X)
@@ -64,8 +69,9 @@ def codes_from_rows(
     with_alpha(encoder, chosen_alpha).fit(Y, X)
     # At λ = 0 the rows themselves may have to answer. XᵀY (d×K), which gives XᵀH for codes linear in y, may
     # be smaller than the codes H (n×M).
-    if on_moments and chosen_alpha > 0 and X.shape[1] * Y.shape[1] <= X.shape[0] * encoder.n_components_:
-        moments = RowMoments.from_rows(X, Y)
+    has_less_cross = X.shape[1] * Y.shape[1] <= X.shape[0] * getattr(encoder, "n_components_", 0)
+    if on_moments and chosen_alpha > 0 and (kept_moments is not None or has_less_cross):
+        moments = RowMoments.from_rows(X, Y) if kept_moments is None else kept_moments
         ridge_path = path_of_codes(moments.centered(), encoder.components_, encoder.offset_, chosen_alpha)
     else:
         ridge_path = solve_ridge(X, encoder.transform(Y), alphas=(chosen_alpha,))

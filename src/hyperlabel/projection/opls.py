@@ -147,10 +147,10 @@ class GuidedFactor(ExpansionFactor):
         """Return Y and the base of H₀ side by side."""
         return sparse.hstack([Y, super().base(Y, edges)], format="csr")
 
-    def right(self, edges: Edges, gram: np.ndarray) -> np.ndarray:
+    def right(self, edges: Edges, gram: np.ndarray, base_sums: np.ndarray) -> np.ndarray:
         """Return the two mixes; "trace" gives both terms the same trace at tradeoff 1."""
         k, trace = len(edges.sizes), np.diag(gram)
-        root = super().right(edges, gram)
+        root = super().right(edges, gram, base_sums)
         weight = self.tradeoff
         if self.scale == "trace":
             similarity = float((root**2 * trace[k:]).sum())

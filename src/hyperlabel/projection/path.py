@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hyperlabel._params import check_params, number
 from hyperlabel._validation import check_fit
-from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram
+from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram, column_sums
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
 from hyperlabel.solvers.ridge.routes import Path, Solver, solve_ridge
@@ -182,8 +182,9 @@ def projection_path(
     for name, method in methods.items():
         label_factor = method._label_factor()
         edges = label_factor.edges(label_factor.count(Y, X), layout.label_names)
-        columns, gram = bases.add(label_factor.base(Y, edges))
-        prepared[name] = method, columns, label_factor.right(edges, gram), gram
+        base = label_factor.base(Y, edges)
+        columns, gram = bases.add(base)
+        prepared[name] = method, columns, label_factor.right(edges, gram, column_sums(base)), gram
     path = solve_ridge(X, bases.stacked(), alphas=alphas, solver=solver, tol=tol, max_iter=max_iter)
     shared = ProjectionPath(path, alphas)
     for name, (method, columns, factor_mix, gram) in prepared.items():
