@@ -2,6 +2,8 @@
 them.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -11,11 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
+from hyperlabel import OPLS, BinaryRelevance
 from hyperlabel._base import label_probabilities, score_rows
 from hyperlabel._validation import check_targets
 from hyperlabel.apps.comparison.protocol import Method, fit_and_score
 from hyperlabel.apps.report import ReliabilityDisplay
 from hyperlabel.datasets import Dataset
+from hyperlabel.decision import LabelSetSize
+from hyperlabel.labelspace import PrincipalEncoder
 from hyperlabel.metrics import get_scorer, ranking_loss
 from hyperlabel.tabular.model_file import ModelColumns, ModelFile
 
@@ -77,6 +82,23 @@ def test_scores_of_one_dimensional_y():
     assert_array_equal(score_rows(binary, X, check_targets(Y[:, 0])[1])[:, 0], p - 0.5)
     assert get_scorer("brier_score")(binary, X, Y[:, 0]) == pytest.approx(-np.mean((p - Y[:, 0]) ** 2))
     assert np.isfinite(get_scorer("roc_auc_macro")(binary, X, Y[:, 0]))
+
+
+@pytest.mark.parametrize(
+    ("model", "page"),
+    [
+        (BinaryRelevance(), "hyperlabel.BinaryRelevance"),
+        (OPLS(), "hyperlabel.OPLS"),
+        (PrincipalEncoder(), "hyperlabel.labelspace.PrincipalEncoder"),
+        (LabelSetSize(), "hyperlabel.decision.LabelSetSize"),
+    ],
+)
+def test_the_html_form_links_to_the_documentation(model, page, monkeypatch):
+    monkeypatch.setenv("HYPERLABEL_DOCS", "https://docs.example/")
+    assert f'href="https://docs.example/generated/{page}.html"' in model._repr_html_()
+    assert f"   {page.rsplit('.')[-1]}\n" in Path("docs/api.md").read_text()
+    monkeypatch.delenv("HYPERLABEL_DOCS")
+    assert "docs.example" not in model._repr_html_()
 
 
 def test_no_scores_get_a_sentence():

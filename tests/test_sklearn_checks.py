@@ -1,23 +1,14 @@
-"""scikit-learn's own checks, for every estimator in the table, with two reasoned exceptions."""
+"""scikit-learn's own checks, for every estimator in the table, with one reasoned exception."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.estimators import CLASSIFIERS, EXCUSES, TRANSFORMERS, UNSUPERVISED
 
-from hyperlabel.labelspace.classifier import EncodedClassifier
-
 
 def expected_to_fail(estimator):
-    """Two checks demand more than can hold.
-
-    One wants decision_function > 0 and predict_proba > ½ exactly where predict says yes. The other calls
-    `partial_fit` after a `fit` that kept no moments, where rows are refused (tests/moments).
-    """
+    """One check demands more than can hold: scores > 0 and probabilities > ½ where predict says yes."""
     excuses = EXCUSES.get(id(estimator), {})
     reason = excuses.get("sign_of_score") or excuses.get("half_probability")
-    failing = {} if reason is None else {"check_classifier_multioutput": reason}
-    if isinstance(estimator, EncodedClassifier) and hasattr(estimator, "partial_fit"):
-        failing["check_fit_score_takes_y"] = "fit keeps no moments: partial_fit refuses to replace it"
-    return failing
+    return {} if reason is None else {"check_classifier_multioutput": reason}
 
 
 @parametrize_with_checks(

@@ -9,8 +9,12 @@ everything a user calls afterwards is here, so that it behaves the same everywhe
 * labels never seen in training rank last, labels always on rank first.
 """
 
+import importlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +32,38 @@ SCORE_BLOCK_BYTES = 64 * 2**20
 EPS = float(np.finfo(np.float64).eps)
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+class DocumentedEstimator(BaseEstimator):
+    """An estimator whose HTML representation links to its page of the documentation.
+
+    The address of the site is the environment variable HYPERLABEL_DOCS, or the URL "Documentation" of the
+    installed package. Without either there is no link.
+    """
+
+    _doc_link_module = "hyperlabel"
+
+    @property
+    def _doc_link_template(self) -> str:
+        address = os.environ.get("HYPERLABEL_DOCS") or _published_docs()
+        return f"{address.rstrip('/')}/generated/{{page}}.html" if address else ""
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        cls = type(self)
+        is_top_level = cls.__name__ in importlib.import_module("hyperlabel").__all__
+        package = "hyperlabel" if is_top_level else ".".join(cls.__module__.split(".")[:2])
+        return {"page": f"{package}.{cls.__name__}"}
+
+
+@lru_cache
+def _published_docs() -> str:
+    try:
+        urls = metadata("hyperlabel").get_all("Project-URL") or []
+    except PackageNotFoundError:  # run from a source tree
+        return ""
+    addresses = dict(url.split(", ", 1) for url in urls)
+    return addresses.get("Documentation", "")
+
+
+class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
     """Base of the library's classifiers; see the module docstring for the contract."""
 
     classes_: np.ndarray

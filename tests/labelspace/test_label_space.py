@@ -262,9 +262,15 @@ def test_naming_the_encoder_gives_the_same_bits(named, encoder, options):
     same(*(ClosedFormSearchCV(clone(model), grid, cv=3).fit(X, Y).estimator_ for model in models))
 
 
-def test_a_label_space_classifier_has_four_classes_of_ours():
+def test_a_label_space_classifier_has_five_classes_of_ours():
     ours = [kind.__name__ for kind in PLST.__mro__ if kind.__module__.startswith("hyperlabel")]
-    assert ours == ["PLST", "EncodedClassifier", "MultiLabelClassifier", "MomentsModel"]
+    assert ours == [
+        "PLST",
+        "EncodedClassifier",
+        "MultiLabelClassifier",
+        "DocumentedEstimator",
+        "MomentsModel",
+    ]
 
 
 @pytest.mark.parametrize(

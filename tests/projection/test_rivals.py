@@ -208,7 +208,7 @@ def test_methods_share_one_path():
 
 def test_labels_and_their_hypergraph_weigh_the_same_at_tradeoff_1():
     edges, gram = Edges(np.array([3.0, 2.0, 4.0]), np.array([1.0, 2.0, 5.0])), np.diag(np.arange(1.0, 7.0))
-    mix = GuidedFactor().right(edges, gram)
+    mix = GuidedFactor().right(edges, gram, np.ones(6))
     assert_allclose((mix[:3] ** 2 * np.diag(gram)[:3]).sum(), (mix[3:] ** 2 * np.diag(gram)[3:]).sum())
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._base import DocumentedEstimator
 from hyperlabel.solvers.rank.scaling import FeatureScaling
 from hyperlabel.solvers.rank.svr import solve_svr
 
@@ -42,7 +43,7 @@ def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class LabelSetSize(BaseEstimator):
+class LabelSetSize(DocumentedEstimator):
     r"""Learn how far down the ranking of its labels a row goes; for the scores of any ranker.
 
     .. math:: h(x_i) = \tfrac12 \big(\min_{j \in y_i} f_j(x_i) + \max_{j \notin y_i} f_j(x_i)\big)

@@ -23,10 +23,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._base import DocumentedEstimator
 from hyperlabel._params import NONE, clip_components, number, one_of, start_fit, whole
 from hyperlabel._validation import canonical_rows, check_targets
 from hyperlabel.geometry.hypercube import mean_vertex
@@ -44,7 +44,7 @@ COMPONENTS = whole(1) | NONE
 REFERENCE = one_of("mean", "origin")
 
 
-class Encoder(BaseEstimator, ABC):
+class Encoder(DocumentedEstimator, ABC):
     """Base of the encoders: transformers of y that `LabelSpaceClassifier` can hold.
 
     Examples

@@ -7,17 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._base import DocumentedEstimator
 from hyperlabel._params import Rule, number, whole
 from hyperlabel._validation import check_features
 from hyperlabel.solvers.arrays import as_dense, rank_tolerance, row_blocks
 
 
 @dataclass(eq=False, repr=False)
-class NystroemRBF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NystroemRBF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator):
     r"""Features whose dot products are about :math:`\exp(-\|x - z\|^2 / (w\,\bar d))`.
 
     .. math:: z(x) = \Lambda^{-1/2} V^T (k(x, c_1), …, k(x, c_m)), \qquad K_{cc} = V \Lambda V^T,

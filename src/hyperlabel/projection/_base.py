@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._base import DocumentedEstimator
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._sklearn_compat import safe_split
 from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
@@ -35,7 +36,7 @@ from hyperlabel.solvers.spectral.label_eigenproblem import (
 )
 
 
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator):
     """A linear map of (possibly kernelised) rows, centred."""
 
     components_: np.ndarray

@@ -38,10 +38,13 @@ class EigenProblem:
     gram: np.ndarray
     moments: RowMoments | None = None
     nu: float = 0.0
+    evidence_alpha: float | None = None  # where it was chosen before the path was solved
 
     @cached_property
     def alpha(self) -> float:
         """The λ that the evidence of the factor chooses (see `solvers.ridge.evidence`)."""
+        if self.evidence_alpha is not None:
+            return self.evidence_alpha
         ridge_path: Any = self.path
         return ridge_path.choose(float(np.trace(mix_both(self.gram, self.right))), self.nu, self.right)
 
@@ -120,8 +123,7 @@ def _build_problem_at_evidence(
     """Pose the problem at the λ that the evidence chooses, without a factorisation."""
     alpha = krylov_alpha(X, base @ factor_mix if factor_mix.ndim == 2 else base.multiply(factor_mix).tocsr())
     eigen_problem = build_problem(X, base, factor_mix, gram, (alpha,), solver=solver, **options)
-    eigen_problem.alpha = alpha
-    return eigen_problem
+    return replace(eigen_problem, evidence_alpha=alpha)
 
 
 def _replace_factor(base: Any, X: Any, row_moments: RowMoments) -> RowMoments:
