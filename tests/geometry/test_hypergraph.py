@@ -1,3 +1,5 @@
+"""The label hypergraph against dense Laplacians."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from hyperlabel.geometry import EXPANSIONS, EdgeMoments, ExpansionFactor, LabelHypergraph, edge_weights
+from hyperlabel.geometry import LabelHypergraph
 
 
 def _labels(seed: int = 0, n: int = 14, k: int = 5) -> np.ndarray:
@@ -37,34 +39,6 @@ def _similarity(Y: np.ndarray, w: np.ndarray, expansion: str) -> np.ndarray:
     return root[:, None] * A * root
 
 
-@pytest.mark.parametrize("expansion", EXPANSIONS)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_factors_give_the_literal_similarities(expansion, weighted):
-    Y = _labels()
-    w = np.array([0.5, 2.0, 1.0, 3.0, 0.0]) if weighted else np.ones(5)
-    graph = LabelHypergraph(Y, weights=w)
-    S = _similarity(Y, w, expansion)
-    F = graph.factor(expansion).toarray()
-    if expansion == "cca":
-        F = F - F.mean(axis=0)
-    assert np.isfinite(F).all()
-    assert_allclose(F @ F.T, S, atol=1e-12)
-    L = graph.laplacian(expansion)
-    assert_allclose(L @ np.eye(len(Y)), np.eye(len(Y)) - S, atol=1e-12)
-    assert_allclose(L @ np.arange(14.0), (np.eye(len(Y)) - S) @ np.arange(14.0), atol=1e-11)
-    assert_allclose(graph.factor(expansion).centered_gram(), (F - F.mean(0)).T @ (F - F.mean(0)), atol=1e-12)
-
-
-@pytest.mark.parametrize("expansion", ["clique", "star", "zhou"])
-def test_blocks_of_rows_give_the_rows_of_the_factor(expansion):
-    Y = sparse.csr_array(_labels())
-    rule = ExpansionFactor(expansion)
-    edges = rule.edges(rule.count(Y))
-    whole = rule.on(Y, edges)
-    assert_allclose(rule.on(Y[5:9], edges).toarray(), whole.toarray()[5:9])
-    assert sparse.issparse(whole.tosparse())
-
-
 @pytest.mark.parametrize("as_sparse", [False, True])
 @pytest.mark.parametrize("expansion", ["clique", "star", "zhou"])
 def test_quadratic_forms_equal_the_dense_laplacian(expansion, as_sparse):
@@ -88,46 +62,6 @@ def test_an_offset_costs_the_quadratic_form_nothing():
     graph = LabelHypergraph(Y)
     near, far = graph.quadratic_form(X), graph.quadratic_form(X + 1e3)
     assert np.abs(near - far).max() < 1e-11 * np.abs(near).max()
-
-
-def test_compactness_is_the_mean_squared_distance_of_pairs():
-    Y, X = _labels(5), np.random.default_rng(6).normal(size=(14, 3)) + 100.0
-    Y[:, 4] = 0
-    Y[7, 4] = 1  # a single member
-    scatter = np.full(5, np.nan)
-    for e in range(3):
-        rows = X[Y[:, e] > 0]
-        pairs = [((a - b) ** 2).sum() for i, a in enumerate(rows) for j, b in enumerate(rows) if i != j]
-        scatter[e] = np.mean(pairs)
-    sums = EdgeMoments.from_rows(sparse.csr_array(Y), X)
-    assert_allclose(sums.scatter(), scatter)
-    parts = EdgeMoments.from_rows(sparse.csr_array(Y[:6]), X[:6], shift=sums.shift)
-    parts.add(EdgeMoments.from_rows(sparse.csr_array(Y[6:]), X[6:], shift=sums.shift))
-    assert_allclose(parts.scatter(), scatter)
-    sparse_sums = EdgeMoments.from_rows(sparse.csr_array(Y), sparse.csr_array(X))
-    assert_allclose(sparse_sums.scatter(), scatter)
-    literal = edge_weights("compactness-literal", sums, nu=0.5)
-    assert_allclose(literal, [*np.exp(-0.5 * scatter[:3]), 1.0, 1.0])
-    relative = edge_weights("compactness", sums, nu=0.5)
-    assert_allclose(relative, [*np.exp(-0.5 * scatter[:3] / scatter[:3].mean()), 1.0, 1.0])
-
-
-def test_weights_that_make_no_sense_are_refused():
-    sums = EdgeMoments.from_rows(sparse.csr_array(_labels()))
-    names = np.array(list("abcde"))
-    assert_allclose(edge_weights({"b": 3.0, 2: 0.5}, sums, label_names=names), [1, 3, 0.5, 1, 1])
-    for wrong, sentence in [
-        ("magic", "Unknown edge_weights"),
-        ({"z": 1.0}, "which y does not have"),
-        ([1.0, 2.0], "one number for each"),
-        ([-1.0, 1, 1, 1, 1], "not negative"),
-        (np.zeros(5), "Every hyperedge weight is 0"),
-        ("compactness", "need the rows X"),
-    ]:
-        with pytest.raises(ValueError, match=sentence):
-            edge_weights(wrong, sums, label_names=names)
-    with pytest.raises(ValueError, match="Unknown expansion"):
-        ExpansionFactor("square")
 
 
 @pytest.mark.parametrize("weights", ["uniform", "compactness"])

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from hyperlabel import ClosedFormSearchCV, LabelSpaceClassifier, explain, outofcore
 from hyperlabel.datasets import make_multilabel
-from hyperlabel.labelspace import AffineEncoder
+from hyperlabel.labelspace import AffineEncoder, classifier
 from hyperlabel.persistence import load, register, save
 
 
@@ -110,9 +110,12 @@ def test_on_its_own_it_sees_labels_and_no_features():
     assert seen == [((0, 0), (0, 10), (10,))]
 
 
-@pytest.mark.parametrize(("n", "formed"), [(60, False), (30, True)])
-def test_codes_of_the_rows_are_formed_only_where_they_are_fewer_than_the_sums(n, formed):
-    """d·K = 120 sums of features and labels, n·M codes."""
+@pytest.mark.parametrize(("n", "max_kept", "formed"), [(60, 0, False), (30, 0, True), (30, 1000, False)])
+def test_codes_of_the_rows_are_formed_only_where_they_are_fewer_than_the_sums(
+    n, max_kept, formed, monkeypatch
+):
+    """d·K = 120 sums of features and labels, n·M codes; sums that are kept are there anyway."""
+    monkeypatch.setattr(classifier, "MAX_KEPT", max_kept)
     calls = []
 
     class Watching(LabelGroupsEncoder):
@@ -123,3 +126,4 @@ def test_codes_of_the_rows_are_formed_only_where_they_are_fewer_than_the_sums(n,
     model = LabelSpaceClassifier(Watching(3, similarity=0.9), alpha=1.0).fit(X[:n], Y[:n])
     assert model.encoder_.n_components_ == 3
     assert bool(calls) == formed
+    assert hasattr(model, "moments_") == (max_kept > 0)

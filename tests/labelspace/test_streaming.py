@@ -61,6 +61,18 @@ def test_merge_forget_and_slide_equal_a_fit_without_the_old_rows(model, data):
     )
 
 
+@pytest.mark.parametrize("alpha", ["auto", 2.0, 0.0])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_fit_keeps_what_later_rows_need(model, alpha, data):
+    X, Y = data
+    model = clone(model).set_params(alpha=alpha)
+    first, rest = fitted(model, X[:200], Y[:200]), (X[200:], Y[200:])
+    want = fitted(model, X, Y).decision_function(X)
+    assert_allclose(first.partial_fit(*rest).decision_function(X), want, atol=1e-8)
+    want = fitted(model, X[:200], Y[:200]).decision_function(X)
+    assert_allclose(first.forget(*rest).decision_function(X), want, atol=1e-7)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_labels_come_and_go(model, data):
     X, Y = data
@@ -87,10 +99,11 @@ def test_what_cannot_stream_says_so(data):
     with pytest.raises(AttributeError) as refused:
         PLST().partial_fit(X, Y)
     assert "give the number" in str(refused.value.__cause__ or refused.value)
+    wide = np.hstack([X, np.zeros((len(X), 300))])
     with pytest.raises(ValueError, match="train by partial_fit"):
-        PLST(2).fit(X, Y).forget(X[:3], Y[:3])
-    streaming = PLST(2).partial_fit(X, Y)
-    assert not hasattr(streaming.fit(X, Y), "moments_")  # a fit from scratch drops the old sums
+        PLST(2).fit(wide, Y).forget(wide[:3], Y[:3])
+    streaming = PLST(2).partial_fit(wide, Y)
+    assert not hasattr(streaming.fit(wide, Y), "moments_")  # a fit from scratch drops the old sums
     many = sparse.csr_array(([1.0], ([0], [0])), shape=(4, 10_000_000))
     with pytest.raises(ValueError, match="GB allowed"):
         PLST(2).partial_fit(X[:4], many)

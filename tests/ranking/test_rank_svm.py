@@ -1,7 +1,4 @@
-"""Rank-SVM estimators against the paper's dense formulas; weights, costs, kernels, memory, warnings."""
-
-import tracemalloc
-import warnings
+"""Rank-SVM and Rank-HLapSVM: against literal kernels, an SVM and Frank-Wolfe."""
 
 import numpy as np
 import pytest
@@ -12,8 +9,7 @@ from sklearn.metrics import label_ranking_loss
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import LinearSVC
 
-from hyperlabel import HypergraphRankSVM, RankSVM, rank_svm_path
-from hyperlabel.ranking._choose import GAIN, choose_C
+from hyperlabel import HypergraphRankSVM, RankSVM
 from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
 from hyperlabel.solvers.rank.problem import RankProblem
 
@@ -118,25 +114,6 @@ def test_a_weight_is_a_repetition(model):
     assert_allclose(weighted, model.fit(X[rows], Y[rows]).decision_function(X), atol=1e-5)
 
 
-def test_label_costs():
-    X, Y = make(6, n=150)
-    Y[:, 3] = Y[:, 3] * (np.arange(150) % 6 == 0)
-    plain = RankSVM(1.0, **TIGHT).fit(X, Y)
-    ones = RankSVM(1.0, label_cost=np.ones(4), **TIGHT).fit(X, Y)
-    assert_allclose(ones.coef_, plain.coef_)
-    balanced = RankSVM(1.0, label_cost="balanced", **TIGHT).fit(X, Y)
-    counts = Y.sum(axis=0)
-    by_hand = RankSVM(1.0, label_cost=counts.mean() / counts, **TIGHT).fit(X, Y)
-    assert_allclose(balanced.coef_, by_hand.coef_, atol=1e-6)
-    named = RankSVM(1.0, label_cost={"label3": 5.0}, **TIGHT).fit(X, Y)
-    rare = Y[:, 3] == 1
-    place = (-plain.rank_scores(X)).argsort(axis=1).argsort(axis=1)[rare, 3].mean()
-    assert (-named.rank_scores(X)).argsort(axis=1).argsort(axis=1)[rare, 3].mean() <= place
-    for wrong, says in (("even", "balanced"), ([1.0], "each of the 4"), ({"nobody": 1}, "nobody")):
-        with pytest.raises(ValueError, match=says):
-            RankSVM(1.0, label_cost=wrong).fit(X, Y)
-
-
 def test_ranking_within_a_row_does_not_see_the_threshold():
     X, Y = make(7)
     model = RankSVM(random_state=0).fit(X, Y)
@@ -171,133 +148,6 @@ def test_trace_on_request():
     assert model.trace_.shape == (model.n_iter_, 3)
     assert (model.trace_[:, 1] >= model.trace_[:, 2]).all()
     assert_allclose(model.trace_[-1, 1], model.objective_)
-
-
-def test_path_equals_separate_fits_and_warm_starts():
-    X, Y = make(11, n=120)
-    Cs, weights = [0.5, 2.0, 1.0], [0.0, 0.3]
-    path = rank_svm_path(X, Y, Cs=Cs, hypergraph_weights=weights, **TIGHT)
-    for model in path:
-        alone = HypergraphRankSVM(model.C, hypergraph_weight=model.hypergraph_weight, **TIGHT).fit(X, Y)
-        assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-5)
-    X, Y = make(11, n=400, d=12)
-    quick = {"tol": 1e-3, "random_state": 0}
-    warm = sum(m.n_iter_ for m in rank_svm_path(X, Y, Cs=[1.0, 1.1, 1.2, 1.3], **quick))
-    cold = sum(RankSVM(C, **quick).fit(X, Y).n_iter_ for C in [1.0, 1.1, 1.2, 1.3])
-    assert warm < cold
-    again = RankSVM(1.0, warm_start=True, **quick).fit(X, Y)
-    assert again.fit(X, Y).n_iter_ == 0
-    with pytest.raises(ValueError, match="at least one C"):
-        rank_svm_path(X, Y, Cs=[])
-
-
-def wordy(seed=0, n=240, k=20):
-    """Rare labels with three words each among many others: C = 1 is far too careful for them."""
-    rng = np.random.default_rng(seed)
-    Y = np.zeros((n, k), dtype=int)
-    Y[np.arange(n), np.minimum(rng.geometric(0.12, n) - 1, k - 1)] = 1
-    Y[np.arange(n), np.minimum(rng.geometric(0.12, n) - 1, k - 1)] = 1
-    words = np.hstack([Y, Y, Y, np.zeros((n, 40))]) * (rng.random((n, 3 * k + 40)) < 0.6)
-    return sparse.csr_array(words + (rng.random(words.shape) < 0.03)), Y
-
-
-@pytest.mark.parametrize("kind", [RankSVM, HypergraphRankSVM])
-def test_auto_takes_the_C_that_orders_held_out_labels_best(kind):
-    X, Y = wordy()
-    model = kind(random_state=0).fit(X[:160], Y[:160])
-    assert model.C == "auto"
-    assert model.C_ > 1
-    assert model.dual_gap_ <= model.tol
-    assert_array_equal(kind(random_state=0).fit(X[:160], Y[:160]).coef_, model.coef_)
-    again = kind(model.C_, random_state=0).fit(X[:160], Y[:160])
-    assert_allclose(again.objective_, model.objective_, rtol=2e-3)
-    careful = kind(1.0, random_state=0).fit(X[:160], Y[:160])
-    lost = [label_ranking_loss(Y[160:], m.rank_scores(X[160:])) for m in (model, careful)]
-    assert lost[0] < lost[1]
-
-
-def test_auto_walks_up_while_it_gains_and_down_if_it_does_not():
-    X, Y = wordy()
-    for rows in (X, sparse.csr_array(X.shape)):
-        fit = RankSVM(random_state=0)._prepare(rows, Y, None)
-        best, found = choose_C(fit)
-        tried = sorted(found)
-        assert found[best] >= max(found.values()) - GAIN * len(found)
-        assert best in (1.0, tried[-2], tried[1])
-        assert (0.25 in found) == (best <= 1.0)
-    assert best == 1.0  # nothing to learn from empty rows
-
-
-def test_auto_says_so_where_it_must_stop(monkeypatch):
-    monkeypatch.setattr("hyperlabel.ranking._choose.LARGEST", 4.0)
-    X, Y = wordy()
-    with pytest.warns(UserWarning, match="chose 4, the last it tries"):
-        model = RankSVM(random_state=0).fit(X, Y)
-    assert model.C_ == 4.0
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-@pytest.mark.parametrize("many", [1000, 50])
-def test_auto_serves_every_kernel_weights_and_kind_of_target(kernel, many, monkeypatch):
-    monkeypatch.setattr("hyperlabel.ranking._choose.MANY", many)  # three folds, or one fifth
-    X, Y = make(3, n=80)
-    rows = pairwise_kernels(X / 20, metric="linear") if kernel == "precomputed" else X
-    weights = np.random.default_rng(0).integers(1, 3, len(X))
-    for target in (Y, Y[:, 0], Y[:, [2]], Y.argmax(axis=1)):
-        model = RankSVM(kernel=kernel, tol=1e-2, random_state=0).fit(rows, target, sample_weight=weights)
-        assert model.C_ in 4.0 ** np.arange(-4, 8)
-        assert model.dual_gap_ <= 1e-2
-    assert RankSVM(kernel=kernel).fit(rows[:9, : 9 if kernel == "precomputed" else None], Y[:9]).C_ == 1.0
-
-
-def peak_of(model, X, Y):
-    tracemalloc.start()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, Y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-@pytest.mark.parametrize(
-    ("model", "shape"),
-    [
-        (RankSVM(1.0, max_iter=1), (3000, 60, 120)),
-        (RankSVM(max_iter=1, random_state=0), (3000, 60, 120)),
-        (RankSVM(max_iter=1, random_state=0), (1500, 60, 120)),
-        (RankSVM(1.0, max_iter=1, solver_options={"dual_dtype": "float32"}), (3000, 60, 120)),
-        (RankSVM(1.0, max_iter=1), (6000, 300, 5)),
-        (HypergraphRankSVM(1.0, max_iter=1), (2000, 400, 20)),
-        (HypergraphRankSVM(1.0, max_iter=1), (500, 2000, 10)),
-        (RankSVM(1.0, kernel="rbf", max_iter=1), (800, 20, 10)),
-        (HypergraphRankSVM(1.0, kernel="rbf", max_iter=1), (800, 20, 10)),
-        (RankSVM(1.0, max_iter=1), (4000, 600, -10)),
-        (RankSVM(1.0, max_iter=1), (4000, 4000, -50)),
-        (HypergraphRankSVM(1.0, max_iter=1), (2000, 500, -10)),
-    ],
-    ids=str,
-)
-def test_memory_estimate_is_within_half_of_the_measured(model, shape):
-    n, d, k = shape  # k < 0: sparse rows
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, d)) if k > 0 else sparse.random_array((n, d), density=0.03, rng=rng, format="csr")
-    Y = sparse.csr_array((rng.random((n, abs(k))) < 0.1).astype(np.uint8))
-    peak_of(model, X[:50], Y[:50])  # compiled code is loaded before counting
-    expected, found = model.estimate_memory(X, Y), peak_of(model, X, Y)
-    assert expected / 1.5 < found < expected * 1.5
-
-
-def test_too_large_fits_are_refused_with_advice():
-    X, Y = make(12)
-    for model, advice in (
-        (RankSVM(memory_limit=1000), "'dual_dtype': 'float32'"),
-        (HypergraphRankSVM(memory_limit=1000), "hypergraph_weight=0"),
-        (RankSVM(kernel="rbf", memory_limit=1000), "kernel='linear'"),
-    ):
-        with pytest.raises(ValueError, match="more than memory_limit") as refusal:
-            model.fit(X, Y)
-        assert advice in str(refusal.value)
 
 
 @pytest.mark.parametrize(

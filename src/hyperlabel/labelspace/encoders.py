@@ -14,7 +14,7 @@ points       ỹ, a point near the cube; ỹ > ½ ⇔ label     n×K
 
 An `AffineEncoder` says how o and P follow from sums over the rows (`fit_moments`). Any classifier that
 holds one can then be fitted in blocks, streamed, merged, relabelled, searched in closed form and asked to
-choose the number of components; tests/labelspace/test_own_encoder.py is one in full.
+choose the number of components; tests/labelspace/test_own_encoder.py has one in full.
 """
 
 from abc import ABC, abstractmethod

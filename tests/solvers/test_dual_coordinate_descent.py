@@ -1,7 +1,5 @@
 """Label ranking: an independent QP, Algorithm 1 word for word, certificates that hold for any W and α."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +10,6 @@ from scipy import optimize, sparse
 from hyperlabel.solvers.rank.dual_coordinate_descent import _State, _Visits, solve_rank_dcd
 from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
 from hyperlabel.solvers.rank.problem import RankProblem, rank_memory
-from hyperlabel.solvers.rank.row_space import kernel_space
 
 
 def make(seed=0, n=30, d=4, k=5, weighted=False, costly=False):
@@ -75,6 +72,16 @@ def algorithm_1(X, Y, C, epochs):
                 W[q] -= (new - old) * Xa[i]
                 alpha[i, p, q] = new
     return W, np.array(list(alpha.values()))
+
+
+class Falling:
+    """Stands for the duals: guesses that were measured an epoch ago, two rows active at first, then one."""
+
+    def __init__(self, guesses):
+        self.guesses = iter(guesses)
+
+    def epoch(self, order, low, high):
+        return next(self.guesses), 1.0, -1.0, np.arange(len(order)) == 0
 
 
 @pytest.mark.parametrize("costly", [False, True])
@@ -179,20 +186,6 @@ def test_warm_starts_save_epochs():
         solve_rank_dcd(problem, alpha=first.alpha[:-1])
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_frank_wolfe_finds_the_same_optimum(container):
-    X, Y, weights, cost = make(8, weighted=True, costly=True)
-    problem = RankProblem.build(
-        container(X), sparse.csr_array(Y), sample_weight=weights, label_cost=cost, shift=None
-    )
-    slow = solve_rank_frank_wolfe(problem, tol=1e-4, max_iter=100_000, trace=True)
-    fast = solve_rank_dcd(problem, tol=1e-8, max_iter=5000)
-    assert slow.converged
-    assert slow.dual <= fast.primal * (1 + 1e-12)
-    assert_allclose(slow.primal, fast.primal, rtol=1e-4)
-    assert (np.diff(slow.trace[:, 2]) >= -1e-9).all()
-
-
 def test_nothing_to_rank():
     X, Y = np.ones((3, 2)), sparse.csr_array(np.array([[0.0, 0], [1, 1], [0, 0]]))
     for solve in (solve_rank_dcd, solve_rank_frank_wolfe):
@@ -201,11 +194,6 @@ def test_nothing_to_rank():
         assert not found.W.any()
     with pytest.raises(ValueError, match="at least 1"):
         solve_rank_dcd(RankProblem.build(X, Y), max_iter=0)
-
-
-def test_a_kernel_of_zeros_has_rows_without_columns():
-    space = kernel_space(np.zeros((3, 3)))
-    assert space.rows.shape == space.lift.shape == (3, 0)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
@@ -219,16 +207,6 @@ def test_the_guess_of_a_first_visit_is_the_gap_before_it_over_the_dual_after_it(
     assert state.total == pytest.approx(state.alpha.sum())
     assert 0 < dual < before
     assert guess == pytest.approx(before / (dual + before))
-
-
-class Falling:
-    """Stands for the duals: guesses that were measured an epoch ago, two rows active at first, then one."""
-
-    def __init__(self, guesses):
-        self.guesses = iter(guesses)
-
-    def epoch(self, order, low, high):
-        return next(self.guesses), 1.0, -1.0, np.arange(len(order)) == 0
 
 
 def test_a_guess_is_carried_on_by_its_own_rate_of_fall():
@@ -257,14 +235,6 @@ def test_a_single_active_row_is_no_reason_for_a_certificate(monkeypatch):
 def test_memory_of_a_solve_is_its_duals_weights_score_blocks_and_rows():
     n, d, k, pairs = 10, 3, 4, 7
     assert rank_memory(n, d, k, pairs, np.float32) == 4 * pairs + 8 * (4 * d * k + 2 * n * k + 5 * n)
-
-
-def test_a_kernel_is_refused_where_an_eigenvalue_is_negative_beyond_rounding():
-    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
-    for least, refused in ((-0.9e-6, False), (-1.1e-6, True)):
-        K = (Q * [least, 0.1, 0.2, 0.5, 1.0]) @ Q.T
-        with pytest.raises(ValueError, match="positive semi-definite") if refused else nullcontext():
-            assert kernel_space(K).rows.shape == (5, 4)
 
 
 @pytest.mark.parametrize("seed", range(4))

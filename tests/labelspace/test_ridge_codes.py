@@ -1,6 +1,4 @@
-"""alpha="auto" and threshold="auto" of the label-space classifiers: λ of the labels, one threshold, on
-every way.
-"""
+"""alpha='auto' and threshold='auto': λ of the labels, one threshold, on every way."""
 
 import numpy as np
 import pytest
@@ -21,10 +19,10 @@ from hyperlabel import (
     outofcore,
 )
 from hyperlabel.labelspace import LabelSpaceClassifier, PrincipalEncoder
-from hyperlabel.labelspace.dimension import LARGE_MAX, check_n_components_grid
-from hyperlabel.solvers.spectral.label_svd import GRAM_MAX
 
 BOTH = {"alpha": "auto", "threshold": "auto"}
+
+
 MODELS = [
     PLST(3, **BOTH),
     PLST(3, reference="origin", **BOTH),
@@ -102,18 +100,6 @@ def test_free_search_with_auto_equals_refits_on_the_folds(model):
     assert_allclose(search.oof_scores_, refits, atol=1e-8)
 
 
-def test_lambda_and_dimension_are_chosen_together():
-    X, Y = table()
-    folds = list(KFold(3).split(X))
-    model = PLST("auto", n_components_grid="all", cv=folds, **BOTH).fit(X, Y)
-    scores = []
-    for train, test in folds:
-        fixed = PLST("auto", n_components_grid="all", alpha=model.alpha_, cv=[(train, test)]).fit(X, Y)
-        scores.append(fixed.dimension_path_["fold_scores"][0])
-    assert_allclose(model.dimension_path_["fold_scores"], scores, atol=1e-12)
-    assert model.alpha_ == BinaryRelevance(alpha="auto").fit(X, Y).alpha_
-
-
 def test_codes_without_a_linear_decoder_take_lambda_and_keep_the_threshold_at_zero():
     X, Y = table()
     model = CompressedSensing(8, alpha="auto", random_state=0).fit(X, Y)
@@ -139,23 +125,3 @@ def test_the_threshold_counts_the_labels_that_the_model_can_move():
     predicted, carried = model.predict(X).sum(axis=0), Y.sum(axis=0)
     assert 0.8 < predicted[frequent].sum() / carried[frequent].sum() < 1.25
     assert predicted.sum() == predicted[frequent].sum()
-
-
-def test_a_label_that_no_row_has_does_not_change_what_each_dimension_is_worth():
-    X, Y = table()
-    with_empty = np.column_stack([Y, np.zeros(len(Y), dtype=int)])
-    first, second = (PLST("auto", alpha=1.0).fit(X, targets) for targets in (Y, with_empty))
-    scores = second.dimension_path_["fold_scores"]
-    assert_allclose(scores[:, : Y.shape[1]], first.dimension_path_["fold_scores"], atol=1e-12)
-
-
-def test_every_dimension_is_tried_while_the_labels_fit_a_square_matrix():
-    for shape, largest in (
-        ((50, 30), 30),
-        ((20, 30), 20),
-        ((10**6, GRAM_MAX), GRAM_MAX),
-        ((10**6, 10**5), LARGE_MAX),
-    ):
-        for n_components_grid in (None, "all"):
-            grid = check_n_components_grid(n_components_grid, shape)
-            assert (grid[0], grid[-1]) == (1, largest)

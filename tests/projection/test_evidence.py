@@ -1,4 +1,4 @@
-"""alpha="auto" of the projections: the λ that the evidence of their own label factor chooses."""
+"""alpha='auto' of projections: the evidence of their own label factor."""
 
 import numpy as np
 import pytest
