@@ -201,14 +201,30 @@ class FactoredPath(Path):
             self._last = (alpha, Q @ (self._invert_eigenvalues(alpha)[:, None] * eigen_target))
         return self._last[1]
 
+    def apply_inverse(self, alpha: float, targets: np.ndarray) -> np.ndarray:
+        """Return (A + λI)⁻¹T for other right-hand sides T, the pseudo-inverse at λ = 0."""
+        factor = None if alpha <= 0 or "_eigen" in self.__dict__ else self._factor_cholesky(alpha)
+        if factor is not None:
+            return linalg.cho_solve(factor, targets, check_finite=False)
+        _, Q, _ = self._eigen
+        return Q @ (self._invert_eigenvalues(alpha)[:, None] * (Q.T @ targets))
+
     def _solve_cholesky(self, alpha: float) -> np.ndarray | None:
+        factor = self._factor_cholesky(alpha)
+        return None if factor is None else linalg.cho_solve(factor, self._rhs(), check_finite=False)
+
+    def _factor_cholesky(self, alpha: float) -> tuple[np.ndarray, bool] | None:
+        """Return the factor of A + λI, kept for the λ last asked for; None where it has none."""
+        if self.__dict__.get("_factor", (None,))[0] == alpha:
+            return self._factor[1]
         shifted_matrix = self.A.copy()
         shifted_matrix[np.diag_indices_from(shifted_matrix)] += alpha
         try:
             factor = linalg.cho_factor(shifted_matrix, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             return None
-        return linalg.cho_solve(factor, self._rhs(), check_finite=False)
+        self._factor = (alpha, factor)
+        return factor
 
     def residual(self, alpha: float) -> float:
         """Return ‖(A + λI)Z − T‖ / ‖T‖, T inside the range of A when λ = 0."""
@@ -247,6 +263,12 @@ class RidgePath(FactoredPath):
 
     def coef(self, alpha: float) -> np.ndarray:
         return self._solution(alpha)
+
+    def project_rows(self, alpha: float, V: np.ndarray) -> np.ndarray:
+        """Return (A + λI)⁻¹AV of columns V, d×m: the ridge on the scores XcV."""
+        if alpha > 0:
+            return V - alpha * self.apply_inverse(alpha, V)
+        return self.apply_inverse(alpha, self.A @ V)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""

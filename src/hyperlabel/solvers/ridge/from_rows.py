@@ -50,6 +50,10 @@ class RowsPath(Path):
     def coef(self, alpha: float) -> np.ndarray:
         return self.V @ ((self.s / (self.s**2 + alpha))[:, None] * self.target)
 
+    def project_rows(self, alpha: float, V: np.ndarray) -> np.ndarray:
+        """Return (A + λI)⁻¹AV of columns V, d×m: the ridge on the scores XcV."""
+        return self.V @ ((self.s**2 / (self.s**2 + alpha))[:, None] * (self.V.T @ V))
+
     def spectrum(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return S² (r, largest first), UᵀFc (r×m) and the map M → P M (d×c), Xc = U S Pᵀ."""
         return self.s**2, self.target, lambda M: self.V @ M
