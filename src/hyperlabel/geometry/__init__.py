@@ -3,10 +3,12 @@
 from hyperlabel.geometry.edges import EdgeMoments, Edges, edge_weights
 from hyperlabel.geometry.factor import ExpansionFactor, LabelFactor, PlainFactor
 from hyperlabel.geometry.hypergraph import LabelHypergraph
+from hyperlabel.geometry.label_tree import LabelTree
 from hyperlabel.geometry.similarity import EXPANSIONS, ThinFactor
 
 __all__ = [
     "LabelHypergraph",
+    "LabelTree",
     "LabelFactor",
     "PlainFactor",
     "ExpansionFactor",

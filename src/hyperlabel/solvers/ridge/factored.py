@@ -103,6 +103,7 @@ class FactoredPath(Path):
     A: np.ndarray
     null = 0  # eigenvalues of A that are 0 by construction
     alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
+    _factor: tuple[float, Any]  # λ last asked for, and the Cholesky factor of A + λI
 
     def _rhs(self) -> np.ndarray:
         raise AttributeError("A path defines its right-hand side.")
