@@ -142,10 +142,11 @@ def test_lists_in_json_lines_and_a_slim_file(tmp_path):
     assert not json.loads(done.stdout)["can_be_updated"]
     done = run("predict", tmp_path / "m.hyper", "--text", "car", "--json")
     assert [one["label"] for one in json.loads(done.stdout)["labels"]] == ["x", "y"]
-    assert "kept no sums" in run("update", tmp_path / "m.hyper", path).output.replace("\n", " ")
+    refused = " ".join(run("update", tmp_path / "m.hyper", path).output.split())
+    assert "kept neither rows nor sums to update: fit it again without --slim" in refused
 
 
-def test_a_model_of_many_features_says_that_it_cannot_be_updated(tmp_path):
+def test_a_model_of_many_features_learns_too_and_forgets_what_it_learned(tmp_path):
     rng = np.random.default_rng(0)
     with open(tmp_path / "t.jsonl", "w", encoding="utf-8") as file:
         for i in range(60):
@@ -154,10 +155,33 @@ def test_a_model_of_many_features_says_that_it_cannot_be_updated(tmp_path):
     call = ("fit", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.hyper")
     done = run(*call, "--words", 9000)
     assert done.exit_code == 0, done.output
-    assert "It cannot be updated, only fitted again: with --words 5000 it could." in done.stdout
-    refused = run("update", tmp_path / "m.hyper", tmp_path / "t.jsonl")
-    assert "kept no sums" in " ".join(refused.output.split())
-    assert "It cannot be updated" not in run(*call, "--words", 300).stdout
+    assert hyperlabel.load(tmp_path / "m.hyper")[-1].n_features_in_ > 5000
+    (tmp_path / "new.jsonl").write_text(json.dumps({"text": "w1 w2 w3", "tags": ["blue"]}) + "\n")
+    asked = ["w1 w2 w3", "red w5"]
+    scores = [hyperlabel.load(tmp_path / "m.hyper").decision_function(asked)]
+    for options in ([tmp_path / "new.jsonl"], ["--forget", tmp_path / "new.jsonl"]):
+        assert run("update", tmp_path / "m.hyper", *options).exit_code == 0
+        scores.append(hyperlabel.load(tmp_path / "m.hyper").decision_function(asked))
+    assert np.abs(scores[1] - scores[0]).max() > 0.01
+    np.testing.assert_allclose(scores[2], scores[0], atol=1e-9)
+    refused = run("update", tmp_path / "m.hyper", "--forget", tmp_path / "new.jsonl")
+    assert "not all in the model: row 0 is not among them" in " ".join(refused.output.split())
+
+
+def test_the_file_of_five_hundred_texts_is_small(tmp_path):
+    """Their 2000 words would take 32 MB as sums."""
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "t.jsonl", "w", encoding="utf-8") as file:
+        for i in range(500):
+            words = [("red", "blue")[i % 2], *(f"w{j}" for j in rng.integers(3000, size=60))]
+            file.write(json.dumps({"text": " ".join(words), "tags": words[:1]}) + "\n")
+    sizes = {}
+    for slim in ((), ("--slim",)):
+        call = ("fit", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.hyper", "--json")
+        done = run(*call, *slim)
+        sizes[slim] = json.loads(done.stdout)["bytes"]
+        assert json.loads(done.stdout)["can_be_updated"] is not bool(slim)
+    assert sizes[("--slim",)] < sizes[()] < 2**20
 
 
 def test_one_text(folder):

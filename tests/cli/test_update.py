@@ -127,8 +127,8 @@ def test_forgetting_several_files_is_all_or_nothing(folder, tmp_path):
     ("rows", "sentence"),
     [
         ("a note on red,colour\n" * 61, "Cannot take 61 rows out of 60"),
-        ("a note on red,colour\n" * 50, "'colour' would have fewer than 0 rows"),
-        ("car car apple apple apple tram,fruit\n", "negative sum of squares"),
+        ("a note on red,colour\n" * 50, "row 4 is not among them with these labels"),
+        ("car car apple apple apple tram,fruit\n", "row 0 is not among them with these labels"),
     ],
 )
 def test_rows_that_cannot_have_been_learned_are_not_forgotten(folder, tmp_path, rows, sentence):
@@ -223,7 +223,7 @@ def test_two_updates_at_once_lose_neither(folder, tmp_path):
     [
         (["--method", "plst"], "takes --method ridge, not plst"),
         (["--method", "logistic"], "takes --method ridge, not logistic"),
-        (["--slim"], "kept no sums"),
+        (["--slim"], "kept neither rows nor sums"),
         (["--thresholds", "top_k"], "--thresholds top_k"),
     ],
 )

@@ -239,11 +239,14 @@ def test_texts_are_learned_one_after_the_other():
     assert project.most_at_work == 1
 
 
-def test_a_model_of_more_words_than_can_be_learned_on_says_how_many_can(made, tmp_path, monkeypatch):
-    """It was fitted with --method ridge and without --slim: to say so again helps nobody."""
-    for module in ("apps.cli.fit", "tabular.pipeline"):  # the first has taken the number by name
-        monkeypatch.setattr(f"hyperlabel.{module}.SUMS", 10)
+def test_a_model_of_more_words_than_sums_would_bear_learns_too(made, tmp_path, monkeypatch):
+    monkeypatch.setattr("hyperlabel.tabular.pipeline.SUMS", 10)
     path = tmp_path / "wide.hyper"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "-o", path)
-    with pytest.raises(ValueError, match="features beyond .*: fit it again with --words"):
-        ServedModel(str(path), learns=True)
+    served = ServedModel(str(path), learns=True)
+    name, text = served.label_names[0], "a completely new piano"
+    before = served.probabilities([text])[0, 0]
+    for _ in range(3):
+        served.learn([text], [[name]])
+    assert served.probabilities([text])[0, 0] > before
+    assert served.file.columns.rows == ServedModel(str(path)).file.columns.rows

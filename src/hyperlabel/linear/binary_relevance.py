@@ -45,6 +45,7 @@ from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.margin.losses import CURVATURE
 from hyperlabel.solvers.moments.rank_one_update import TOLERANCE, can_update_factor, update_with_rows
 from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.moments.stored_rows import StoredRows
 from hyperlabel.solvers.ridge.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
 from hyperlabel.solvers.ridge.routes import (
     RidgePath,
@@ -307,18 +308,24 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
                 self.moments_ = RowMoments.from_rows(X, Y, sample_weight=weights)
             self._solve((X, Y, weights) if self.solver == "auto" else None)
         else:
-            counts, weight = label_counts(Y, weights)
-            self._constant = constant_labels(counts, weight)
-            solve_options: Any = {
-                "sample_weight": weights,
-                "memory_limit": self.memory_limit,
-                "tol": self.tol,
-            }
-            needs_squares = is_auto(default_threshold(self.threshold, self.alpha))
-            label_blocks = solve_label_blocks(
-                X, Y, self.alpha_, route=route, squares=needs_squares, **solve_options
-            )
-            self._set_coef(label_blocks, route, counts, weight)
+            self._solve_rows(X, Y, weights, route)
+
+    def _solve_rows(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, route: Any) -> None:
+        """Solve without moments, at `alpha_`."""
+        counts, weight = label_counts(Y, weights)
+        self._constant = constant_labels(counts, weight)
+        solve_options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
+        needs_squares = is_auto(default_threshold(self.threshold, self.alpha))
+        label_blocks = solve_label_blocks(
+            X, Y, self.alpha_, route=route, squares=needs_squares, **solve_options
+        )
+        self._set_coef(label_blocks, route, counts, weight)
+
+    def _stored_route(self) -> str:
+        """Return the route to a solution from `moments_`: by rows where these are stored and too wide."""
+        if not isinstance(self.moments_, StoredRows):
+            return "gram"
+        return choose_route(self.moments_.X) if self.solver == "auto" else self.solver
 
     def _choose_scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
@@ -357,6 +364,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         moments = self.moments_
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
             self.alpha_ = self._check_alphas()[0]
+        if (route := self._stored_route()) != "gram":
+            self._solve_rows(moments.X, moments.Y, moments.sample_weight, route)
+            return
+        moments = moments.sums()
         self._constant = constant_labels(moments.sum_targets, moments.weight)
         path: Any = RidgePath(moments, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
         alpha = decide_alpha(moments, self.alpha_, path)
@@ -400,15 +411,18 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         if (
             not is_fixed
             or self.max_nonzero_coefs is not None
+            or self._stored_route() != "gram"
             or not can_update_factor(self.moments_, X, self.alpha_)
         ):
             return False
         self.coef_ = self.coef_.copy()  # callers may hold the old array: the update below is in place
-        residual = update_with_rows(self.moments_, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
+        moments = self.moments_.sums()
+        residual = update_with_rows(moments, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
+        if isinstance(self.moments_, StoredRows):
+            self.moments_.append(StoredRows.from_rows(X, Y, weights))
         if not residual <= TOLERANCE:
             self._solve()
             return True
-        moments = self.moments_
         self.residual_, self._constant = residual, constant_labels(moments.sum_targets, moments.weight)
         centre = moments.shift + moments.sum_x / moments.weight
         self.intercept_ = (

@@ -15,10 +15,12 @@ from sklearn.pipeline import Pipeline
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._validation import check_targets
 from hyperlabel.decision import proportional_thresholds
+from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.threshold import ThresholdTuner
 from hyperlabel.meta.wrapper_base import iter_nested_estimators
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
+from hyperlabel.solvers.moments.stored_rows import StoredRows
 
 
 def name_labels(model: Any, names: Sequence[str]) -> Any:
@@ -95,11 +97,7 @@ def update(
     model = copy.deepcopy(model)
     nested_estimators = list(iter_nested_estimators(model))
     core = nested_estimators[-1]
-    # Moving the factor with the moments spares a full solve when samples are added one by one.
-    core.moments_.rank_one_factor, old_model.moments_.rank_one_factor = (
-        old_model.moments_.rank_one_factor,
-        None,
-    )
+    core.moments_.take_over(old_model.moments_)
     tuners = [estimator for estimator in nested_estimators if isinstance(estimator, ThresholdTuner)]
     if rename_labels or drop_labels or add_labels:
         _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
@@ -159,6 +157,24 @@ def without_training_rows(model: Any, *, sums: bool) -> Any:
         for name in ("oof_scores_", *(() if sums else ("moments_",))):
             if hasattr(estimator, name):
                 delattr(estimator, name)
+    return model
+
+
+def keep_rows(model: Any, X: Any, Y: Any) -> Any:
+    """Keep the samples X of a ridge in the place of its moments, where they take fewer bytes or it has none.
+
+    X are the samples as the ridge saw them, Y their labels; a model that no update could change stays as it
+    is.
+    """
+    *_, core = iter_nested_estimators(model)
+    if not (isinstance(core, BinaryRelevance) and core._is_ridge() and core.n_features_in_ == X.shape[1]):
+        return model
+    stored_rows, had_moments = StoredRows.from_rows(X, Y), hasattr(core, "moments_")
+    if had_moments and stored_rows.n_bytes >= stored_rows.sums_bytes:
+        return model
+    core.moments_ = stored_rows
+    if not had_moments and not can_be_updated(model):
+        del core.moments_
     return model
 
 

@@ -33,6 +33,7 @@ from hyperlabel._validation import (
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.moments.downdate_check import why_not_a_gram
 from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.moments.stored_rows import StoredRows
 
 MIN_DIGITS = 8.0
 
@@ -55,7 +56,7 @@ def _can_stream(self: Any) -> bool:
 class MomentsModel(ABC):
     """Base of the models that live on moments; see the module docstring."""
 
-    moments_: RowMoments
+    moments_: Any  # `RowMoments`, or `StoredRows` in their place
     n_features_in_: int
     feature_names_in_: np.ndarray
     _layout: TargetLayout
@@ -123,11 +124,13 @@ class MomentsModel(ABC):
 
     # -- rows come and go ---------------------------------------------------------------------------
 
-    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowMoments:
+    def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Any:
         # Sparse rows are summed around 0; adding moves them to the model's own shift.
         own_moments = getattr(self, "moments_", None)
-        shift = None if own_moments is None or sparse.issparse(X) else own_moments.shift
         weights = check_weights(sample_weight, X)
+        if isinstance(own_moments, StoredRows):
+            return StoredRows.from_rows(X, self._factor(Y), weights)
+        shift = None if own_moments is None or sparse.issparse(X) else own_moments.shift
         return RowMoments.from_rows(
             X, self._factor(Y), sample_weight=weights, shift=shift, with_target_gram=self._keeps_target_gram
         )
@@ -196,7 +199,10 @@ class MomentsModel(ABC):
         same_kind = own_layout.kind == other_layout.kind
         if not same_kind or list(own_layout.label_names) != list(other_layout.label_names):
             raise ValueError("The two models do not have the same labels in the same order.")
-        self.moments_.add(other.moments_)
+        own_moments, other_moments = self.moments_, other.moments_
+        if type(own_moments) is not type(other_moments):
+            own_moments, other_moments = own_moments.sums(), other_moments.sums()
+        self.moments_ = own_moments.add(other_moments)
         self._solve_anew()
         return self
 
@@ -230,8 +236,10 @@ class MomentsModel(ABC):
         self._solve_anew()
         return self
 
-    def _check_remaining(self, remaining: RowMoments) -> None:
+    def _check_remaining(self, remaining: Any) -> None:
         """Refuse to forget rows that cannot have been in the sums."""
+        if isinstance(remaining, StoredRows):  # which looked each of them up
+            return
         label_names = [str(name) for name in self._layout.label_names]
         n_columns = len(remaining.sum_targets)  # a factor may have columns of its own
         column_names = (
@@ -255,7 +263,7 @@ class MomentsModel(ABC):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> RowMoments:
+    def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> Any:
         X = check_features(self, X)
         return self._sum_rows(X, encode_like(y, self._layout, n_rows=X.shape[0]), sample_weight)
 
@@ -317,8 +325,10 @@ class MomentsModel(ABC):
             self.calibrators_: Any = self.calibrators_.relabelled(old_columns)
         return self
 
-    def _with_label(self, m: RowMoments, names: list[str], X: Any, y: Any) -> RowMoments:
+    def _with_label(self, m: Any, names: list[str], X: Any, y: Any) -> Any:
         """Return the sums with one more label, on in the rows X only."""
+        if isinstance(m, StoredRows):
+            return m.with_label(None if X is None else check_features(self, X))
         cross, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.sum_targets))
         if X is not None:
             rows = check_features(self, X)
@@ -364,8 +374,10 @@ class ScanningModel(MomentsModel):
         """Take the sum of all scans."""
 
 
-def _select_columns(m: RowMoments, columns: list[int]) -> RowMoments:
+def _select_columns(m: Any, columns: list[int]) -> Any:
     """Return the sums of some columns of the factor."""
+    if isinstance(m, StoredRows):
+        return m.select_labels(columns)
     target_gram = None if m.target_gram is None else m.target_gram[np.ix_(columns, columns)]
     return replace(m, cross=m.cross[:, columns], sum_targets=m.sum_targets[columns], target_gram=target_gram)
 

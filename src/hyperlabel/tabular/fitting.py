@@ -186,7 +186,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.meta.catalogue import DataShape
-    from hyperlabel.meta.updating import name_labels, without_training_rows
+    from hyperlabel.meta.updating import keep_rows, name_labels, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
 
     feature_step = features_step(columns, dataset, choices.words, choices.ngrams)
@@ -206,6 +206,9 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     group_arguments = groups_for_fit(classifier, row_groups)
     classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
+    if not (choices.slim or has_missing_labels):
+        fit_rows = _fit_index(len(dataset), row_groups, choices.precision)
+        keep_rows(classifier, row_features[fit_rows], dataset.Y[fit_rows])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
 
 
@@ -218,10 +221,9 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
     train_inputs = inputs
     if precision is not None:
         from hyperlabel._sklearn_compat import safe_indexing
-        from hyperlabel.meta.wrapper_base import held_out_rows
 
-        train_index, _ = held_out_rows(inputs.shape[0] if hasattr(inputs, "shape") else len(inputs), groups)
-        train_inputs = safe_indexing(inputs, train_index)
+        n_rows = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
+        train_inputs = safe_indexing(inputs, _fit_index(n_rows, groups, precision))
     try:
         row_features = features.fit_transform(train_inputs)
     except ValueError as error:
@@ -235,6 +237,13 @@ def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | Non
         return normalize(row_features.multiply(pair_weights[0]).tocsr())
     is_unweighted = precision is None and all(pair_weight is None for pair_weight in pair_weights)
     return row_features if is_unweighted else features.transform(inputs)
+
+
+def _fit_index(n_rows: int, groups: Any, precision: float | None) -> Any:
+    """Return the rows that the weights are fitted on: all but those held out for a guarantee."""
+    from hyperlabel.meta.wrapper_base import held_out_rows
+
+    return slice(None) if precision is None else held_out_rows(n_rows, groups)[0]
 
 
 def _add_guarantee(classifier: Any, precision: float | None, confidence: float) -> Any:

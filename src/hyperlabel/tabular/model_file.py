@@ -428,7 +428,6 @@ def with_columns(file: ModelFile, **changes: Any) -> ModelFile:
 def need_updatable(file: Any) -> None:
     """Refuse a model file that cannot learn further rows, and say how to fit one that can."""
     from hyperlabel.meta.updating import can_be_updated, iter_nested_estimators
-    from hyperlabel.tabular.pipeline import SUMS
 
     model = file.path
     if can_be_updated(file.model):
@@ -439,7 +438,4 @@ def need_updatable(file: Any) -> None:
         )
     if hasattr([*iter_nested_estimators(file.model)][-1], "moments_"):
         raise ValueError(f"{model} decides by --thresholds top_k, which no update can keep: fit it again.")
-    raise ValueError(
-        f"{model} kept no sums to update (fitted with --slim, or features beyond {SUMS}): fit it again "
-        f"with --words {SUMS} and without --slim."
-    )
+    raise ValueError(f"{model} kept neither rows nor sums to update: fit it again without --slim.")

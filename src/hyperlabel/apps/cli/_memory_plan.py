@@ -58,7 +58,7 @@ def plan_fit(dataset: Any, columns: Any, method: str, choices: Any, reading_seco
         "total_seconds": round(sum(step_seconds.values()), 2),
         "peak_bytes": int(peak_bytes),
         "memory_bytes": memory_bytes,
-        "can_be_updated": keeps_moments,
+        "can_be_updated": method == "ridge" and not choices.slim,
         "advice": _advise_smaller_fit(columns) if peak_bytes > 0.8 * memory_bytes else None,
     }
 
@@ -136,6 +136,6 @@ def show_plan(fit_plan: dict[str, Any]) -> None:
     peak_gibibytes, memory_gibibytes = fit_plan["peak_bytes"] / 2**30, fit_plan["memory_bytes"] / 2**30
     click.echo(f"About {peak_gibibytes:.2f} GiB of memory, of {memory_gibibytes:.1f} GiB.")
     if not fit_plan["can_be_updated"]:
-        click.echo("The model could not be updated: that takes --method ridge and at most 5000 features.")
+        click.echo("The model could not be updated: that takes --method ridge without --slim.")
     if fit_plan["advice"]:
         click.echo(fit_plan["advice"])

@@ -20,7 +20,6 @@ from hyperlabel.apps.cli._input import (
 )
 from hyperlabel.apps.cli._methods import need_methods
 from hyperlabel.apps.cli._output import print_json, tell
-from hyperlabel.tabular.pipeline import SUMS
 from hyperlabel.tabular.table_io import need_data
 from hyperlabel.tabular.training_table import read_training
 from hyperlabel.tabular.wording import plural, some_names
@@ -79,7 +78,7 @@ from hyperlabel.tabular.wording import plural, some_names
     type=click.IntRange(min=1),
     help="Leave out labels with fewer rows.",
 )
-@click.option("--slim", is_flag=True, help="Leave out the sums that update needs: a smaller file.")
+@click.option("--slim", is_flag=True, help="Leave out the rows or sums that update needs: a smaller file.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--dry-run", is_flag=True, help="Say what the fit would take (route, time, memory), and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
@@ -221,8 +220,6 @@ def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: 
         f"Wrote {output} ({columns.method}, {plural(fit_summary['features'], 'feature')}, "
         f"{megabytes:.1f} MB, {seconds:.1f} s)."
     )
-    if columns.method == "ridge" and fit_summary["features"] > SUMS and not fit_summary["can_be_updated"]:
-        tell(f"It cannot be updated, only fitted again: with --words {SUMS} it could.")
     tell(f"Next: hyperlabel predict {output} NEW --top 5")
 
 

@@ -143,6 +143,14 @@ class RowMoments:
             self.target_gram += np.outer(weight * f, f)
         self.peak = max(self.peak, float(np.trace(self.gram)))
 
+    def sums(self) -> RowMoments:
+        """Return these moments, as `StoredRows` forms them."""
+        return self
+
+    def take_over(self, other: RowMoments) -> None:
+        """Take the factor of the same sums from `other`: it spares a full solve when rows come one by one."""
+        self.rank_one_factor, other.rank_one_factor = other.rank_one_factor, None
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "rank_one_factor"}
 
