@@ -157,6 +157,56 @@ TRANSFORMERS: list[Any] = [
 # Transformers that take y and ignore it: scikit-learn's checks only.
 UNSUPERVISED: list[Any] = [LPP(), NystroemRBF(random_state=0)]
 
+# Where each method is compared with independent code; tests/test_oracles.py asks for it.
+ORACLES: dict[type, tuple[str, ...]] = {
+    BinaryRelevance: (
+        "linear/test_binary_relevance.py::test_scores_equal_the_ridge_classifier",
+        "linear/test_losses.py::test_the_logistic_loss_equals_scikit_learns_per_label",
+    ),
+    ChainEnsemble: ("test_oracles.py::test_a_chain_ensemble_is_the_mean_of_scikit_learns_chains",),
+    LabelSpaceClassifier: ("labelspace/test_classifier.py::test_any_regressor",),
+    PLST: ("labelspace/test_plst.py::test_scores_equal_algorithms_7_and_8_word_for_word",),
+    CPLST: ("labelspace/test_plst.py::test_scores_equal_algorithms_7_and_8_word_for_word",),
+    PartialBinaryRelevance: ("labelspace/test_plst.py::test_scores_equal_algorithms_7_and_8_word_for_word",),
+    CompressedSensing: ("labelspace/test_hadamard.py::test_compressed_sensing_is_a_ridge_of_random_codes",),
+    RankSVM: ("ranking/test_rank_svm.py::test_two_classes_are_a_support_vector_machine",),
+    HypergraphRankSVM: ("ranking/test_rank_svm.py::test_hypergraph_form_equals_equation_27",),
+    CalibratedLabelRanking: (
+        "ranking/test_calibrated.py::test_every_pair_is_its_own_ridge",
+        "ranking/test_calibrated.py::test_votes_are_counted_as_defined",
+    ),
+    ProjectionClassifier: ("test_oracles.py::test_a_projection_classifier_is_a_ridge_on_the_projected_rows",),
+    ClosedFormSearchCV: ("meta/test_closed_form_search.py::test_free_scores_equal_refits",),
+    AutoMultiLabel: ("meta/test_auto.py::test_a_blend_is_the_weighted_mean_of_calibrated_scores",),
+    LabelPowerset: ("labelspace/test_powerset.py::test_power_set_predicts_the_best_seen_set",),
+    LabelTopicModel: (
+        "labelspace/test_topics.py::test_topics_may_come_from_any_clustering_of_the_label_sets",
+    ),
+    KernelDependencyEstimation: (
+        "labelspace/test_kernel_dependency.py::test_components_equal_kernel_pca_of_all_rows",
+        "labelspace/test_kernel_dependency.py::test_regression_is_scikit_learns_kernel_ridge",
+    ),
+    MLkNN: ("neighbors/test_mlknn.py::test_duplicates_and_ties_as_published",),
+    LabelForest: ("forest/test_label_forest.py::test_scores_are_mean_label_frequencies_of_the_leaves",),
+    ThresholdTuner: ("meta/test_threshold_tuner.py::test_label_set_size_is_the_rule_on_out_of_fold_scores",),
+    MultiLabelCalibrator: ("meta/test_calibrator.py::test_sigmoid_is_fitted_on_out_of_fold_scores",),
+    HypergraphSpectral: ("projection/test_hypergraph_spectral.py::test_equals_the_textbook_form",),
+    OPLS: ("projection/test_opls.py::test_opls_equals_the_dense_eigenproblem",),
+    HOPLS: ("projection/test_opls.py::test_hopls_equals_the_dense_eigenproblem",),
+    MDDM: (
+        "projection/test_mddm.py::test_mddm_projection_is_the_top_eigenvectors_of_the_cross_covariance",
+        "projection/test_mddm.py::test_mddm_feature_variant",
+    ),
+    MLSI: (
+        "projection/test_mlsi.py::test_mlsi_projection_reading",
+        "projection/test_mlsi.py::test_mlsi_latent_reading",
+    ),
+    LPP: ("projection/test_lpp.py::test_lpp_equals_the_dense_eigenproblem",),
+    NystroemRBF: (
+        "neighbors/test_nystroem_rbf.py::test_dot_products_are_those_of_scikit_learn_with_the_same_landmarks",
+    ),
+}
+
 # Public estimators that no battery can run, with the reason.
 NOT_FIT_ON_ROWS_AND_LABELS: dict[str, str] = {
     "LabelSetSize": "it learns from the rows, their labels and the scores of a ranker",

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import Ridge
 
+from hyperlabel import CompressedSensing
 from hyperlabel.labelspace import (
     HadamardEncoder,
     ideal_scores,
@@ -39,3 +42,13 @@ def test_best_vertex_counts_sparsity_after_the_flip():
     encoder = HadamardEncoder(reference="best_vertex").fit(dense_sets)
     assert encoder.sparsity_ == 1
     assert_array_equal(ideal_scores(encoder, dense_sets) > 0, dense_sets)
+
+
+def test_compressed_sensing_is_a_ridge_of_random_codes():
+    X, Y = make_multilabel_classification(n_samples=80, n_features=6, n_classes=8, random_state=0)
+    model = CompressedSensing(6, alpha=0.5, random_state=3).fit(X, Y)
+    P = model.encoder_.components_
+    assert_allclose(P @ P.T, 8 / 6 * np.eye(6), atol=1e-12)  # rows of a Hadamard matrix, columns of length 1
+    codes = Ridge(alpha=0.5).fit(X, Y @ P.T).predict(X)
+    assert_allclose(model.predict_codes(X), codes, atol=1e-9)
+    assert_allclose(model.decision_function(X), 2 * model.encoder_.inverse_transform(codes) - 1, atol=1e-6)

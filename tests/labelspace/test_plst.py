@@ -142,3 +142,21 @@ def test_a_label_space_classifier_has_five_classes_of_ours():
 def test_bad_parameters_get_one_sentence(model, sentence):
     with pytest.raises(ValueError, match=sentence):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "model", [PLST(3, alpha=0.7), CPLST(3, alpha=0.7), PartialBinaryRelevance(4, alpha=0.7)], ids=str
+)
+def test_scores_equal_algorithms_7_and_8_word_for_word(model):
+    """Encode by P around o, a ridge for each code, decode: with nothing of the library."""
+    Xc, mean = X - X.mean(axis=0), Y.mean(axis=0)
+    hat = Xc @ np.linalg.solve(Xc.T @ Xc + 0.7 * np.eye(X.shape[1]), Xc.T)
+    if isinstance(model, PartialBinaryRelevance):
+        P, o = np.eye(12)[np.argsort(-mean, kind="stable")[:4]], np.zeros(12)
+    elif isinstance(model, CPLST):
+        P, o = np.linalg.eigh((Y - mean).T @ hat @ (Y - mean))[1][:, ::-1][:, :3].T, mean
+    else:
+        P, o = np.linalg.svd(Y - mean)[2][:3], mean
+    H = (Y - o) @ P.T
+    points = o + (H.mean(axis=0) + hat @ (H - H.mean(axis=0))) @ P
+    assert_allclose(model.fit(X, Y).decision_function(X), 2 * points - 1, atol=1e-9)

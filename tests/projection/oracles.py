@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
@@ -62,3 +64,68 @@ def separated(values: np.ndarray, gap: float = 1e-3) -> np.ndarray:
     """Which eigenvalues stand apart from their neighbours (relative to the largest)."""
     padded = np.concatenate([[np.inf], values, [-np.inf]]) / values[0]
     return (padded[:-2] - padded[1:-1] > gap) & (padded[1:-1] - padded[2:] > gap)
+
+
+def dense_projection(model: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Products of the projected training rows, from dense matrices of the method's definition."""
+    kind, Xc, Yc = type(model).__name__, center(X), center(Y)
+    if kind not in DENSE_FORMS:
+        raise LookupError(f"{kind} has no dense form in tests/projection/oracles.py.")
+    return DENSE_FORMS[kind](model, Xc, Yc, Y)
+
+
+def products(model: Any, rows: np.ndarray, S: np.ndarray, alpha: float) -> np.ndarray:
+    values, W = generalised(rows, S, alpha, rows.shape[1])
+    Z = rows @ W[:, values > 1e-9 * values[0]][:, : model.n_components]
+    return Z @ Z.T
+
+
+def _hypergraph(model: Any, Xc: np.ndarray, Yc: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    w = None
+    if model.edge_weights == "compactness":
+        members = [Xc[column > 0] for column in Y.T]
+        pairs = np.array([((m[:, None] - m[None]) ** 2).sum() / (len(m) * (len(m) - 1)) for m in members])
+        w = np.exp(-pairs / pairs.mean())
+    F, rows = center(factor(Y, model.expansion, w)), Xc
+    if model.kernel == "rbf":
+        P = np.eye(len(Y)) - 1 / len(Y)
+        squares = ((Xc[:, None] - Xc[None]) ** 2).sum(axis=2)
+        s, U = linalg.eigh(P @ np.exp(-squares / Xc.shape[1]) @ P)  # the default gamma of scikit-learn
+        rows = U[:, s > 1e-12] * np.sqrt(s[s > 1e-12])
+    if model.form == "exact":
+        return products(model, rows, F @ F.T, model.alpha)
+    W = least_squares(rows, F, model.alpha, model.n_components or F.shape[1])[1]
+    return rows @ W @ W.T @ rows.T
+
+
+def _hopls(model: Any, Xc: np.ndarray, Yc: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    H = center(factor(Y, "clique"))
+    weight = model.tradeoff * 4 * np.trace(Yc.T @ Yc) / np.trace(H.T @ H)
+    return products(model, Xc, 4 * Yc @ Yc.T + weight * H @ H.T, model.alpha)
+
+
+def _mddm(model: Any, Xc: np.ndarray, Yc: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    if model.variant == "feature":
+        return products(model, Xc, Yc @ Yc.T, (1 - model.mu) / model.mu) / model.mu
+    values, V = linalg.eigh(Xc.T @ Yc @ Yc.T @ Xc)
+    Z = Xc @ V[:, values > 1e-9 * values[-1]][:, ::-1][:, : model.n_components]
+    return Z @ Z.T
+
+
+def _mlsi(model: Any, Xc: np.ndarray, Yc: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    K = (1 - model.beta) * Xc @ Xc.T + model.beta * Yc @ Yc.T
+    if model.variant == "projection":
+        return products(model, Xc, K, model.alpha)
+    constraint = Xc.T @ linalg.pinvh(K, rtol=1e-10) @ Xc + model.alpha * np.eye(Xc.shape[1])
+    values, W = linalg.eigh(Xc.T @ Xc, constraint)
+    Z = (Xc @ W * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, : model.n_components]
+    return Z @ Z.T
+
+
+DENSE_FORMS = {
+    "HypergraphSpectral": _hypergraph,
+    "OPLS": lambda model, Xc, Yc, Y: products(model, Xc, Yc @ Yc.T, model.alpha),
+    "HOPLS": _hopls,
+    "MDDM": _mddm,
+    "MLSI": _mlsi,
+}
