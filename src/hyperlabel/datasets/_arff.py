@@ -11,6 +11,7 @@ from scipy import sparse
 
 from hyperlabel.datasets._arff_columns import ArffColumns
 from hyperlabel.datasets._arff_header import read_header
+from hyperlabel.datasets._arff_hierarchy import expand_hierarchy, hierarchical_block
 from hyperlabel.datasets._arff_rows import dense_block, sparse_block
 from hyperlabel.datasets._dataset import Dataset, rebatch
 from hyperlabel.datasets._lines import LineReader
@@ -54,6 +55,10 @@ def read_arff(
 
     Notes
     -----
+    Hierarchical files (a last attribute ``class hierarchical`` with paths such as ``30/05@34/11``) need no
+    `labels`: every path and every beginning of one is a label, and
+    ``hyperlabel.geometry.LabelTree.from_paths(data.label_names)`` is their tree.
+
     A value left out of a sparse row is 0, for nominal attributes the first declared value, as Weka
     defines it. ``?`` in a feature reads as NaN; in a label it is refused.
 
@@ -93,8 +98,14 @@ def _iter_raw_blocks(
     path = Path(path)
     with LineReader(path) as reader:
         relation, attributes = read_header(reader)
+        is_hierarchical = bool(attributes) and any(a.kind == "hierarchical" for a in attributes)
+        if is_hierarchical:
+            n_features, attributes = len(attributes) - 1, expand_hierarchy(attributes, reader)
         attribute_names = [attribute.name for attribute in attributes]
-        label_positions = label_columns(path, relation, attribute_names, labels)
+        if is_hierarchical and labels is None:
+            label_positions = list(range(n_features, len(attributes)))
+        else:
+            label_positions = label_columns(path, relation, attribute_names, labels)
         columns = ArffColumns.choose(attributes, label_positions, nominal, reader)
         title = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.IGNORECASE) if name is None else name
         is_sparse: bool | None = None
@@ -103,6 +114,8 @@ def _iter_raw_blocks(
                 is_sparse = _starts_sparse(line_block)
             if is_sparse is not None:
                 parse_block = sparse_block if is_sparse else dense_block
+                if is_hierarchical:
+                    parse_block = hierarchical_block
                 yield columns, title, parse_block(line_block, first_line, columns, reader)
         if is_sparse is None:
             yield columns, title, np.empty((0, len(attribute_names)))

@@ -18,14 +18,14 @@ _TRUE = {"yes", "y", "true", "t", "on"}
 
 @dataclass(eq=False)
 class Attribute:
-    """One declared attribute; text is free text and dates.
+    """One declared attribute; text is free text and dates, hierarchical are paths of labels.
 
     A nominal value's code is the value itself where all are numbers, 0/1 for words such as NO/YES, otherwise
     its position.
     """
 
     name: str
-    kind: Literal["numeric", "nominal", "text"]
+    kind: Literal["numeric", "nominal", "text", "hierarchical"]
     values: tuple[str, ...] = ()
     codes: dict[str, float] = field(default_factory=dict)
     is_number: bool = True  # reads as numbers without one-hot encoding
@@ -114,8 +114,12 @@ def _read_attribute(stripped_line: str, raw_line: str, reader: LineReader) -> At
         return Attribute(name, "numeric")
     if type_word in ("string", "date"):
         return Attribute(name, "text", is_number=False)
+    if type_word == "hierarchical":
+        label_paths = (path.strip() for path in type_text[len(type_word) :].split(","))
+        return Attribute(name, "hierarchical", tuple(path for path in label_paths if path), is_number=False)
     raise reader.fail(
-        f"the type {type_word!r} of {name!r} is not known; numeric, {{a,b}}, string and date are.",
+        f"the type {type_word!r} of {name!r} is not known; numeric, {{a,b}}, string, date and "
+        "hierarchical are.",
         reader.line,
         type_column,
     )
