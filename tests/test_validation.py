@@ -7,8 +7,9 @@ from scipy import sparse
 from tests.optional import optional
 
 from hyperlabel import BinaryRelevance, LabelForest, outofcore
+from hyperlabel._known_labels import encode_like
 from hyperlabel._labels import checked_csr
-from hyperlabel._validation import check_targets, encode_like, layout_of_classes, split_missing
+from hyperlabel._validation import check_targets, layout_of_classes, split_missing
 from hyperlabel.datasets import Dataset
 from hyperlabel.metrics import f1_score
 
@@ -137,8 +138,8 @@ def test_frames_of_other_libraries_keep_their_names(frame):
 @pytest.mark.parametrize("write", [pd.DataFrame, pa.table, lambda d: Frame(np.array([*d.values()]).T, [*d])])
 def test_unknown_entries_keep_the_names_of_any_frame(write):
     y = write({"a": np.array([1.0, np.nan, 0.0]), "b": np.array([0.0, 1.0, 1.0])})
-    filled, unknown = split_missing(y)
-    Y, layout = check_targets(filled)
+    Y, layout = check_targets(y, missing=True)
+    Y, unknown = split_missing(Y)
     assert_array_equal(Y.toarray(), [[1, 0], [0, 1], [0, 1]])
     assert_array_equal(unknown.toarray(), [[0, 0], [1, 0], [0, 0]])
     assert list(layout.label_names) == ["a", "b"]

@@ -24,7 +24,7 @@ from architecture import ROOT, Architecture
 DRAWING = ROOT / "docs" / "architecture.svg"
 # Most turns that a journey may take, by the beginning of its name.
 MOST_TURNS = {
-    "BinaryRelevance": 19,
+    "BinaryRelevance": 8,
     "HypergraphSpectral": 6,
     "PLST": 15,
     "ThresholdTuner": 231,
@@ -33,7 +33,7 @@ MOST_TURNS = {
     "hyperlabel fit": 2949,
 }
 # Functions that validate y; wrappers should need one call for each fit.
-Y_VALIDATION = {("_validation.py", "check_targets"), ("_validation.py", "encode_like")}
+Y_VALIDATION = {("_validation.py", "check_targets"), ("_known_labels.py", "encode_like")}
 
 
 @dataclass(frozen=True)

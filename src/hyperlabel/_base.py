@@ -23,9 +23,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._known_labels import encode_by_names
 from hyperlabel._sklearn_compat import num_samples, safe_indexing
 from hyperlabel._topk import top_k
-from hyperlabel._validation import TargetLayout, check_features, check_fit, check_weights, encode_by_names
+from hyperlabel._validation import TargetLayout, check_features, check_fit, check_weights, split_missing
 
 # Scores are formed for as many rows at a time as fit in this many bytes.
 SCORE_BLOCK_BYTES = 64 * 2**20
@@ -71,7 +72,10 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
     n_features_in_: int
     _layout: TargetLayout
     _inner: ClassVar[str | None] = None  # the parameter that takes the rows in its place, if given
-    _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary
+    _constant: np.ndarray  # per column: -1 never seen in training, +1 always on, 0 ordinary or unknown
+    # What fit takes besides 0 and 1: NaN in Y for labels nobody knows, shares between 0 and 1.
+    _accepts_missing_labels: ClassVar[bool] = False
+    _accepts_soft_targets: ClassVar[bool] = False
 
     # What model files check: k label columns, c classes, d features, other letters alike within a class.
     _fitted_shapes: ClassVar[dict[str, str]] = {"classes_": "c", "label_names_": "k", "_constant": "k"}
@@ -81,10 +85,11 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
     def _check_fit(self, X: Any, y: Any, *, min_samples: int = 1) -> tuple[Any, sparse.csr_array]:
         """Let (X, y) in through validation and remember how y looked."""
         X, Y, layout = check_fit(self, X, y, min_samples=min_samples)
-        self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        counts, known_rows = label_counts(Y, None)
+        self._set_targets(layout, counts=counts, n_rows=known_rows)
         return X, Y
 
-    def _set_targets(self, layout: TargetLayout, *, counts: np.ndarray, n_rows: float) -> None:
+    def _set_targets(self, layout: TargetLayout, *, counts: np.ndarray, n_rows: Any) -> None:
         self._layout = layout
         self.classes_ = layout.classes
         self.label_names_ = layout.label_names
@@ -218,7 +223,10 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
         tags.target_tags.multi_output = True
         inner = getattr(self, self._inner, None) if self._inner else None
         if inner is not None:
-            tags.input_tags.sparse = inner.__sklearn_tags__().input_tags.sparse
+            inner_tags = inner.__sklearn_tags__()
+            tags.input_tags.sparse = inner_tags.input_tags.sparse
+            if inner_tags.classifier_tags is not None:
+                tags.classifier_tags.poor_score = inner_tags.classifier_tags.poor_score
         return tags
 
     # -- shared machinery -----------------------------------------------------------------------
@@ -353,18 +361,39 @@ def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarra
     return positive
 
 
-def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.ndarray, float]:
-    """Return the (weighted) number of rows of each label and of all rows."""
+def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.ndarray, Any]:
+    """Return the (weighted) number of rows of each label, and of all rows, or of those where it is known.
+
+    Soft targets add their shares. The second is one number unless Y has NaN or the weights are n×k.
+    """
+    known, missing = split_missing(Y)
+    if weights is not None and weights.ndim == 2:
+        known_weights = weights if missing is None else np.where(missing.toarray() > 0, 0.0, weights)
+        return np.asarray(known.multiply(known_weights).sum(axis=0)).ravel(), known_weights.sum(axis=0)
     if weights is None:
-        return np.asarray(Y.sum(axis=0)), float(Y.shape[0])
-    return np.asarray(weights @ Y), float(weights.sum())
+        counts, total = np.asarray(known.sum(axis=0)), float(Y.shape[0])
+        return counts, total if missing is None else total - np.asarray(missing.sum(axis=0))
+    counts, total = np.asarray(weights @ known), float(weights.sum())
+    if missing is None:
+        return counts, total
+    unknown_weight = np.asarray(weights @ missing)
+    is_unknown = np.asarray(missing.T @ (weights > 0)) == np.count_nonzero(weights)
+    return counts, np.where(is_unknown, 0.0, total - unknown_weight)
 
 
 def constant_labels(counts: np.ndarray, n_rows: Any) -> np.ndarray:
-    """Mark labels without positives (-1) and labels that are always on (+1)."""
-    counts = np.asarray(counts).ravel()
+    """Mark labels without positives (-1) and labels that are always on (+1); unknown ones are neither."""
+    counts, n_rows = np.asarray(counts).ravel(), np.asarray(n_rows)
     slack = 1e-12 * n_rows  # weighted counts are sums of floats
-    return np.where(counts <= slack, -1, np.where(counts >= n_rows - slack, 1, 0)).astype(np.int8)
+    constant = np.where(counts <= slack, -1, np.where(counts >= n_rows - slack, 1, 0))
+    return np.where((n_rows <= 0) & (n_rows.ndim > 0), 0, constant).astype(np.int8)
+
+
+def mean_prevalence(counts: np.ndarray, known_rows: Any) -> float:
+    """Return the mean share of positives over the labels that are known: what an unknown one is given."""
+    counts, known_rows = np.broadcast_arrays(np.asarray(counts).ravel(), np.asarray(known_rows))
+    is_known = known_rows > 0
+    return float(np.mean(counts[is_known] / known_rows[is_known])) if is_known.any() else 0.0
 
 
 def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

@@ -164,8 +164,11 @@ def _read_frame(y: Any) -> Any:
     if hasattr(y, "column_names"):
         return _join_columns([column.to_numpy() for column in y.columns], len(y))
     values = np.asarray(y)
-    if values.dtype != object or values.ndim != 2:
-        return values
+    return numbers_of_objects(values) if values.dtype == object and values.ndim == 2 else values
+
+
+def numbers_of_objects(values: np.ndarray) -> np.ndarray:
+    """Return the numbers of an array of objects, NaN for None and NA; words stay objects."""
     return _join_columns([values[:, j] for j in range(values.shape[1])], len(values))
 
 

@@ -56,6 +56,16 @@ def number(low: float | None = None, high: float | None = None, *, above: float 
     return Rule(accepts, "a finite number" + ("" if low is None else f" of at least {low:g}"))
 
 
+def each_number(low: float | None = None) -> Rule:
+    """Several finite numbers of at least `low`."""
+    one = number(low)
+
+    def accepts(value: Any) -> bool:
+        return np.ndim(value) == 1 and len(value) > 0 and all(map(one.accepts, value))
+
+    return Rule(accepts, "several such numbers")
+
+
 def whole(low: int = 1) -> Rule:
     """A whole number of at least `low`."""
 

@@ -3,6 +3,9 @@
 Inside the library X is a ``float64``/``float32`` array (dense ndarray or ``csr_array``)
 and Y is always a ``csr_array`` of ones, n×k, however the user wrote it. ``TargetLayout``
 remembers how it was written, so that predictions go back the same way.
+
+An estimator that sets ``_accepts_missing_labels`` may find NaN stored in Y: labels nobody knows. One that
+sets ``_accepts_soft_targets`` may find shares between 0 and 1. All others are spared them by a sentence.
 """
 
 from collections.abc import Mapping
@@ -20,10 +23,9 @@ from hyperlabel._labels import (
     NamedColumns,
     checked_csr,
     column_names,
-    indicator_from_sets,
     is_missing,
     is_plain,
-    label_sets,
+    numbers_of_objects,
     plain_targets,
 )
 from hyperlabel._params import start_fit
@@ -61,8 +63,18 @@ def check_fit(
     Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator.
     """
     X = check_features(estimator, X, reset=True, min_samples=min_samples)
-    Y, layout = check_targets(y, n_rows=X.shape[0], name=type(estimator).__name__)
+    Y, layout = check_targets(
+        y, n_rows=X.shape[0], name=type(estimator).__name__, **accepted_targets(estimator)
+    )
     return X, Y, layout
+
+
+def accepted_targets(estimator: Any) -> dict[str, bool]:
+    """Return which entries of y besides 0 and 1 an estimator takes, as options of `check_targets`."""
+    return {
+        "missing": getattr(estimator, "_accepts_missing_labels", False),
+        "soft": getattr(estimator, "_accepts_soft_targets", False),
+    }
 
 
 def check_features(
@@ -117,13 +129,37 @@ def canonical_rows(A: Any) -> sparse.csr_array:
     return A
 
 
-def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Validate sample weights; None stays None (all rows count once)."""
+def check_weights(sample_weight: Any, X: Any, n_labels: int | None = None) -> np.ndarray | None:
+    """Validate sample weights; None stays None (all rows count once).
+
+    With `n_labels` they may also be n×k, a weight for each entry of Y.
+    """
     if sample_weight is None:
         return None
-    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if np.ndim(sample_weight) == 2:
+        weights = _check_entry_weights(sample_weight, X.shape[0], n_labels)
+    else:
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():  # older releases of scikit-learn let them pass
         raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
+
+
+def _check_entry_weights(sample_weight: Any, n_rows: int, n_labels: int | None) -> np.ndarray:
+    if n_labels is None:
+        raise ValueError("sample_weight must have one number for each row here, not one for each label too.")
+    if sparse.issparse(sample_weight):
+        raise ValueError("sample_weight must be dense: pass an array of one number for each row and label.")
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows, n_labels):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}: pass {n_rows} numbers, one for each row, or an array "
+            f"of shape ({n_rows}, {n_labels}), one for each entry of y."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity: give entries that do not count weight 0.")
+    if (weights < 0).any():
+        raise ValueError("Negative values in sample_weight: weights must be at least 0.")
     return weights
 
 
@@ -176,9 +212,18 @@ def _find_column(label: Any, names: np.ndarray | None, k: int, name: str) -> int
 
 
 def check_targets(
-    y: Any, *, n_rows: int | None = None, name: str = "This estimator"
+    y: Any,
+    *,
+    n_rows: int | None = None,
+    name: str = "This estimator",
+    missing: bool = False,
+    soft: bool = False,
 ) -> tuple[sparse.csr_array, TargetLayout]:
-    """Validate y; return the n×k indicator as ``csr_array`` of float ones and its layout."""
+    """Validate y; return the n×k indicator as ``csr_array`` of float ones and its layout.
+
+    With `missing`, entries that nobody knows are stored as NaN (`split_missing` tells them apart); with
+    `soft`, entries may lie between 0 and 1. Without, they are refused in a sentence that names `name`.
+    """
     if y is None:
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass the label indicator matrix."
@@ -189,7 +234,8 @@ def check_targets(
     elif isinstance(y, NamedColumns) and sparse.issparse(y.values):
         Y, layout = _read_sparse_targets(y.values, names=y.columns)
     else:
-        Y, layout = _read_array_targets(y)
+        Y, layout = _read_array_targets(y, missing=missing, soft=soft)
+    _refuse_values(Y.data, name, missing=missing, soft=soft)
     if n_rows is not None and Y.shape[0] != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
@@ -208,36 +254,20 @@ def indicator_of_names(y: Any, Y: sparse.csr_array, layout: TargetLayout) -> Any
     return y
 
 
-def split_missing(y: Any) -> tuple[Any, sparse.csc_array | None]:
-    """Split a 2-D y with NaN for unknown entries into y with zeros there and a mask of them.
+def split_missing(Y: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array | None]:
+    """Split an indicator from `check_targets` into what is known, with zeros elsewhere, and the unknown.
 
-    The mask is None when nothing is unknown; y then comes back as it was.
+    The second is an indicator of the entries nobody knows, or None: then Y comes back as it was.
     """
-    y = plain_targets(y)
-    if sparse.issparse(y):
-        if y.ndim != 2 or y.dtype.kind != "f":
-            return y, None
-        filled = canonical_rows(y)
-        missing = np.isnan(filled.data)
-        if not missing.any():
-            return y, None
-        mask = filled.copy()
-        mask.data = missing.astype(np.int8)
-        mask.eliminate_zeros()
-        filled.data = np.where(missing, 0.0, filled.data)
-        return filled, mask.tocsc()
-    if count_dimensions(y) != 2 or (isinstance(y, NamedColumns) and sparse.issparse(y.values)):
-        return y, None
-    values = np.asarray(y)
-    if values.dtype == object:
-        values = _convert_to_numbers(values)
-    if values.dtype.kind != "f" or not np.isnan(values).any():
-        return y, None
-    missing = np.isnan(values)
-    filled = np.where(missing, 0.0, values)
-    names = column_names(y)
-    filled = filled if names is None else NamedColumns(filled, names)
-    return filled, sparse.csc_array(missing, dtype=np.int8)
+    is_missing_entry = np.isnan(Y.data)
+    if not is_missing_entry.any():
+        return Y, None
+    known, missing = Y.copy(), Y.copy()
+    known.data[is_missing_entry] = 0.0
+    missing.data = is_missing_entry.astype(np.float64)
+    known.eliminate_zeros()
+    missing.eliminate_zeros()
+    return known, missing
 
 
 def count_dimensions(y: Any) -> int:
@@ -252,68 +282,6 @@ def count_dimensions(y: Any) -> int:
         return 1
 
 
-def encode_like(y: Any, layout: TargetLayout, *, n_rows: int) -> sparse.csr_array:
-    """Validate more y for a model that already knows its labels; return the indicator.
-
-    Used by ``partial_fit``, ``forget`` and the like: 1-D y may hold any subset of the known
-    classes, an indicator must have the known columns.
-    """
-    if layout.kind == "multilabel":
-        plain = is_plain(y)
-        if not plain and (sets := label_sets(y, even_empty=True)) is not None:
-            y = _encode_known_sets(sets, layout)
-        Y, new_layout = check_targets(y, n_rows=n_rows)
-        if new_layout.kind != "multilabel" or Y.shape[1] != layout.n_columns:
-            raise ValueError(
-                f"y must be an indicator with the {layout.n_columns} label columns of the model."
-            )
-        if not plain and column_names(y) not in (None, list(layout.label_names)):
-            raise ValueError("The columns of y are not those of the model: same names, same order, please.")
-        return Y
-    values = np.asarray(y).ravel()
-    if len(values) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
-            f"y has {len(values)}."
-        )
-    codes = np.searchsorted(layout.classes, values).clip(max=len(layout.classes) - 1)
-    unknown = layout.classes[codes] != values
-    if unknown.any():
-        raise ValueError(f"y holds the class {values[unknown][0]!s}, which the model does not know.")
-    return _encode_one_hot(codes, len(layout.classes))
-
-
-def encode_by_names(y: Any, layout: TargetLayout, *, n_rows: int) -> tuple[sparse.csr_array, np.ndarray]:
-    """Encode y for a model that is to be judged on it; also say which rows have labels unknown to the model.
-
-    Label sets and frames go by names, in any order. What names no labels goes by column, as in `encode_like`.
-    """
-    label_names = list(layout.label_names)
-    if (sets := None if is_plain(y) else label_sets(y, even_empty=True)) is not None:
-        model_labels = set(label_names)
-        has_unknown = np.array([not model_labels.issuperset(row) for row in sets])
-        y = [model_labels.intersection(row) for row in sets]
-    elif is_plain(y) or column_names(y) in (None, label_names):
-        has_unknown = np.zeros(n_rows, dtype=bool)
-    else:
-        Y, given_layout = check_targets(y, n_rows=n_rows)
-        column_of_name = {name: j for j, name in enumerate(given_layout.label_names)}
-        absent_names = [name for name in label_names if name not in column_of_name]
-        if absent_names:
-            raise ValueError(f"y has no column {absent_names[0]!r}, which the model predicts.")
-        unknown_columns = [j for name, j in column_of_name.items() if name not in set(label_names)]
-        has_unknown = np.asarray(Y[:, unknown_columns].sum(axis=1)) > 0
-        return Y[:, [column_of_name[name] for name in label_names]], has_unknown
-    return encode_like(y, layout, n_rows=n_rows), has_unknown
-
-
-def _encode_known_sets(sets: Any, layout: TargetLayout) -> sparse.csr_array:
-    unknown = {name for row in sets for name in row}.difference(layout.label_names)
-    if unknown:
-        raise ValueError(f"y holds the label {min(unknown)!r}, which the model does not know.")
-    return indicator_from_sets(sets, list(layout.label_names))[0]
-
-
 def layout_of_classes(classes: Any, dtype: np.dtype) -> TargetLayout:
     """Layout of a 1-D y with the given classes, for a first ``partial_fit``."""
     classes = np.unique(np.asarray(classes))
@@ -322,43 +290,7 @@ def layout_of_classes(classes: Any, dtype: np.dtype) -> TargetLayout:
     return TargetLayout(kind, classes, names.astype(str).astype(object), dtype)
 
 
-def layout_of_names(y: Any, classes: Any) -> TargetLayout:
-    """Layout of a first block of y where all labels are named (`classes`).
-
-    They are the labels of label sets, the columns of an indicator, in this order, or classes of a 1-D y.
-    """
-    names = list(classes)
-    if not is_plain(y) and label_sets(y, even_empty=True) is not None:
-        wrong = next((name for name in names if not isinstance(name, str)), None)
-        if wrong is not None:
-            raise ValueError(f"classes must name the labels of label sets as text, not {wrong!r}.")
-        return _make_indicator_layout(len(names), np.dtype(np.int64), names=names, is_sparse=True)
-    if count_dimensions(y) < 2 or (np.shape(y)[1] == 1 and len(names) > 1):
-        return layout_of_classes(names, np.asarray(y).dtype)
-    _, layout = check_targets(y)
-    if len(names) != layout.n_columns:
-        raise ValueError(f"classes names {len(names)} labels, y has {layout.n_columns} columns.")
-    if not all(isinstance(name, str) for name in names):
-        return layout
-    if not is_plain(y) and column_names(y) is not None and names != list(layout.label_names):
-        raise ValueError("classes are not the columns of y: same names, same order, please.")
-    return _make_indicator_layout(len(names), layout.dtype, names=names, is_sparse=layout.is_sparse)
-
-
-def check_same_classes(classes: Any, layout: TargetLayout) -> None:
-    """Refuse other classes than those of the first block."""
-    names = list(classes)
-    if layout.kind != "multilabel":
-        is_same = np.array_equal(np.unique(np.asarray(names)), layout.classes)
-    elif all(isinstance(name, str) for name in names):
-        is_same = names == list(layout.label_names)
-    else:
-        is_same = len(names) == layout.n_columns
-    if not is_same:
-        raise ValueError("classes are not those of the first call: leave them out, or edit_labels first.")
-
-
-def _encode_one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
+def encode_one_hot(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
     """One column per class; two classes need only the column of the second."""
     if n_classes == 2:
         return sparse.csr_array((codes == 1).astype(np.float64)[:, None])
@@ -372,12 +304,11 @@ def _read_sparse_targets(y: Any, names: Any = None) -> tuple[sparse.csr_array, T
     if y.shape[1] == 0:
         raise ValueError("y has no label columns: it needs at least one.")
     Y = canonical_rows(y)
-    _refuse_non_binary(Y.data)
-    layout = _make_indicator_layout(y.shape[1], np.dtype(y.dtype), names=names, is_sparse=True)
+    layout = make_indicator_layout(y.shape[1], np.dtype(y.dtype), names=names, is_sparse=True)
     return Y.astype(np.float64), layout
 
 
-def _read_array_targets(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
+def _read_array_targets(y: Any, *, missing: bool, soft: bool) -> tuple[sparse.csr_array, TargetLayout]:
     names = None if is_plain(y) else column_names(y)
     try:
         values = np.asarray(y)
@@ -385,7 +316,9 @@ def _read_array_targets(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
         raise ValueError(NOT_ALL_NAMES) from ragged
     if values.dtype == object and values.ndim == 1 and len(values) and isinstance(values[0], COLLECTIONS):
         raise ValueError(NOT_ALL_NAMES)
-    if values.ndim == 2 and values.shape[1] == 1 and not _is_binary(values):
+    if values.dtype == object and values.ndim == 2:
+        values = numbers_of_objects(values)
+    if values.ndim == 2 and values.shape[1] == 1 and not _is_indicator(values, missing=missing, soft=soft):
         values = values[:, 0]  # a column vector of classes, not an indicator
     if values.ndim == 1:
         return _read_class_targets(values)
@@ -400,9 +333,8 @@ def _read_array_targets(y: Any) -> tuple[sparse.csr_array, TargetLayout]:
             f"Unknown label type: a 2-D y must hold 0 and 1, got dtype {values.dtype}. "
             "Turn names into an indicator with sklearn.preprocessing.MultiLabelBinarizer."
         )
-    _refuse_non_binary(values)
     Y = sparse.csr_array(values.astype(np.float64))
-    return Y, _make_indicator_layout(values.shape[1], values.dtype, names=names, is_sparse=False)
+    return Y, make_indicator_layout(values.shape[1], values.dtype, names=names, is_sparse=False)
 
 
 def _read_class_targets(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:
@@ -410,10 +342,10 @@ def _read_class_targets(values: np.ndarray) -> tuple[sparse.csr_array, TargetLay
         raise ValueError("Input y contains NaN or infinity: every row needs a class.")
     check_classification_targets(values)
     classes, codes = np.unique(values, return_inverse=True)
-    return _encode_one_hot(codes, len(classes)), layout_of_classes(classes, values.dtype)
+    return encode_one_hot(codes, len(classes)), layout_of_classes(classes, values.dtype)
 
 
-def _make_indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
+def make_indicator_layout(k: int, dtype: np.dtype, *, names: Any, is_sparse: bool) -> TargetLayout:
     if names is None:
         named = np.array(made_up_names(k), dtype=object)
     else:
@@ -428,21 +360,27 @@ def made_up_names(k: int) -> list[str]:
     return [f"label{j}" for j in range(k)]
 
 
-def _is_binary(values: np.ndarray) -> bool:
-    return values.dtype.kind in "biuf" and bool(np.isin(values, (0, 1)).all())
+def _is_indicator(values: np.ndarray, *, missing: bool, soft: bool) -> bool:
+    """Whether a column holds 0 and 1, and what else may stand there; other columns are classes."""
+    if values.dtype.kind not in "biuf":
+        return False
+    known = values[~np.isnan(values)] if missing else values
+    return bool((((known >= 0) & (known <= 1)) if soft else np.isin(known, (0, 1))).all())
 
 
-def _refuse_non_binary(values: np.ndarray) -> None:
-    """One sentence for each way an indicator can be wrong."""
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
+def _refuse_values(values: np.ndarray, name: str, *, missing: bool, soft: bool) -> None:
+    """One sentence for each way the entries of an indicator can be wrong."""
+    unknown = np.isnan(values)
+    if np.isinf(values).any() or (unknown.any() and not missing):
         raise ValueError(
-            "Input y contains NaN or infinity: every entry must be 0 or 1 "
-            "(only BinaryRelevance takes NaN for labels nobody knows; drop those rows or set them to 0)."
+            f"Input y contains NaN or infinity, and {name} needs every label known: drop those rows, set the "
+            "entries to 0, or use an estimator that leaves unknown labels out, such as BinaryRelevance."
         )
-    wrong = (values != 0) & (values != 1)
+    wrong = ((values < 0) | (values > 1)) if soft else (values != 0) & (values != 1) & ~unknown
     if wrong.any():
+        allowed = "0 and 1 or shares between them" if soft else "0 and 1"
         raise ValueError(
-            f"Unknown label type: a 2-D y must hold only 0 and 1, found {values[wrong][0]!s}. "
+            f"Unknown label type: a 2-D y must hold only {allowed}, found {values[wrong][0]!s}. "
             "Code an absent label as 0 and a present one as 1."
         )
 

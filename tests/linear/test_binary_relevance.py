@@ -83,7 +83,7 @@ def test_partial_fit_refuses_other_labels(data):
 
 def test_bad_parameters_get_a_sentence(data):
     X, Y, w = data
-    with pytest.raises(ValueError, match="alpha must be at least 0"):
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0 or"):
         BinaryRelevance(alpha=-1).fit(X, Y)
     with pytest.raises(ValueError, match="at least one non-zero"):
         BinaryRelevance().fit(X, Y, sample_weight=0 * w)

@@ -43,11 +43,17 @@ def test_frames_and_sparse_y(data):
     assert_allclose(BinaryRelevance().fit(X, sparse.csr_array(Y)).decision_function(X), expected)
 
 
-def test_labels_nobody_knows_rank_last(data):
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
+def test_labels_nobody_knows_rank_by_the_mean_prevalence(data, loss):
     X, Y = data[0], data[1].copy()
-    Y[:, 1] = np.nan
-    model = BinaryRelevance().fit(X, Y)
-    assert (model.decision_function(X).argmin(axis=1) == 1).all()
+    Y[:, 1], Y[:, 2] = np.nan, 0.0
+    known = Y[:, [0, 2, 3]]
+    prevalence = np.mean([np.nanmean(known[:, j]) for j in range(3)])
+    model = BinaryRelevance(loss=loss, alpha=1.0).fit(X, Y)
+    scores = model.decision_function(X)
+    expected = np.log(prevalence / (1 - prevalence)) if loss == "logistic" else 2 * prevalence - 1
+    assert_allclose(scores[:, 1], expected)
+    assert (scores.argmin(axis=1) == 2).all()  # known rows, but no positive: last
     assert not model.predict(X)[:, 1].any()
 
 

@@ -18,8 +18,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels
+from hyperlabel._known_labels import encode_like
 from hyperlabel._params import check_params
-from hyperlabel._validation import encode_like
 from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import AffineEncoder, IdentityEncoder

@@ -11,7 +11,6 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -19,18 +18,26 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
+from scipy.special import expit, logit
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts, shape_probabilities
-from hyperlabel._params import number, one_of
-from hyperlabel._validation import check_weights, split_missing
-from hyperlabel.linear.margins import cross_validate_margins, margin_path
-from hyperlabel.linear.per_label import fit_labels, map_of_labels, refit_folds, score_labels, solve_known
+from hyperlabel._base import (
+    EPS,
+    MultiLabelClassifier,
+    constant_labels,
+    label_counts,
+    mean_prevalence,
+    shape_probabilities,
+)
+from hyperlabel._params import each_number, number, one_of
+from hyperlabel._validation import check_weights
+from hyperlabel.linear.margins import fit_margins
+from hyperlabel.linear.per_label import fit_one_by_one, map_of_labels, score_labels
+from hyperlabel.linear.shared_ridge import fit_shared_ridge
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.auto_params import (
+    ALPHA,
     THRESHOLD,
     Auto,
     decide_alpha,
@@ -38,7 +45,7 @@ from hyperlabel.moments.auto_params import (
     default_threshold,
     is_auto,
 )
-from hyperlabel.moments.cross_validate import ClosedFormCV, Folds, cross_validate_ridge
+from hyperlabel.moments.cross_validate import ClosedFormCV
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
@@ -46,21 +53,20 @@ from hyperlabel.solvers.margin.losses import CURVATURE
 from hyperlabel.solvers.moments.rank_one_update import TOLERANCE, can_update_factor, update_with_rows
 from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.moments.stored_rows import StoredRows
-from hyperlabel.solvers.ridge.label_blocks import SETTLED, SolvedBlock, keep_largest, solve_label_blocks
-from hyperlabel.solvers.ridge.routes import (
-    RidgePath,
-    RidgeResult,
-    RowsPath,
-    Solver,
-    choose_route,
-    gram_too_ill_conditioned,
+from hyperlabel.solvers.ridge.label_blocks import (
+    SETTLED,
+    SolvedBlock,
+    keep_largest,
+    solve_label_blocks,
+    solve_sums,
 )
+from hyperlabel.solvers.ridge.routes import RidgePath, RidgeResult, Solver, choose_route
 
 
 def _has_probabilities(self: Any) -> bool:
     if self.estimator is not None:
         return hasattr(self.estimator, "predict_proba")
-    return self.loss == "logistic" or hasattr(self, "calibrators_") or hasattr(self, "_oof_labels")
+    return self.loss == "logistic" or hasattr(self, "calibrators_") or hasattr(self, "_oof_labels_")
 
 
 @dataclass(eq=False, repr=False)
@@ -169,7 +175,13 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     """
 
     _accepts_missing_labels = True
-    _rules: ClassVar = {"tol": number(above=0), "loss": one_of("squared", *CURVATURE)}
+    _inner = "estimator"
+    _rules: ClassVar = {
+        "alpha": ALPHA | each_number(0),
+        "threshold": THRESHOLD,
+        "tol": number(above=0),
+        "loss": one_of("squared", *CURVATURE),
+    }
     _closed_form_params: ClassVar = {
         "alpha": "alpha"
     }  # what ClosedFormSearchCV may search, and where it lives
@@ -196,36 +208,16 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         `sample_weight` weighs the rows, `groups` keep them together in the folds of `cv`; further metadata
         goes to `estimator`, when metadata routing is enabled.
         """
-        y, missing = split_missing(y)
-        self._drop_calibrators()
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
-        if missing is not None:
-            if self.cv is not None:
-                raise ValueError(
-                    "Out-of-fold scores need every label known: fill the NaN in y or leave cv=None."
-                )
-            missing_weight, _ = label_counts(missing.astype(np.float64), weights)
-            counts, weight = label_counts(Y, weights)
-            self._constant = constant_labels(counts, weight - missing_weight)
-        if self.estimator is None:
-            if fit_params:
-                raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
-            if self.loss != "squared":
-                self._fit_margins(X, Y, weights, groups, missing)
-            elif missing is None:
-                self._fit_shared(X, Y, weights, groups)
-            else:
-                (alpha,) = self._check_alphas()
-                self._set_coef(*solve_known(X, Y, missing, weights, alpha, self.solver))
+        if self.estimator is not None:
+            fit_one_by_one(self, X, Y, weights, groups, fit_params)
+        elif fit_params:
+            raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
+        elif self.loss == "squared":
+            fit_shared_ridge(self, X, Y, weights, groups)
         else:
-            varying_labels = np.flatnonzero(self._constant == 0)
-            label_models = iter(fit_labels(self, X, Y, varying_labels, weights, fit_params, missing))
-            self.estimators_ = [next(label_models) if c == 0 else None for c in self._constant]
-            if self.cv is not None:
-                folds = Folds(X, Y, self.cv, groups=groups, summed=False)
-                refit_scores = refit_folds(self, X, Y, folds, weights, fit_params, self._choose_scorer(1))
-                self._set_cv_attributes(refit_scores, Y, weights)
+            fit_margins(self, X, Y, weights, groups)
         return self
 
     @available_if(_has_probabilities)
@@ -260,15 +252,6 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             router.add(estimator=self.estimator, method_mapping=mapping)
         return router
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            inner_tags = self.estimator.__sklearn_tags__()
-            tags.input_tags.sparse = inner_tags.input_tags.sparse
-            if inner_tags.classifier_tags is not None:
-                tags.classifier_tags.poor_score = inner_tags.classifier_tags.poor_score
-        return tags
-
     def _is_ridge(self) -> bool:
         """Return whether the fit is the shared ridge, which depends on the rows through moments only."""
         return self.estimator is None and self.loss == "squared"
@@ -287,45 +270,18 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             "and loss='squared' for the shared ridge."
         )
 
-    # -- the shared ridge ---------------------------------------------------------------------------
+    # -- what the fitters share ----------------------------------------------------------------------
 
-    def _fit_shared(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> None:
-        alphas = self._check_alphas()
-        route: Any = choose_route(X) if self.solver == "auto" else self.solver
-        self.alpha_ = alphas[0]
-        if self.cv is not None:
-            scorer = self._choose_scorer(len(alphas))
-            threshold = default_threshold(self.threshold, self.alpha)
-            cv_scores, total_moments = cross_validate_ridge(
-                X, Y, self._layout, self.cv, alphas, scorer, route, weights, groups, threshold
+    def _list_alphas(self) -> list[Any]:
+        """Return the λ to choose from; their rules are checked already, but for those they share."""
+        if is_auto(self.threshold) and not self._is_ridge():
+            raise ValueError(
+                "threshold='auto' is read off the shared ridge: give a number, or use ThresholdTuner."
             )
-            self._set_cv_attributes(cv_scores, Y, weights)
-            self.alpha_ = alphas[cv_scores.best]
-            if total_moments is not None:  # cross-validation has summed all rows already
-                self.moments_ = total_moments
-        if route == "gram":
-            if not hasattr(self, "moments_"):
-                self.moments_ = RowMoments.from_rows(X, Y, sample_weight=weights)
-            self._solve((X, Y, weights) if self.solver == "auto" else None)
-        else:
-            self._solve_rows(X, Y, weights, route)
-
-    def _solve_rows(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, route: Any) -> None:
-        """Solve without moments, at `alpha_`."""
-        counts, weight = label_counts(Y, weights)
-        self._constant = constant_labels(counts, weight)
-        solve_options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
-        needs_squares = is_auto(default_threshold(self.threshold, self.alpha))
-        label_blocks = solve_label_blocks(
-            X, Y, self.alpha_, route=route, squares=needs_squares, **solve_options
-        )
-        self._set_coef(label_blocks, route, counts, weight)
-
-    def _stored_route(self) -> str:
-        """Return the route to a solution from `moments_`: by rows where these are stored and too wide."""
-        if not isinstance(self.moments_, StoredRows):
-            return "gram"
-        return choose_route(self.moments_.X) if self.solver == "auto" else self.solver
+        alphas = [self.alpha] if is_auto(self.alpha) else [float(alpha) for alpha in np.ravel(self.alpha)]
+        if len(alphas) > 1 and self.cv is None:
+            raise ValueError("Several alpha were given: set cv= so that one can be chosen.")
+        return alphas
 
     def _choose_scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
@@ -342,42 +298,35 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             self.cv_results_ = cv_scores.results
         self.oof_scores_ = oof_scores[:, 0] if self._layout.kind == "binary" else oof_scores
 
-    def _check_alphas(self) -> list[Any]:
-        if not THRESHOLD.accepts(self.threshold):
-            raise ValueError(f"threshold must be {THRESHOLD.wording}, got {self.threshold!r}.")
-        if is_auto(self.threshold) and not self._is_ridge():
-            raise ValueError(
-                "threshold='auto' is read off the shared ridge: give a number, or use ThresholdTuner."
-            )
-        if is_auto(self.alpha):
-            return ["auto"]
-        if isinstance(self.alpha, str):
-            raise ValueError(f"alpha must be a number of at least 0, several, or 'auto', got {self.alpha!r}.")
-        alphas = [float(alpha) for alpha in np.atleast_1d(np.asarray(self.alpha, dtype=float))]
-        if not alphas or not all(alpha >= 0 for alpha in alphas):
-            raise ValueError(f"alpha must be at least 0, got {self.alpha}.")
-        if len(alphas) > 1 and self.cv is None:
-            raise ValueError("Several alpha were given: set cv= so that one can be chosen.")
-        return alphas
-
-    def _solve(self, rows: Any = None) -> None:
-        moments = self.moments_
+    def _solve(self) -> None:
         if np.ndim(self.alpha) == 0 or not hasattr(self, "alpha_"):
-            self.alpha_ = self._check_alphas()[0]
+            (self.alpha_,) = self._list_alphas()
         if (route := self._stored_route()) != "gram":
-            self._solve_rows(moments.X, moments.Y, moments.sample_weight, route)
-            return
-        moments = moments.sums()
-        self._constant = constant_labels(moments.sum_targets, moments.weight)
-        path: Any = RidgePath(moments, alphas=() if is_auto(self.alpha_) else (self.alpha_,))
-        alpha = decide_alpha(moments, self.alpha_, path)
-        if rows is not None and alpha == 0 and gram_too_ill_conditioned(path, rows[0].shape):
-            path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
-        squares = (
-            path.fitted_squares(alpha) if is_auto(default_threshold(self.threshold, self.alpha)) else None
-        )
-        solved_block = SolvedBlock(path.solve(alpha), path.x_mean, alpha, squares)
-        self._set_coef([solved_block], path.solver, moments.sum_targets, moments.weight)
+            rows = self.moments_
+            self._solve_rows(rows.X, rows.Y, rows.sample_weight, route)
+        else:
+            self._solve_sums()
+
+    def _solve_sums(self, rows: Any = None) -> None:
+        """Set the fitted attributes from `moments_` at the λ `alpha_`, which may be "auto"."""
+        squares = is_auto(default_threshold(self.threshold, self.alpha))
+        moments = self.moments_.sums()
+        solved_block, route = solve_sums(moments, self.alpha_, squares=squares, rows=rows)
+        self._set_coef([solved_block], route, moments.sum_targets, moments.weight)
+
+    def _solve_rows(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, route: Any) -> None:
+        """Solve without moments, at `alpha_`."""
+        counts, weight = label_counts(Y, weights)
+        solve_options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
+        squares = is_auto(default_threshold(self.threshold, self.alpha))
+        label_blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=squares, **solve_options)
+        self._set_coef(label_blocks, route, counts, weight)
+
+    def _stored_route(self) -> str:
+        """Return the route to a solution from `moments_`: by rows where these are stored and too wide."""
+        if not isinstance(self.moments_, StoredRows):
+            return "gram"
+        return choose_route(self.moments_.X) if self.solver == "auto" else self.solver
 
     def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
         """Set `coef_`, `intercept_` and `threshold_` from the solved blocks of labels, in order."""
@@ -400,7 +349,20 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             threshold, self._layout.kind, label_means, all_squares, counts, weight
         )
         self.intercept_ = np.concatenate(intercepts) - self.threshold_
+        if np.ndim(weight):
+            self._place_unknown_labels(counts, weight)
         self.solver_ = solver
+        self._constant = constant_labels(counts, weight)
+
+    def _place_unknown_labels(self, counts: np.ndarray, known_rows: np.ndarray) -> None:
+        """Give labels of which no row is known the mean prevalence of the others, and no prediction by it."""
+        prevalence = mean_prevalence(counts, known_rows)
+        if self.loss == "logistic":
+            score = float(logit(np.clip(prevalence, EPS, 1 - EPS)))
+        else:
+            score = float(signed_targets(prevalence))
+        highest = -EPS if prevalence <= 0.5 else np.inf
+        self.intercept_[known_rows <= 0] = min(score - self.threshold_, highest)
 
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
         """Update the fit by a few rows at the same λ, without a solve (`solvers.moments.rank_one_update`)."""
@@ -465,31 +427,3 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             return self._make_linear_map(path.solve(alpha), path.x_mean).lowered(fold_threshold)
 
         return fold_map
-
-    # -- other losses -------------------------------------------------------------------------------
-
-    def _fit_margins(
-        self,
-        X: Any,
-        Y: sparse.csr_array,
-        weights: np.ndarray | None,
-        groups: Any,
-        missing: sparse.csc_array | None,
-    ) -> None:
-        alphas, loss_options = self._check_alphas(), (self.loss, self.tol)
-        alpha = alphas[0]
-        if self.cv is not None:
-            folds = Folds(X, Y, self.cv, groups=groups, summed=False)
-            cv_options = *loss_options, self._choose_scorer(len(alphas))
-            cv_scores = cross_validate_margins(X, Y, self._layout, folds, weights, alphas, *cv_options)
-            self._set_cv_attributes(cv_scores, Y, weights)
-            alpha = alphas[cv_scores.best]
-        counts, weight = label_counts(Y, weights)
-        self._set_coef(margin_path(X, Y, weights, missing, [alpha], *loss_options), "lbfgs", counts, weight)
-        if self.residual_ > self.tol:
-            warnings.warn(
-                f"The {self.loss} loss was not minimised to tol={self.tol:g} (reached {self.residual_:.1e}): "
-                "scale the columns, or raise alpha or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )

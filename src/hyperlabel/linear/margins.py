@@ -1,13 +1,15 @@
 """Squared hinge and logistic loss of all labels together, for one λ or several, in and out of fold."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel._base import constant_labels, label_counts, place_constant_labels
-from hyperlabel._validation import TargetLayout
+from hyperlabel._validation import TargetLayout, split_missing
 from hyperlabel.moments.auto_params import is_auto
 from hyperlabel.moments.cross_validate import (
     ClosedFormCV,
@@ -23,11 +25,34 @@ from hyperlabel.solvers.ridge.label_blocks import SolvedBlock
 from hyperlabel.solvers.ridge.routes import RidgeResult, choose_alpha
 
 
+def fit_margins(model: Any, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, groups: Any) -> None:
+    """Fit a `BinaryRelevance` with another loss than the squared one on validated rows."""
+    alphas, loss_options = model._list_alphas(), (model.loss, model.tol)
+    counts, weight = label_counts(Y, weights)
+    alpha, (Y, missing) = alphas[0], split_missing(Y)
+    if model.cv is not None:
+        if missing is not None:
+            raise ValueError("Out-of-fold scores need every label known: fill the NaN in y or leave cv=None.")
+        folds = Folds(X, Y, model.cv, groups=groups, summed=False)
+        cv_options = *loss_options, model._choose_scorer(len(alphas))
+        cv_scores = cross_validate_margins(X, Y, model._layout, folds, weights, alphas, *cv_options)
+        model._set_cv_attributes(cv_scores, Y, weights)
+        alpha = alphas[cv_scores.best]
+    model._set_coef(margin_path(X, Y, weights, missing, [alpha], *loss_options), "lbfgs", counts, weight)
+    if model.residual_ > model.tol:
+        warnings.warn(
+            f"The {model.loss} loss was not minimised to tol={model.tol:g} (reached {model.residual_:.1e}): "
+            "scale the columns, or raise alpha or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
 def margin_path(
     X: Any,
     Y: sparse.csr_array,
     weights: np.ndarray | None,
-    missing: sparse.csc_array | None,
+    missing: sparse.csr_array | None,
     alphas: Sequence[Any],
     loss: str,
     tol: float,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from hyperlabel._base import label_counts
 from hyperlabel._sklearn_compat import check_method_params, routing_enabled
+from hyperlabel._validation import split_missing
 from hyperlabel.moments.auto_params import is_auto
 from hyperlabel.moments.cross_validate import (
     ClosedFormCV,
@@ -23,6 +24,28 @@ from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.solvers.operators import weighted_row_mean
 from hyperlabel.solvers.ridge.label_blocks import SolvedBlock
 from hyperlabel.solvers.ridge.routes import RidgeResult, Solver, choose_alpha, solve_ridge
+
+
+def fit_one_by_one(
+    model: Any,
+    X: Any,
+    Y: sparse.csr_array,
+    weights: np.ndarray | None,
+    groups: Any,
+    fit_params: dict[str, Any],
+) -> None:
+    """Fit a `BinaryRelevance` with an estimator for each label on validated rows."""
+    Y, missing = split_missing(Y)
+    if missing is not None and model.cv is not None:
+        raise ValueError("Out-of-fold scores need every label known: fill the NaN in y or leave cv=None.")
+    varying_labels = np.flatnonzero(model._constant == 0)
+    missing_columns = None if missing is None else missing.tocsc()
+    label_models = iter(fit_labels(model, X, Y, varying_labels, weights, fit_params, missing_columns))
+    model.estimators_ = [next(label_models) if c == 0 else None for c in model._constant]
+    if model.cv is not None:
+        folds = Folds(X, Y, model.cv, groups=groups, summed=False)
+        refit_scores = refit_folds(model, X, Y, folds, weights, fit_params, model._choose_scorer(1))
+        model._set_cv_attributes(refit_scores, Y, weights)
 
 
 def fit_labels(

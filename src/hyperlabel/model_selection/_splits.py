@@ -35,9 +35,9 @@ class _Stratified(BaseCrossValidator):
         """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
         if y is None:
             raise ValueError(f"{type(self).__name__} stratifies by y: pass the label indicator matrix.")
-        y, _ = split_missing(y)
-        Y, _ = check_targets(y, n_rows=None if X is None else num_samples(X), name=type(self).__name__)
-        return Y
+        n_rows, name = None if X is None else num_samples(X), type(self).__name__
+        Y, _ = check_targets(y, n_rows=n_rows, name=name, missing=True)
+        return split_missing(Y)[0]
 
 
 @dataclass(eq=False, repr=False)

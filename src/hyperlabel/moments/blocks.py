@@ -17,16 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_names
 from hyperlabel._labels import plain_targets
-from hyperlabel._validation import (
-    check_features,
-    check_fit,
-    check_same_classes,
-    check_weights,
-    count_dimensions,
-    encode_like,
-    layout_of_names,
-)
+from hyperlabel._validation import check_features, check_fit, check_weights, count_dimensions
 from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
 from hyperlabel.solvers.moments.row_moments import RowMoments

@@ -21,15 +21,9 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_names
 from hyperlabel._params import check_params
-from hyperlabel._validation import (
-    TargetLayout,
-    check_features,
-    check_same_classes,
-    check_weights,
-    encode_like,
-    layout_of_names,
-)
+from hyperlabel._validation import TargetLayout, check_features, check_weights
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.moments.downdate_check import why_not_a_gram
 from hyperlabel.solvers.moments.row_moments import RowMoments
@@ -128,6 +122,8 @@ class MomentsModel(ABC):
         # Sparse rows are summed around 0; adding moves them to the model's own shift.
         own_moments = getattr(self, "moments_", None)
         weights = check_weights(sample_weight, X)
+        if np.isnan(Y.data).any():
+            raise ValueError("Sums over rows need every label known, and y holds NaN: use fit.")
         if isinstance(own_moments, StoredRows):
             return StoredRows.from_rows(X, self._factor(Y), weights)
         shift = None if own_moments is None or sparse.issparse(X) else own_moments.shift

@@ -10,7 +10,7 @@ from hyperlabel.decision.calibrators import Calibrators
 
 
 def _has_probabilities(self: Any) -> bool:
-    return hasattr(self, "calibrators_") or hasattr(self, "_oof_labels")
+    return hasattr(self, "calibrators_") or hasattr(self, "_oof_labels_")
 
 
 class OutOfFoldProbabilities:
@@ -22,9 +22,9 @@ class OutOfFoldProbabilities:
 
     oof_scores_: np.ndarray
     calibrators_: Calibrators
-    _calibrated_threshold: float
-    _oof_labels: sparse.csr_array
-    _oof_weights: np.ndarray | None
+    _calibrated_threshold_: float
+    _oof_labels_: sparse.csr_array
+    _oof_weights_: np.ndarray | None
     _constant: np.ndarray
     _layout: Any
 
@@ -32,26 +32,26 @@ class OutOfFoldProbabilities:
         """Remember the labels that belong to `oof_scores_`."""
         self._drop_calibrators()
         if self._layout.kind == "multilabel":  # a 1-D y asks for one class, which scores decide
-            self._oof_labels, self._oof_weights = Y, weights
+            self._oof_labels_, self._oof_weights_ = Y, weights
 
     def _calibrate(self) -> None:
         """Fit the curves, if they are not there and can be."""
-        if hasattr(self, "calibrators_") or not hasattr(self, "_oof_labels"):
+        if hasattr(self, "calibrators_") or not hasattr(self, "_oof_labels_"):
             return
         rows = np.flatnonzero(~np.isnan(self.oof_scores_).any(axis=1))
-        weights = None if self._oof_weights is None else self._oof_weights[rows]
-        self.calibrators_ = Calibrators.fit(self.oof_scores_[rows], self._oof_labels[rows], weights)
-        self._calibrated_threshold = getattr(self, "threshold_", 0.0)
+        weights = None if self._oof_weights_ is None else self._oof_weights_[rows]
+        self.calibrators_ = Calibrators.fit(self.oof_scores_[rows], self._oof_labels_[rows], weights)
+        self._calibrated_threshold_ = getattr(self, "threshold_", 0.0)
 
     def _drop_calibrators(self) -> None:
         """Forget the probabilities of an earlier fit."""
-        for name in ("calibrators_", "_calibrated_threshold", "_oof_labels", "_oof_weights"):
+        for name in ("calibrators_", "_calibrated_threshold_", "_oof_labels_", "_oof_weights_"):
             self.__dict__.pop(name, None)
 
     def _drop_rows(self) -> None:
         """Forget what is known row by row; the curves stay."""
         self._calibrate()
-        for name in ("oof_scores_", "_oof_labels", "_oof_weights"):
+        for name in ("oof_scores_", "_oof_labels_", "_oof_weights_"):
             self.__dict__.pop(name, None)
 
     @available_if(_has_probabilities)
@@ -63,7 +63,7 @@ class OutOfFoldProbabilities:
         self._calibrate()
         scores = self.decision_function(X)  # type: ignore[attr-defined]
         scores = scores + (
-            getattr(self, "threshold_", 0.0) - self._calibrated_threshold
+            getattr(self, "threshold_", 0.0) - self._calibrated_threshold_
         )  # a threshold moves with the rows
         tiny = np.finfo(np.float32).eps
         return np.clip(self.calibrators_.probabilities(scores), tiny, 1 - tiny)

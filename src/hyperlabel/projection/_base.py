@@ -17,9 +17,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import DocumentedEstimator
+from hyperlabel._known_labels import encode_like
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._sklearn_compat import safe_split
-from hyperlabel._validation import TargetLayout, check_features, check_fit, encode_like
+from hyperlabel._validation import TargetLayout, check_features, check_fit
 from hyperlabel.geometry.edges import EdgeMoments
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows

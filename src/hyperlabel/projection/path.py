@@ -100,6 +100,9 @@ class _Columns(Path):
     def n_iter(self) -> int:
         return self._shared.path.n_iter
 
+    def coef(self, alpha: float) -> np.ndarray:
+        return self._shared.path.coef(alpha)[:, self._columns]
+
     def reduced(self, alpha: float) -> np.ndarray:
         return self._shared._reduce_bases(alpha)[self._columns, self._columns]
 

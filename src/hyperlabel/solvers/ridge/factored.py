@@ -8,6 +8,7 @@ eigenvectors        about 9q³, then 2q²m for each λ                     any �
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,7 +42,7 @@ class RidgeResult:
     residual: float
 
 
-class Path:
+class Path(ABC):
     """What every route offers: a route says how W comes about, and may know shorter ways to the rest."""
 
     solver: str
@@ -53,21 +54,17 @@ class Path:
         """Block products with X; 1 for a factorisation."""
         return 1
 
+    @abstractmethod
     def coef(self, alpha: float) -> np.ndarray:
         """Return W (d×m)."""
-        raise AttributeError("A route defines its solution.")
 
-    def fitted(self, alpha: float) -> np.ndarray:
-        """Return XcW, or a turn of it."""
-        raise AttributeError("A route knows its rows.")
-
+    @abstractmethod
     def reduced(self, alpha: float) -> np.ndarray:
         """Return BᵀW (m×m), symmetric positive semi-definite."""
-        raise AttributeError("A route defines its small matrix.")
 
+    @abstractmethod
     def residual(self, alpha: float) -> float:
         """Return the certificate of `RidgeResult` alone."""
-        raise AttributeError("A route certifies its solution.")
 
     def solve(self, alpha: float) -> RidgeResult:
         """Solve for one λ."""
@@ -77,6 +74,14 @@ class Path:
     def combine(self, alpha: float, mixing: np.ndarray) -> np.ndarray:
         """Return W·mixing (d×p)."""
         return self.coef(alpha) @ mixing
+
+
+class RowsKnown(Path):
+    """A route that has the rows at hand: it can tell what is fitted to them."""
+
+    @abstractmethod
+    def fitted(self, alpha: float) -> np.ndarray:
+        """Return XcW, or a turn of it."""
 
     def fitted_squares(self, alpha: float, *rights: Any) -> np.ndarray:
         """Return ‖XcW·mixings‖² per column."""
@@ -104,9 +109,11 @@ class FactoredPath(Path):
     null = 0  # eigenvalues of A that are 0 by construction
     alphas: tuple[float, ...]  # announced: the factorisation is chosen for them
     _factor: tuple[float, Any]  # λ last asked for, and the Cholesky factor of A + λI
+    _known: dict[float, np.ndarray] | None = None  # solutions had without eigenvectors
 
+    @abstractmethod
     def _rhs(self) -> np.ndarray:
-        raise AttributeError("A path defines its right-hand side.")
+        """Return the right-hand side T."""
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -143,9 +150,14 @@ class FactoredPath(Path):
         refuse_ill_conditioned(s[s > self.rank_tolerance])
         return np.divide(1.0, s, out=np.zeros_like(s), where=s > self.rank_tolerance)
 
-    @cached_property
+    @property
     def _announced(self) -> dict[float, np.ndarray]:
         """Solutions of the announced λ where they can be had without eigenvectors."""
+        if self._known is None:
+            self._known = self._solve_announced()
+        return self._known
+
+    def _solve_announced(self) -> dict[float, np.ndarray]:
         if not self.alphas or min(self.alphas) <= 0 or "_eigen" in self.__dict__:
             return {}
         rhs = self._rhs()
@@ -186,12 +198,12 @@ class FactoredPath(Path):
             self.alphas = self.alphas or (alpha,)
             return alpha
         solution = tridiagonal_form.solve(alpha)
-        self.alphas, self.__dict__["_announced"] = (alpha,), {} if solution is None else {alpha: solution}
+        self.alphas, self._known = (alpha,), {} if solution is None else {alpha: solution}
         return alpha
 
+    @abstractmethod
     def _get_residual_squares(self, quadratic: np.ndarray, alphas: np.ndarray, total: float) -> np.ndarray:
         """Return q(λ), what the fit leaves of the targets plus the penalty, from tr Tᵀ(A + λI)⁻¹T."""
-        raise AttributeError("A path knows what its right-hand side is.")
 
     def _solution(self, alpha: float) -> np.ndarray:
         """Return (A + λI)⁻¹(right-hand side); kept for the λ last asked for."""
@@ -310,7 +322,7 @@ def path_of_codes(moments: CenteredMoments, P: np.ndarray, offset: np.ndarray, a
     return RidgePath(codes, alphas=(alpha,))
 
 
-class SamplePath(FactoredPath):
+class SamplePath(FactoredPath, RowsKnown):
     """The sample-space route: α = (K + λI)⁻¹Fc with the centred n×n Gram (or kernel) K, W = Xcᵀα.
 
     Without `rows` (a kernel) only `dual` and `reduced` are available.

@@ -14,12 +14,12 @@ from scipy import linalg
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, as_dense
 from hyperlabel.solvers.operators import CenteredRows, weighted_row_mean
-from hyperlabel.solvers.ridge.factored import Path
+from hyperlabel.solvers.ridge.factored import RowsKnown
 
 ROWS_BYTES = 2 * 2**30  # memory of the factor R; it is as large as the dense rows where n < d
 
 
-class RowsPath(Path):
+class RowsPath(RowsKnown):
     """Every λ, 0 included, from the singular values of the rows."""
 
     solver = "rows"

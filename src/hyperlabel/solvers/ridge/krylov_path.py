@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.operators import CenteredRows, weighted_row_mean
-from hyperlabel.solvers.ridge.factored import Path
+from hyperlabel.solvers.ridge.factored import RowsKnown
 from hyperlabel.solvers.ridge.krylov_space import KrylovSpace, block_lanczos
 
 KRYLOV_BYTES = 2**30  # memory of one Krylov basis; more right-hand sides are taken in blocks
@@ -23,7 +23,7 @@ def krylov_memory(n: int, d: int, nnz: int, m: int, blocks: int, *, itemsize: in
     return row_bytes + itemsize * m * (min(n, d) * (blocks + 5) + 2 * max(n, d))
 
 
-class KrylovPath(Path):
+class KrylovPath(RowsKnown):
     """The matrix-free route: block Lanczos on XcXcᵀ (n ≤ d) or XcᵀXc, centred implicitly.
 
     All right-hand sides share each product with X. When the basis would outgrow

@@ -14,10 +14,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.ridge.conjugate_gradients import ConjugateRidge
 from hyperlabel.solvers.ridge.evidence import krylov_alpha
 from hyperlabel.solvers.ridge.krylov_path import KRYLOV_BYTES
-from hyperlabel.solvers.ridge.routes import RidgeResult, krylov_memory, solve_auto, solve_ridge
+from hyperlabel.solvers.ridge.routes import (
+    RidgePath,
+    RidgeResult,
+    RowsPath,
+    alpha_of_labels,
+    gram_too_ill_conditioned,
+    krylov_memory,
+    solve_auto,
+    solve_ridge,
+)
 
 PRODUCTS = 30  # block products a basis is planned for
 WIDTH = 128  # labels that share a product: wider blocks leave the cache, narrower ones read X more often
@@ -32,6 +42,22 @@ class SolvedBlock(NamedTuple):
     centre: np.ndarray
     alpha: float
     squares: np.ndarray | None
+
+
+def solve_sums(
+    moments: RowMoments, alpha: float | Literal["auto"], *, squares: bool = False, rows: Any = None
+) -> tuple[SolvedBlock, str]:
+    """Return the solution of all labels from sums over rows, and its route.
+
+    `rows` (X, Y, weights) are what λ = 0 is read off where the sums have lost too many digits.
+    """
+    path: Any = RidgePath(moments, alphas=() if alpha == "auto" else (alpha,))
+    if alpha == "auto":
+        alpha = alpha_of_labels(moments, path)
+    if rows is not None and alpha == 0 and gram_too_ill_conditioned(path, rows[0].shape):
+        path = RowsPath(rows[0], rows[1], sample_weight=rows[2])
+    fitted_squares = path.fitted_squares(alpha) if squares else None
+    return SolvedBlock(path.solve(alpha), path.x_mean, alpha, fitted_squares), path.solver
 
 
 def solve_label_blocks(

@@ -14,10 +14,10 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.operators import CenteredRows, weighted_row_mean
-from hyperlabel.solvers.ridge.factored import Path, RidgeResult
+from hyperlabel.solvers.ridge.factored import RidgeResult, RowsKnown
 
 
-class LsqrPath(Path):
+class LsqrPath(RowsKnown):
     """The ridge path by LSQR; every λ is solved anew."""
 
     solver = "lsqr"
