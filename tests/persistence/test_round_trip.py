@@ -282,3 +282,58 @@ def test_wide_models_are_saved_with_nothing_newer_than_the_oldest_scipy_allowed(
     model = BinaryRelevance().fit(X, np.eye(20, 3, dtype=int))
     monkeypatch.delattr(sparse, "random_array")  # takes rng= only from scipy 1.15 on
     assert_bit_equal(model, back(model, tmp_path), X)
+
+
+def test_a_slim_file_holds_no_moments_and_the_model_keeps_its_own(tmp_path):
+    X, Y = np.random.default_rng(0).normal(size=(80, 200)), np.tile([[0, 1], [1, 0]], (40, 1))
+    model = make_pipeline(pre.StandardScaler(), hyperlabel.ThresholdTuner(hyperlabel.BinaryRelevance(), cv=2))
+    model.fit(X, Y)
+    model[-1].estimator_ = hyperlabel.BinaryRelevance(solver="gram").fit(X, Y)
+    for slim, path in ((False, tmp_path / "whole"), (True, tmp_path / "slim")):
+        hyperlabel.save(model, path, slim=slim)
+    assert (tmp_path / "whole").stat().st_size - (tmp_path / "slim").stat().st_size > 8 * 200 * 200
+    loaded = hyperlabel.load(tmp_path / "slim")
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert not hasattr(loaded[-1].estimator_, "moments_")
+    assert model[-1].estimator_.moments_.n == 80
+    with pytest.raises(ValueError, match="keeps no sums"):
+        hyperlabel.update(loaded, (X, Y))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(3.5),
+        np.zeros((0, 3)),
+        np.zeros((3, 0), order="F"),
+        np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+        np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2),
+        np.arange(10)[::-2],
+        np.array(["ä", "bcd"]),
+        np.array(["", ""]),
+        np.array([], dtype="U5"),
+        np.array(["2026-11-18"], dtype="datetime64[D]"),
+        np.arange(3, dtype=">i4"),
+        np.array([True, False]),
+        np.array([1 + 2j]),
+    ],
+    ids=lambda array: f"{array.dtype}{array.shape}",
+)
+def test_every_array_is_written_as_numpy_writes_it_and_comes_back_alike(array):
+    """The oracle is NumPy's own writer and reader."""
+    import io
+    import zipfile
+
+    from hyperlabel.persistence._container import Writer, _parse_npy
+
+    expected, file = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array(expected, array, version=(1, 0), allow_pickle=False)
+    with Writer(file) as writer:
+        name = writer.store(array)
+    with zipfile.ZipFile(file) as archive:
+        written = archive.read(name)
+    assert written == expected.getvalue()
+    back = _parse_npy(written, "here")
+    assert (back.dtype, back.shape, back.flags.writeable) == (array.dtype, array.shape, True)
+    assert back.flags.f_contiguous == np.load(io.BytesIO(written)).flags.f_contiguous
+    assert np.array_equal(back, array)

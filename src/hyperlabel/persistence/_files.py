@@ -37,6 +37,7 @@ def save(
     *,
     X: Any = None,
     metadata: dict[str, Any] | None = None,
+    slim: bool = False,
 ) -> None:
     """Write a fitted model, or moments, to a file: no pickle, nothing that could run, all or nothing.
 
@@ -52,6 +53,9 @@ def save(
         at load. None makes rows up where it can (numbers, or words of the vocabulary).
     metadata : dict, default=None
         Anything JSON can hold, given back by `describe`.
+    slim : bool, default=False
+        Leave out `moments_`, so that the file is smaller and says less of the training rows; the loaded
+        model predicts the same, but nothing can be added to it or forgotten.
 
     Examples
     --------
@@ -70,7 +74,7 @@ def save(
     except (TypeError, ValueError) as error:
         raise ModelFileError("metadata must be what JSON can hold: text, numbers, lists, dicts.") from error
     with replacing(path) as file, Writer(file) as writer:
-        encoder = NodeEncoder(writer.store)
+        encoder = NodeEncoder(writer.store, ("moments_",) if slim else ())
         name = type(model).__name__
         encoded = encoder.node(model, name)  # before it is asked: settings that are refused may take for ever
         rows = probe_rows(model, X)

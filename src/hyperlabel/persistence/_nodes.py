@@ -5,7 +5,8 @@ themselves; everything else is an object with a ``kind`` (the table is in docs/m
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ _SPARSE = {
     for name in ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
 }
 _FRAMES = ("pandas.DataFrame", "pandas.core.frame.DataFrame")  # looked at without importing pandas
+_PLAIN = frozenset((bool, int, str, type(None)))  # what stands for itself in JSON, and is always finite
+_PLAIN_IN_FILES = _PLAIN | {float}
+_FUNCTION_TYPES = (FunctionType, BuiltinFunctionType)
 # Dtypes an array may have: numbers, truth values, text and dates; never objects or records.
 _ARRAY_KINDS = "biufcUSmM"
 # Estimators inside one another. Each pipeline asks the one inside it about three times whatever it is asked
@@ -33,8 +37,9 @@ DEEPEST = 10
 class NodeEncoder:
     """Writes objects as nodes; arrays are handed to `store(array) -> name`."""
 
-    def __init__(self, store: Callable[[np.ndarray], str]) -> None:
+    def __init__(self, store: Callable[[np.ndarray], str], left_out: Collection[str] = ()) -> None:
         self._store = store
+        self._left_out = frozenset((*_registry.LEFT_OUT, *left_out))
         self._arrays: dict[int, str] = {}
         self._parts: dict[int, int | None] = {}  # None while its state is written
         self._references: list[Any] = []  # keeps ids valid while encoding
@@ -42,32 +47,25 @@ class NodeEncoder:
 
     def node(self, value: Any, path: str) -> Any:
         """Return the node of a value; `path` says where it is, for messages."""
-        if value is None or type(value) in (bool, int, str):
+        cls = type(value)
+        if cls in _PLAIN:
             return value
-        if type(value) is float:
+        if cls is float:
             return value if math.isfinite(value) else {"kind": "float", "value": repr(value)}
-        for matches, write in self._writers():
-            if matches(value):
-                return write(value, path)
+        if (write := _WRITERS.get(cls)) is not None:
+            return write(self, value, path)
+        for base, write in _WRITERS_OF_KIND:
+            if isinstance(value, base):
+                return write(self, value, path)
+        if isinstance(value, _FUNCTION_TYPES) and (name := _registry.function_name(value)) is not None:
+            return {"kind": "function", "name": name}
+        if f"{cls.__module__}.{cls.__name__}" in _FRAMES:
+            return self._write_frame(value, path)
         return self._write_part(value, path)
 
-    def _writers(self) -> list[tuple[Callable[[Any], Any], Callable[[Any, str], Any]]]:
-        return [
-            (lambda v: type(v) in (list, Table), self._write_items),
-            (lambda v: type(v) in (tuple, set, frozenset, slice), self._write_collection),
-            (lambda v: type(v) in (dict, Results), self._write_dict),
-            (lambda v: type(v) is np.ndarray, self._write_array),
-            (lambda v: isinstance(v, np.generic), self._write_scalar),
-            (lambda v: isinstance(v, np.dtype), lambda v, path: {"kind": "dtype", "value": v.str}),
-            (sparse.issparse, self._write_sparse),
-            (lambda v: isinstance(v, np.random.RandomState), self._write_random_state),
-            (lambda v: isinstance(v, type), self._write_type),
-            (_registry.function_name, lambda v, _: {"kind": "function", "name": _registry.function_name(v)}),
-            (lambda v: f"{type(v).__module__}.{type(v).__name__}" in _FRAMES, self._write_frame),
-            (lambda v: isinstance(v, MetadataRequest), self._write_metadata_request),
-        ]
-
     def _write_items(self, value: Any, path: str) -> list[Any]:
+        if _PLAIN.issuperset(map(type, value)):  # names of labels, words: thousands that stand for themselves
+            return [*value]
         return [self.node(item, f"{path}[{i}]") for i, item in enumerate(value)]
 
     def _write_collection(self, value: Any, path: str) -> dict[str, Any]:
@@ -78,6 +76,8 @@ class NodeEncoder:
         return {"kind": type(value).__name__, "items": self._write_items(items, path)}
 
     def _write_dict(self, value: dict[Any, Any], path: str) -> dict[str, Any]:
+        if _PLAIN.issuperset(map(type, value)) and _PLAIN.issuperset(map(type, value.values())):
+            return {"kind": "dict", "items": [[k, v] for k, v in value.items()]}
         items = [[self.node(k, path), self.node(v, f"{path}[{k!r}]")] for k, v in value.items()]
         return {"kind": "dict", "items": items}
 
@@ -91,6 +91,9 @@ class NodeEncoder:
             self._references.append(value)
             self._arrays[id(value)] = self._store(value)
         return {"kind": "array", "name": self._arrays[id(value)]}
+
+    def _write_dtype(self, value: np.dtype, path: str) -> dict[str, Any]:
+        return {"kind": "dtype", "value": value.str}
 
     def _write_scalar(self, value: np.generic, path: str) -> dict[str, Any]:
         return {"kind": "scalar", "array": self._write_array(np.asarray(value), path)}
@@ -153,7 +156,7 @@ class NodeEncoder:
             raise ModelFileError(
                 f"{path}: more than {DEEPEST} estimators inside one another cannot be saved."
             )
-        attributes = {key: item for key, item in vars(value).items() if key not in _registry.LEFT_OUT}
+        attributes = {key: item for key, item in vars(value).items() if key not in self._left_out}
         if name.startswith("sklearn.feature_extraction") and "vocabulary_" in attributes:
             # as it stands, in order of appearance, it would spell out the first texts
             by_column = sorted(attributes["vocabulary_"].items(), key=lambda item: item[1])
@@ -161,6 +164,22 @@ class NodeEncoder:
         state = {key: self.node(item, f"{path}.{key}") for key, item in attributes.items()}
         self._parts[id(value)], self._depth = number, self._depth - level
         return {"kind": "part", "type": name, "id": number, "state": state}
+
+
+_WRITERS: dict[type, Callable[[NodeEncoder, Any, str], Any]] = {
+    **dict.fromkeys((list, Table), NodeEncoder._write_items),
+    **dict.fromkeys((tuple, set, frozenset, slice), NodeEncoder._write_collection),
+    **dict.fromkeys((dict, Results), NodeEncoder._write_dict),
+    np.ndarray: NodeEncoder._write_array,
+}
+_WRITERS_OF_KIND: list[tuple[type | tuple[type, ...], Callable[[NodeEncoder, Any, str], Any]]] = [
+    (np.generic, NodeEncoder._write_scalar),
+    (np.dtype, NodeEncoder._write_dtype),
+    ((sparse.sparray, sparse.spmatrix), NodeEncoder._write_sparse),
+    (np.random.RandomState, NodeEncoder._write_random_state),
+    (type, NodeEncoder._write_type),
+    (MetadataRequest, NodeEncoder._write_metadata_request),
+]
 
 
 class NodeDecoder:
@@ -179,6 +198,8 @@ class NodeDecoder:
         if node is None or isinstance(node, (bool, int, float, str)):
             return node
         if isinstance(node, list):
+            if _PLAIN_IN_FILES.issuperset(map(type, node)):
+                return [*node]
             return [self.value(item) for item in node]
         if (kind := node["kind"]) in _COLLECTIONS:
             return _COLLECTIONS[kind](self.value(node["items"]))
@@ -202,7 +223,10 @@ class NodeDecoder:
         return getattr(self, f"_read_{kind}")(node)
 
     def _read_dict(self, node: dict[str, Any]) -> dict[Any, Any]:
-        return {self.value(key): self.value(value) for key, value in node["items"]}
+        items = node["items"]
+        if all(type(key) in _PLAIN and type(value) in _PLAIN_IN_FILES for key, value in items):
+            return {key: value for key, value in items}  # noqa: C416 - pairs of any length must not pass
+        return {self.value(key): self.value(value) for key, value in items}
 
     def _read_array(self, node: dict[str, Any]) -> np.ndarray:
         name = str(node["name"])

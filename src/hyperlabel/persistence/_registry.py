@@ -199,6 +199,7 @@ def _is_part(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) or issubclass(cls, (BaseEstimator, BaseCrossValidator))
 
 
+@cache
 def _find_part(package_name: str, name: str) -> type | None:
     """Find a part of a package: where it is loaded already, as most are, nothing else is imported for it."""
     package = importlib.import_module(f"hyperlabel.{package_name}")
