@@ -75,3 +75,47 @@ def test_a_sample_weight_is_a_repetition(weights):
     assert_allclose(once.weights, written_out.weights, rtol=1e-10)
     assert_allclose(once.quadratic_form(X), written_out.quadratic_form(X[rows]), atol=1e-9)
     assert_allclose(once.quadratic_form(sparse.csr_array(X)), written_out.quadratic_form(X[rows]), atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_random_walk_is_the_literal_transition_matrix(weighted):
+    Y, w = _labels(6), np.array([1.0, 2.0, 0.5, 1.0, 3.0])
+    Y[2] = 0.0
+    s = np.random.default_rng(1).integers(1, 4, len(Y)).astype(float) if weighted else np.ones(len(Y))
+    graph = LabelHypergraph(Y, weights=w, sample_weight=s if weighted else None)
+    P, size = np.zeros((len(Y), len(Y))), s @ Y
+    for u in range(len(Y)):  # choose an edge of u by its weight, then a sample on it by its own
+        for e in np.flatnonzero(Y[u]):
+            P[u] += w[e] / (w @ Y[u]) * s * Y[:, e] / size[e]
+    found = graph.transition_matrix() @ np.eye(len(Y))
+    assert_allclose(found, P, atol=1e-12)
+    assert_allclose(graph.transition_matrix().T @ np.eye(len(Y)), P.T, atol=1e-12)
+    walks = Y.any(axis=1)
+    assert_allclose(found.sum(axis=1), walks)
+    pi = graph.stationary_distribution()
+    assert_allclose(pi @ P, pi, atol=1e-12)
+    assert_allclose(pi.sum(), 1.0)
+    assert_allclose(np.linalg.matrix_power(P[np.ix_(walks, walks)], 500)[0], pi[walks], atol=1e-6)
+    if not weighted:  # Zhou's similarity is the walk made symmetric: S = D^(1/2) P D^(-1/2)
+        root = np.sqrt(graph.degrees("zhou")[walks])
+        S = _similarity(Y, w, "zhou")[np.ix_(walks, walks)]
+        assert_allclose(root[:, None] * P[np.ix_(walks, walks)] / root, S, atol=1e-12)
+
+
+def test_nowhere_to_walk_is_refused():
+    with pytest.raises(ValueError, match="nowhere to walk"):
+        LabelHypergraph(np.zeros((3, 2))).stationary_distribution()
+
+
+@pytest.mark.parametrize("expansion", ["clique", "star", "zhou"])
+def test_a_sample_weight_is_a_repetition_in_the_normalised_form_too(expansion):
+    rng = np.random.default_rng(7)
+    X, Y = rng.normal(size=(30, 4)), (rng.random((30, 3)) < 0.4).astype(float)
+    s = rng.integers(0, 4, 30)
+    rows = np.repeat(np.arange(30), s)
+    once, written_out = LabelHypergraph(Y, sample_weight=s.astype(float)), LabelHypergraph(Y[rows])
+    want = written_out.quadratic_form(X[rows], expansion, normalized=True)
+    for given in (X, sparse.csr_array(X)):
+        assert_allclose(once.quadratic_form(given, expansion, normalized=True), want, atol=1e-9)
+    with pytest.raises(ValueError, match="repeat the samples"):
+        once.quadratic_form(X, "cca", normalized=True)

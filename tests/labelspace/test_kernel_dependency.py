@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_multilabel_classification
 from sklearn.decomposition import KernelPCA
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 
 from hyperlabel import PLST, KernelDependencyEstimation
 from hyperlabel.geometry.hypercube import distinct_vertices
@@ -71,3 +75,21 @@ def test_preimage_is_no_worse_than_any_seen_set_and_any_flip(label_kernel):
 def test_kernel_dependency_refuses(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
         KernelDependencyEstimation(**parameters).fit(X, Y)
+
+
+def test_any_regressor_takes_the_place_of_kernel_ridge():
+    plain = KernelDependencyEstimation(3, alpha=0.7).fit(X, Y)
+    by_ridge = KernelDependencyEstimation(3, regressor=Ridge(alpha=0.7)).fit(X, Y)
+    assert_allclose(by_ridge.decision_function(X), plain.decision_function(X), atol=1e-7)
+    model = KernelDependencyEstimation(3, regressor=KNeighborsRegressor(3)).fit(X, Y)
+    twin = KNeighborsRegressor(3).fit(X, model.codes_[distinct_vertices(sparse.csr_array(Y)).codes])
+    nearest = cdist(twin.predict(X), model.codes_)
+    sizes, inner = model.predict(X).sum(axis=1), (model.vertices_ @ model.predict(X).T).T
+    images = model._map_label_sets(inner, sizes.astype(float))
+    chosen = np.linalg.norm(images - twin.predict(X), axis=1)
+    assert (chosen <= nearest.min(axis=1) + 1e-8).all()  # no seen set is nearer
+
+
+def test_one_component_reaches_regressors_as_a_column():
+    model = KernelDependencyEstimation(1, regressor=GradientBoostingRegressor(n_estimators=3)).fit(X, Y)
+    assert model.predict(X).shape == Y.shape

@@ -71,7 +71,15 @@ def dense_projection(model: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     kind, Xc, Yc = type(model).__name__, center(X), center(Y)
     if kind not in DENSE_FORMS:
         raise LookupError(f"{kind} has no dense form in tests/projection/oracles.py.")
-    return DENSE_FORMS[kind](model, Xc, Yc, Y)
+    return DENSE_FORMS[kind](model, _kernel_rows(Xc) if model.kernel == "rbf" else Xc, Yc, Y)
+
+
+def _kernel_rows(X: np.ndarray) -> np.ndarray:
+    """Rows whose inner products are the centred rbf kernel, at the default gamma of scikit-learn."""
+    P = np.eye(len(X)) - 1 / len(X)
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    s, U = linalg.eigh(P @ np.exp(-squares / X.shape[1]) @ P)
+    return U[:, s > 1e-12] * np.sqrt(s[s > 1e-12])
 
 
 def products(model: Any, rows: np.ndarray, S: np.ndarray, alpha: float) -> np.ndarray:
@@ -87,11 +95,6 @@ def _hypergraph(model: Any, Xc: np.ndarray, Yc: np.ndarray, Y: np.ndarray) -> np
         pairs = np.array([((m[:, None] - m[None]) ** 2).sum() / (len(m) * (len(m) - 1)) for m in members])
         w = np.exp(-pairs / pairs.mean())
     F, rows = center(factor(Y, model.expansion, w)), Xc
-    if model.kernel == "rbf":
-        P = np.eye(len(Y)) - 1 / len(Y)
-        squares = ((Xc[:, None] - Xc[None]) ** 2).sum(axis=2)
-        s, U = linalg.eigh(P @ np.exp(-squares / Xc.shape[1]) @ P)  # the default gamma of scikit-learn
-        rows = U[:, s > 1e-12] * np.sqrt(s[s > 1e-12])
     if model.form == "exact":
         return products(model, rows, F @ F.T, model.alpha)
     W = least_squares(rows, F, model.alpha, model.n_components or F.shape[1])[1]

@@ -328,3 +328,34 @@ def test_lsqr_projects_like_the_other_routes_and_counts_its_products(form):
     assert_allclose(np.abs(found.transform(X)), np.abs(other.transform(X)), atol=1e-5)
     assert found.solver_ == "lsqr"
     assert found.n_iter_ > 5
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("expansion", EXPANSIONS)
+@pytest.mark.parametrize("shape", [(80, 12), (30, 50)])
+def test_the_distance_of_the_two_forms_stays_below_its_bound_up_to_one_scale(expansion, alpha, shape):
+    X, Y = make_data(17, *shape)
+    exact, least_squares = (
+        HypergraphSpectral(expansion=expansion, form=form, alpha=alpha).fit(X, Y) for form in FORMS
+    )
+    W, bound = least_squares.components_.T, least_squares.distance_bound_
+    M = W.T @ (oracles.center(X).T @ oracles.center(X) + alpha * np.eye(X.shape[1])) @ W
+    mu = np.linalg.eigvalsh(M)
+    assert_allclose(bound, (mu[-1] - mu[0]) / (mu[-1] + mu[0]), atol=1e-7)
+    new = np.random.default_rng(18).normal(size=(40, X.shape[1]))
+    scale = (mu[-1] + mu[0]) / 2
+    for rows in (X, new):
+        K, other = (Z @ Z.T for Z in (exact.transform(rows), least_squares.transform(rows)))
+        for norm in (2, "fro"):
+            distance = np.linalg.norm(other - scale * K, norm) / np.linalg.norm(scale * K, norm)
+            assert distance <= bound + 1e-7
+    assert not hasattr(exact, "distance_bound_")
+    if shape == (30, 50) and alpha == 0:
+        assert bound < 1e-9  # Theorem 4.1
+
+
+def test_the_bound_does_not_depend_on_the_route_or_on_how_many_are_kept():
+    X, Y = make_data(19)
+    models = [HypergraphSpectral(c, form="least_squares", solver=s, tol=1e-12).fit(X, Y)
+              for c, s in ((None, "gram"), (None, "samples"), (None, "krylov"), (2, "gram"))]  # fmt: skip
+    assert_allclose([m.distance_bound_ for m in models], models[0].distance_bound_, rtol=1e-8)

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.spatial.distance import pdist
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
 from tests.projection import oracles
 from tests.projection.test_hypergraph_spectral import make_data
 
-from hyperlabel import HOPLS, OPLS, HypergraphSpectral
+from hyperlabel import HOPLS, OPLS, HypergraphSpectral, NystroemRBF
 from hyperlabel.geometry.edges import Edges
 from hyperlabel.projection.opls import GuidedFactor
 
@@ -78,3 +81,46 @@ def test_labels_and_their_hypergraph_weigh_the_same_at_tradeoff_1():
     edges, gram = Edges(np.array([3.0, 2.0, 4.0]), np.array([1.0, 2.0, 5.0])), np.diag(np.arange(1.0, 7.0))
     mix = GuidedFactor().right(edges, gram, np.ones(6))
     assert_allclose((mix[:3] ** 2 * np.diag(gram)[:3]).sum(), (mix[3:] ** 2 * np.diag(gram)[3:]).sum())
+
+
+@pytest.mark.parametrize("kind", [OPLS, HOPLS])
+def test_a_kernel_equals_the_eigenproblem_in_feature_space(kind):
+    X, Y = make_data(50, n=40)
+    P = np.eye(40) - 1 / 40
+    s, U = np.linalg.eigh(P @ rbf_kernel(X, gamma=0.1) @ P)
+    features = U[:, s > 1e-12] * np.sqrt(s[s > 1e-12])  # rows whose products are the centred kernel
+    coded, H = oracles.center(2 * Y - 1), oracles.center(oracles.factor(Y, "clique"))
+    S = coded @ coded.T
+    if kind is HOPLS:
+        S = S + np.trace(S) / np.trace(H.T @ H) * H @ H.T
+    _, W = oracles.generalised(features, S, 0.3, 3)
+    how = {"kernel": "rbf", "kernel_params": {"gamma": 0.1}, "alpha": 0.3}
+    model = kind(3, **how).fit(X, Y)
+    assert_allclose(pdist(model.transform(X)), pdist(features @ W), rtol=1e-6)
+    gram = rbf_kernel(X, gamma=0.1)
+    given = kind(3, kernel="precomputed", alpha=0.3).fit(gram, Y)
+    assert_allclose(given.transform(gram), model.transform(X), atol=1e-8)
+    by_landmarks = kind(3, n_landmarks=40, random_state=0, **how).fit(X, Y)
+    assert_allclose(pdist(by_landmarks.transform(X)), pdist(model.transform(X)), rtol=1e-4)
+    with pytest.raises(AttributeError, match="partial_fit"):
+        model.partial_fit(X, Y)
+
+
+def test_nystroem_features_before_hopls_are_kernel_hopls():
+    X, Y = make_data(51, n=60, d=4)
+    pipeline = make_pipeline(NystroemRBF(60, random_state=0), HOPLS(3, alpha=0.3)).fit(X, Y)
+    gamma = pipeline[0].gamma_
+    exact = HOPLS(3, alpha=0.3, kernel="rbf", kernel_params={"gamma": gamma}).fit(X, Y)
+    new = np.random.default_rng(0).normal(size=(20, 4))
+    assert_allclose(pdist(pipeline.transform(new)), pdist(exact.transform(new)), rtol=2e-3, atol=1e-4)
+
+
+def test_hyperedge_weights_are_those_of_the_cvpr_paper():
+    X, Y = make_data(52, d=3)
+    members = [X[column > 0] for column in Y[:, :5].T]
+    d_bar = [((m[:, None] - m[None]) ** 2).sum() / (len(m) * (len(m) - 1)) for m in members]  # (30)
+    w = np.append(np.exp(-0.2 * np.array(d_bar)), 1.0)  # (29); the empty label has no distance
+    model = HOPLS(3, edge_weights="compactness-literal", nu=0.2, scale="literal", alpha=0.5).fit(X, Y)
+    assert_allclose(model.edge_weights_, w)
+    coded, H = oracles.center(2 * Y - 1), oracles.center(oracles.factor(Y, "clique", w))
+    check(model, *oracles.generalised(X, coded @ coded.T + H @ H.T, 0.5, 3), tol=1e-7)

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import label_ranking_loss
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
 
 from hyperlabel import HypergraphRankSVM, RankSVM
 from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
@@ -39,17 +40,23 @@ def literal_kernel_scores(A, Y, C):
     return rows @ found.W + found.b
 
 
+@pytest.mark.parametrize("laplacian", ["combinatorial", "normalized"])
 @pytest.mark.parametrize("shape", [(60, 5), (25, 40)])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-def test_hypergraph_form_equals_equation_27(shape, kernel):
+def test_hypergraph_form_equals_equation_27(shape, kernel, laplacian):
     X, Y = make(1, *shape)
     w, lam, C = np.array([1.0, 0.5, 2.0, 0.1]), 0.02, 2.0
     K = {"linear": X @ X.T, "rbf": pairwise_kernels(X, metric="rbf", gamma=0.05)}.get(kernel, X @ X.T)
     L = literal_laplacian(Y, w)
+    if laplacian == "normalized":  # (6)
+        affinity = Y @ np.diag(w) @ Y.T
+        degree = affinity.sum(axis=1)
+        root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1)), 0)
+        L, lam = np.eye(len(X)) - root[:, None] * affinity * root, 0.5
     A = K @ np.linalg.inv(np.eye(len(X)) + lam * L @ K)  # (27)
     model = HypergraphRankSVM(
         C, hypergraph_weight=lam, edge_weights=w, scale="literal", scaling="none", kernel=kernel, gamma=0.05,
-        **TIGHT,
+        laplacian=laplacian, **TIGHT,
     )  # fmt: skip
     rows = K if kernel == "precomputed" else X
     model.fit(rows, Y)
@@ -167,3 +174,21 @@ def test_bad_parameters_get_a_sentence(parameters, says):
     X, Y = make(13)
     with pytest.raises(ValueError, match=says):
         HypergraphRankSVM(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [RankSVM, HypergraphRankSVM])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_any_regressor_learns_the_set_size(kind, kernel):
+    X, Y = make(20)
+    weights = np.random.default_rng(0).integers(1, 3, len(X)).astype(float)
+    plain = kind(2.0, kernel=kernel, random_state=0).fit(X, Y, weights)
+    regressor = DecisionTreeRegressor(max_depth=3, random_state=0)
+    model = kind(2.0, kernel=kernel, set_size_regressor=regressor, random_state=0).fit(X, Y, weights)
+    F = plain.rank_scores(X)
+    assert_allclose(model.rank_scores(X), F)
+    h = np.array([(min(f[y == 1], default=f.max() + 1) + max(f[y == 0], default=f.min() - 1)) / 2
+                  for f, y in zip(F, Y, strict=True)])  # fmt: skip
+    twin = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, h, sample_weight=weights)
+    assert_allclose(model.decision_function(X), F - twin.predict(X)[:, None], atol=1e-9)
+    with pytest.raises(ValueError, match="linear"):
+        model._linear_map()

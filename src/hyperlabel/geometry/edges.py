@@ -94,7 +94,7 @@ class EdgeMoments:
         return cls(int(arrays["n"]), arrays["sizes"], shift, arrays.get("x_sums"), arrays.get("squares"))
 
     def scatter(self) -> np.ndarray:
-        """Mean squared distance d̄(e) over ordered pairs of members (29); NaN below two members."""
+        """Mean squared distance d̄(e) over ordered pairs of members, CVPR'09 (30); NaN below two."""
         if self.x_sums is None or self.squares is None:
             raise ValueError("Compactness weights need the rows X.")
         pairs = self.sizes * (self.sizes - 1)
@@ -110,9 +110,10 @@ def edge_weights(
     Parameters
     ----------
     spec : {"uniform", "compactness", "compactness-literal"}, array-like or mapping
-        1 for every label; exp(−ν·d̄(e)) with d̄ relative to its mean over the labels (30), or d̄
-        as it is (underflows on raw features); given numbers; or ``{label: weight}``, labels not
-        named having weight 1. A label with fewer than two members has no d̄ and gets 1.
+        1 for every label; exp(−ν·d̄(e)), CVPR'09 (29), with d̄ of (30) relative to its mean over the
+        labels, or "literal" as printed (underflows on raw features); given numbers; or
+        ``{label: weight}``, labels not named having weight 1. A label with fewer than two members has no
+        d̄ and gets 1.
     sums : EdgeMoments
         Sizes, and for compactness the sums over rows.
     nu : float, default=1.0

@@ -39,7 +39,11 @@ def flip_vertices(Y: Any, vertex: np.ndarray) -> sparse.csr_array:
 
 
 def round_to_vertex(points: np.ndarray) -> np.ndarray:
-    """Return the vertex closest to each point in the ℓ₁ norm, eq. (2); exactly ½ rounds to 0."""
+    """Return the vertex closest to each point in the ℓ₁ norm, eq. (2).
+
+    Both vertices are as close to exactly ½. It rounds to 0 here and to 1 in print: a label is predicted
+    where its score 2ỹ − 1 is above 0.
+    """
     return points > 0.5
 
 

@@ -5,6 +5,7 @@ I − H₀H₀ᵀ (Sun, Ji & Ye 2008) and the combinatorial one diag(D) − Y di
 CVPR'09 paper), whose rows sum to zero. Neither is formed.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -89,12 +90,53 @@ class LabelHypergraph:
             def product(v: np.ndarray) -> np.ndarray:
                 return degrees[:, None] * v - Y @ (scale[:, None] * (Y.T @ v))
 
-        def vector(v: np.ndarray) -> np.ndarray:
-            return product(v.reshape(n, 1)).ravel()
+        return _row_operator(n, product, product)
 
-        return LinearOperator(
-            (n, n), matvec=vector, matmat=product, rmatvec=vector, rmatmat=product, dtype=np.float64
-        )
+    def transition_matrix(self) -> LinearOperator:
+        """Return the transition matrix P of the random walk on the samples (KDD'08 §2.1.3).
+
+        The walker chooses a hyperedge of its sample with probability proportional to w(e), then a
+        sample on it uniformly: P = D⁻¹ Y diag(w/δ) Yᵀ with D = Yw. A sample without labels has nowhere
+        to go: its row is 0. A sample of weight 2 is chosen as often as two. P is an operator: a
+        product costs O(nnz(Y)), and no n×n matrix is formed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> graph = LabelHypergraph(np.array([[1, 0], [1, 1], [0, 1]]))
+        >>> graph.transition_matrix() @ np.eye(3)
+        array([[0.5 , 0.5 , 0.  ],
+               [0.25, 0.5 , 0.25],
+               [0.  , 0.5 , 0.5 ]])
+        """
+        Y, degrees = self.incidence, self.degrees("zhou")
+        leaving = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)[:, None]
+        scale = edge_scale(self.sizes, self.weights, "zhou")[:, None]
+        arrival = np.ones((len(degrees), 1)) if self.sample_weight is None else self.sample_weight[:, None]
+
+        def forward(v: np.ndarray) -> np.ndarray:
+            return leaving * (Y @ (scale * (Y.T @ (arrival * v))))
+
+        def backward(v: np.ndarray) -> np.ndarray:
+            return arrival * (Y @ (scale * (Y.T @ (leaving * v))))
+
+        return _row_operator(len(degrees), forward, backward)
+
+    def stationary_distribution(self) -> np.ndarray:
+        """Return π with πP = π, to which the random walk tends on a connected hypergraph.
+
+        π(v) is proportional to the degree d(v), the sum of the weights of the hyperedges of v.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> LabelHypergraph(np.array([[1, 0], [1, 1], [0, 1]])).stationary_distribution()
+        array([0.25, 0.5 , 0.25])
+        """
+        visits = self.degrees("zhou") * (1.0 if self.sample_weight is None else self.sample_weight)
+        if not visits.any():
+            raise ValueError("No sample lies on a hyperedge of positive weight: there is nowhere to walk.")
+        return visits / visits.sum()
 
     def quadratic_form(self, X: Any, expansion: str = "clique", *, normalized: bool = False) -> np.ndarray:
         """Return XᵀLX (d×d) without any n×n matrix; sparse X is not densified.
@@ -103,14 +145,7 @@ class LabelHypergraph:
         first, since an offset of 10³ would cost five digits.
         """
         if normalized:
-            factor = self.factor(expansion)
-            if expansion == "cca":
-                along = np.asarray(X.sum(axis=0)).ravel()
-                B = as_dense(X.T @ factor.base) - np.outer(along, factor.base.mean(axis=0))
-            else:
-                B = as_dense(X.T @ factor.base)
-            B = mix_columns(B, factor.right)
-            return as_dense(X.T @ X) - B @ B.T
+            return self._normalized_form(X, expansion)
         if not sparse.issparse(X):
             X = X - X.mean(axis=0, dtype=np.float64)
         degrees, incidence = self.degrees(expansion), self.incidence
@@ -121,3 +156,34 @@ class LabelHypergraph:
         scaled = sparse.diags_array(degrees) @ X if sparse.issparse(X) else degrees[:, None] * X
         form = as_dense(X.T @ scaled) - B @ B.T
         return (form + form.T) / 2
+
+    def _normalized_form(self, X: Any, expansion: str) -> np.ndarray:
+        factor, weighted = self.factor(expansion), X
+        if self.sample_weight is not None:
+            if expansion == "cca":
+                raise ValueError("The cca expansion takes no sample_weight: repeat the samples instead.")
+            weights = self.sample_weight
+            weighted = sparse.diags_array(weights) @ X if sparse.issparse(X) else weights[:, None] * X
+        B = as_dense(weighted.T @ factor.base)
+        if expansion == "cca":
+            B -= np.outer(np.asarray(X.sum(axis=0)).ravel(), factor.base.mean(axis=0))
+        B = mix_columns(B, factor.right)
+        return as_dense(X.T @ weighted) - B @ B.T
+
+
+def _row_operator(
+    n: int, forward: Callable[[np.ndarray], np.ndarray], backward: Callable[[np.ndarray], np.ndarray]
+) -> LinearOperator:
+    """Return an n×n operator from its product with columns and that of its transpose."""
+
+    def as_vector(product: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda v: product(v.reshape(n, 1)).ravel()
+
+    return LinearOperator(
+        (n, n),
+        matvec=as_vector(forward),
+        matmat=forward,
+        rmatvec=as_vector(backward),
+        rmatmat=backward,
+        dtype=np.float64,
+    )

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
@@ -69,6 +70,9 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         Its width.
     alpha : float, default=1.0
         The ridge λ.
+    regressor : regressor, default=None
+        Any scikit-learn regressor of rows to images, cloned; `kernel`, `gamma` and `alpha` are then not used.
+        None is the kernel ridge.
     decoder : {"preimage", "round"}, default="preimage"
         "round" (linear label kernel only) makes this PLST in dual form.
 
@@ -78,6 +82,8 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         The distinct label sets, most frequent first.
     codes_ : ndarray of shape (n_sets, n_components)
         Their images h.
+    regressor_ : regressor
+        The fitted clone, if one was given.
     eigenvalues_ : ndarray of shape (n_components,)
         Scatter along each component.
 
@@ -111,6 +117,8 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         "decoder": one_of("preimage", "round"),
     }
 
+    _inner = "regressor"
+
     n_components: int | None = None
     _: KW_ONLY
     label_kernel: Literal["rbf", "linear", "poly"] = "rbf"
@@ -118,6 +126,7 @@ class KernelDependencyEstimation(MultiLabelClassifier):
     kernel: str = "linear"
     gamma: float | None = None
     alpha: float = 1.0
+    regressor: Any = None
     decoder: Literal["preimage", "round"] = "preimage"
 
     def fit(self, X: Any, y: Any) -> KernelDependencyEstimation:
@@ -131,23 +140,30 @@ class KernelDependencyEstimation(MultiLabelClassifier):
         mean_distance = 2.0 * float(np.sum(self._offset_ * (1.0 - self._offset_)))
         self._gamma_ = self.label_gamma if self.label_gamma is not None else 1.0 / max(mean_distance, 1e-12)
         self._fit_components(label_sets.counts)
+        H = self.codes_[label_sets.codes]
+        if self.regressor is None:
+            self._fit_kernel_ridge(X, H)
+        else:
+            self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
+        return self
+
+    def _fit_kernel_ridge(self, X: Any, H: np.ndarray) -> None:
         self._X_ = X
         gram = self._compute_row_kernel(X)
         self._centerer_ = KernelCenterer().fit(gram)
-        H = self.codes_[label_sets.codes]
         self._mean_ = H.mean(axis=0)
         alpha = float(self.alpha)
         centered_gram = self._centerer_.transform(gram)
         ridge_path = SamplePath(centered_gram, H - self._mean_, f_mean=self._mean_, alphas=(alpha,))
         self._coef_, self.residual_ = ridge_path.dual(alpha), ridge_path.residual(alpha)
-        return self
 
     def _check_parameters(self, n: int) -> None:
         if self.decoder == "round" and self.label_kernel != "linear":
             raise ValueError("decoder='round' needs label_kernel='linear': other images have no inverse.")
-        if n > ROWS_MAX:
+        if n > ROWS_MAX and self.regressor is None:
             raise ValueError(
-                f"The kernel of {n} rows does not fit: fit on at most {ROWS_MAX} of them, or PLST."
+                f"The kernel of {n} rows does not fit: fit on at most {ROWS_MAX} of them, give a regressor, "
+                "or use PLST."
             )
 
     # -- label sets in feature space ------------------------------------------------------------------
@@ -192,11 +208,17 @@ class KernelDependencyEstimation(MultiLabelClassifier):
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = np.empty((X.shape[0], self.vertices_.shape[1]))
-        for rows in row_blocks(X.shape[0], 8 * (self._X_.shape[0] + 4 * self.vertices_.shape[0])):
-            codes = self._centerer_.transform(self._compute_row_kernel(X[rows])) @ self._coef_ + self._mean_
-            decode = self._round_codes if self.decoder == "round" else self._search_preimages
-            scores[rows] = decode(codes)
+        n_kernel_columns = self._X_.shape[0] if self.regressor is None else 0
+        decode = self._round_codes if self.decoder == "round" else self._search_preimages
+        for rows in row_blocks(X.shape[0], 8 * (n_kernel_columns + 4 * self.vertices_.shape[0])):
+            scores[rows] = decode(self._predict_codes(X[rows]))
         return scores
+
+    def _predict_codes(self, X: Any) -> np.ndarray:
+        """r(x) of validated rows, n×M."""
+        if self.regressor is None:
+            return self._centerer_.transform(self._compute_row_kernel(X)) @ self._coef_ + self._mean_
+        return np.asarray(self.regressor_.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
 
     def _round_codes(self, codes: np.ndarray) -> np.ndarray:
         components = as_dense(self._dual_.T @ self.vertices_)

@@ -87,12 +87,17 @@ class LabelProjection(ScanningModel, Projection):
     alpha: float | Auto = field(init=False)  # of those that have one
     solver: str = "auto"
     cross_fit: Any = False
+    kernel: Any = field(init=False, default="linear")  # these four of those that take one
+    kernel_params: dict[str, Any] | None = field(init=False, default=None)
+    n_landmarks: int | None = field(init=False, default=None)
+    random_state: Any = field(init=False, default=None)
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": whole(1) | NONE,
         "alpha": ALPHA,
         "solver": one_of("auto", "gram", "samples", "krylov", "lsqr"),
         "tol": number(above=0),
         "max_iter": whole(1),
+        "n_landmarks": whole(1) | NONE,
     }
     _keeps_target_gram = True
     _dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
@@ -118,7 +123,17 @@ class LabelProjection(ScanningModel, Projection):
 
     def _kernel_rows(self, X: Any) -> KernelRows | None:
         """Return the kernel the rows go through, or None."""
-        return None
+        params = self.kernel_params or {}
+        if self.n_landmarks is not None:
+            return KernelRows.landmarks(self.kernel, params, X, self.n_landmarks, self.random_state)
+        if self.kernel == "linear":
+            return None
+        return KernelRows(self.kernel, params, None if self.kernel == "precomputed" else X)
+
+    def _refuses_blocks(self) -> str | None:
+        if self.kernel == "linear" and self.n_landmarks is None:
+            return None
+        return "A kernel needs all rows at once: fit it in memory, or use kernel='linear'."
 
     def _choose_solver(self) -> str:
         """Return how the problem is solved: see `solvers.spectral.label_eigenproblem.build_problem`."""
@@ -161,6 +176,7 @@ class LabelProjection(ScanningModel, Projection):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
     # -- rows in memory -----------------------------------------------------------------------------

@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hyperlabel._params import NONE, Rule, number, one_of, whole
+from hyperlabel._params import Rule, number, one_of
 from hyperlabel.geometry.factor import ExpansionFactor
-from hyperlabel.geometry.kernels import KernelRows
 from hyperlabel.geometry.similarity import EXPANSIONS
 from hyperlabel.moments.auto_params import Auto
 from hyperlabel.projection._base import LabelProjection
@@ -98,6 +97,10 @@ class HypergraphSpectral(LabelProjection):
         Mean row, and the hyperedge weights used.
     solver_, n_iter_
         The route taken; block products with X (Krylov), products (LSQR), 1 for a direct solve.
+    distance_bound_ : float
+        With ``form="least_squares"``: how far its inner products of rows are from those of the exact form,
+        at most and up to one scale, as a share of the latter (all directions kept). With μ the eigenvalues of
+        Wᵀ(XcᵀXc + λI)W it is (μ_max − μ_min)/(μ_max + μ_min): 0 where the forms agree (Theorem 4.1).
     moments_ : object
         Sums over the rows, kept when `partial_fit` can go on from them.
     residual_ : float
@@ -126,7 +129,6 @@ class HypergraphSpectral(LabelProjection):
         "expansion": one_of(*EXPANSIONS),
         "form": one_of(*FORMS),
         "nu": number(0),
-        "n_landmarks": whole(1) | NONE,
     }
 
     _: KW_ONLY
@@ -148,20 +150,7 @@ class HypergraphSpectral(LabelProjection):
     def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         return problem.read(self.form, alpha, self.n_components)
 
-    def _kernel_rows(self, X: Any) -> KernelRows | None:
-        params = self.kernel_params or {}
-        if self.n_landmarks is not None:
-            return KernelRows.landmarks(self.kernel, params, X, self.n_landmarks, self.random_state)
-        if self.kernel == "linear":
-            return None
-        return KernelRows(self.kernel, params, None if self.kernel == "precomputed" else X)
-
-    def _refuses_blocks(self) -> str | None:
-        if self.kernel == "linear" and self.n_landmarks is None:
-            return None
-        return "A kernel needs all rows at once: fit it in memory, or use kernel='linear'."
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+    def _set_fitted_attributes(self, problem: EigenProblem) -> None:
+        super()._set_fitted_attributes(problem)
+        if self.form == "least_squares":
+            self.distance_bound_ = problem.distance_bound(self.alpha_)

@@ -40,6 +40,8 @@ class OPLS(LabelProjection):
     ----------
     n_components, alpha, solver, tol, max_iter, cross_fit
         As in `HypergraphSpectral`; sparse rows are not densified on any route.
+    kernel, kernel_params, n_landmarks, random_state
+        The projection through a kernel, as in `HypergraphSpectral`.
 
     Attributes
     ----------
@@ -62,8 +64,12 @@ class OPLS(LabelProjection):
 
     _: KW_ONLY
     alpha: float | Auto = 1.0
+    kernel: Any = "linear"
+    kernel_params: dict[str, Any] | None = None
+    n_landmarks: int | None = None
     tol: float = 1e-6
     max_iter: int = 300
+    random_state: Any = None
 
     def _label_factor(self) -> LabelFactor:
         return PlainFactor()
@@ -95,6 +101,8 @@ class HOPLS(LabelProjection):
         Whether S is scaled to the trace of the label term.
     n_components, alpha, edge_weights, nu, solver, tol, max_iter, cross_fit
         As in `HypergraphSpectral`.
+    kernel, kernel_params, n_landmarks, random_state
+        The projection through a kernel, as in `HypergraphSpectral`.
 
     Attributes
     ----------
@@ -113,6 +121,15 @@ class HOPLS(LabelProjection):
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> HOPLS(n_components=3, tradeoff=0.5).fit_transform(X, Y).shape
     (200, 3)
+
+    Kernel HOPLS, exactly and with Nyström features (for many rows, and for fits in blocks):
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from hyperlabel import NystroemRBF
+    >>> HOPLS(3, kernel="rbf", kernel_params={"gamma": 0.01}).fit_transform(X, Y).shape
+    (200, 3)
+    >>> make_pipeline(NystroemRBF(50, random_state=0), HOPLS(3)).fit_transform(X, Y).shape
+    (200, 3)
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -127,8 +144,12 @@ class HOPLS(LabelProjection):
     scale: str = "trace"
     edge_weights: Any = "uniform"
     nu: float = 1.0
+    kernel: Any = "linear"
+    kernel_params: dict[str, Any] | None = None
+    n_landmarks: int | None = None
     tol: float = 1e-6
     max_iter: int = 300
+    random_state: Any = None
 
     def _label_factor(self) -> LabelFactor:
         return GuidedFactor(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from hyperlabel._validation import per_label_values
@@ -38,6 +39,7 @@ class Solved:
     intercept: np.ndarray
     label_set_size_coef: np.ndarray
     label_set_size_intercept: float
+    set_size_regressor: Any = None
 
 
 class RankFit:
@@ -107,7 +109,8 @@ class RankFit:
     @cached_property
     def form(self) -> np.ndarray:
         """XᵀLX, scaled as asked for."""
-        form = self.hyperedges.quadratic_form(self.full.rows)
+        is_normalized = self.model.laplacian == "normalized"
+        form = self.hyperedges.quadratic_form(self.full.rows, normalized=is_normalized)
         # Counted in features also in the kernel form, so that the choice of form changes nothing.
         mean = np.trace(form) / (len(form) if self.kernel is not None else self.X.shape[1])
         return form / mean if self.model.scale == "trace" and mean > 0 else form
@@ -144,11 +147,13 @@ class RankFit:
         self, space: RowSpace, problem: RankProblem, result: RankResult, W: np.ndarray, sized: bool
     ) -> Solved:
         """Undo factor and scaling; one more column carries the threshold."""
-        w, b = np.zeros(len(W)), 0.0
-        if sized:
-            size_targets = np.empty(self.Y.shape[0])
-            for rows in problem.blocks():
-                size_targets[rows] = set_size_targets(problem.scores(rows, result.W, result.b), self.Y[rows])
+        w, b, set_size_regressor = np.zeros(len(W)), 0.0, None
+        if sized and self.model.set_size_regressor is not None:
+            fit_params = {} if self.weights is None else {"sample_weight": self.weights}
+            set_size_regressor = clone(self.model.set_size_regressor)
+            set_size_regressor.fit(self.X, self._set_size_targets(problem, result), **fit_params)
+        elif sized:
+            size_targets = self._set_size_targets(problem, result)
             size_fit = solve_svr(space.rows, size_targets, sample_weight=self.weights)
             w, b = size_fit.w, size_fit.b + float(space.shift @ size_fit.w)
         all_W, all_b = np.column_stack([W, w]), np.append(result.b, b)
@@ -165,7 +170,13 @@ class RankFit:
             coef, intercept = self.scaling.unscale(all_W, all_b)
         else:
             coef, intercept = np.ascontiguousarray(all_W.T), all_b
-        return Solved(result, coef[:-1], intercept[:-1], coef[-1], float(intercept[-1]))
+        return Solved(result, coef[:-1], intercept[:-1], coef[-1], float(intercept[-1]), set_size_regressor)
+
+    def _set_size_targets(self, problem: RankProblem, result: RankResult) -> np.ndarray:
+        targets = np.empty(self.Y.shape[0])
+        for rows in problem.blocks():
+            targets[rows] = set_size_targets(problem.scores(rows, result.W, result.b), self.Y[rows])
+        return targets
 
     def _kernel_matrix(self) -> np.ndarray:
         if self.model.kernel == "precomputed":

@@ -78,6 +78,9 @@ class RankSVM(MultiLabelClassifier):
     label_cost : None, "balanced", array-like or {label: cost}, default=None
         Cost of ranking a relevant label too low; ``"balanced"`` gives rare labels more, with
         mean 1 over the positive entries of y.
+    set_size_regressor : regressor, default=None
+        A scikit-learn regressor of the rows, cloned, that learns h(x). None is the linear support vector
+        regression of `hyperlabel.decision.LabelSetSize`, on the same (kernel) rows as f.
     warm_start : bool, default=False
         Start from the duals of the last fit when their number is the same (they are kept then).
     solver_options : dict, default=None
@@ -98,7 +101,9 @@ class RankSVM(MultiLabelClassifier):
     intercept_ : ndarray of shape (n_labels,)
         Biases of f.
     label_set_size_coef_, label_set_size_intercept_ : ndarray and float
-        The learned threshold h.
+        The learned threshold h (of the default regressor).
+    set_size_regressor_ : regressor
+        What learned h, if it was given.
     C_ : float
         The C of the fit.
     dual_gap_ : float
@@ -148,6 +153,7 @@ class RankSVM(MultiLabelClassifier):
         "hypergraph_weight": number(0),
         "nu": number(0),
         "scale": one_of("trace", "literal"),
+        "laplacian": one_of("combinatorial", "normalized"),
     }
 
     C: float | Literal["auto"] = "auto"
@@ -161,6 +167,7 @@ class RankSVM(MultiLabelClassifier):
     max_iter: int | None = None
     scaling: str = "auto"
     label_cost: Any = None
+    set_size_regressor: Any = None
     warm_start: bool = False
     solver_options: dict[str, Any] | None = None
     memory_limit: float = DEFAULT_MEMORY
@@ -218,6 +225,8 @@ class RankSVM(MultiLabelClassifier):
         self.trace_ = result.trace if prepared.options["trace"] else np.empty((0, 3))
         self.intercept_, self.label_set_size_intercept_ = solved.intercept, solved.label_set_size_intercept
         self.label_set_size_coef_ = solved.label_set_size_coef
+        if solved.set_size_regressor is not None:
+            self.set_size_regressor_ = solved.set_size_regressor
         if prepared.kernel is None:
             self.coef_ = solved.coef
         else:
@@ -240,16 +249,19 @@ class RankSVM(MultiLabelClassifier):
         coef, intercept = self.coef_ if is_linear else self.dual_coef_, self.intercept_
         if with_threshold:
             coef, intercept = coef - self.label_set_size_coef_, intercept - self.label_set_size_intercept_
-        if is_linear:
-            return np.asarray(X @ coef.T) + intercept
         scores = np.empty((X.shape[0], len(intercept)))
-        for rows in row_blocks(X.shape[0], 8 * coef.shape[1]):
-            scores[rows] = self.kernel_.rows(X[rows]) @ coef.T + intercept
+        if is_linear:
+            scores[:] = np.asarray(X @ coef.T) + intercept
+        else:
+            for rows in row_blocks(X.shape[0], 8 * coef.shape[1]):
+                scores[rows] = self.kernel_.rows(X[rows]) @ coef.T + intercept
+        if with_threshold and hasattr(self, "set_size_regressor_"):
+            scores -= np.asarray(self.set_size_regressor_.predict(X), dtype=np.float64).reshape(-1, 1)
         return scores
 
     def _linear_map(self) -> LinearMap:
         """Return f − h as one linear function of the features."""
-        if not hasattr(self, "coef_"):
+        if not hasattr(self, "coef_") or hasattr(self, "set_size_regressor_"):
             raise not_linear(type(self).__name__)
         return LinearMap(
             self.coef_ - self.label_set_size_coef_, self.intercept_ - self.label_set_size_intercept_
@@ -272,7 +284,7 @@ class HypergraphRankSVM(RankSVM):
 
     where:
 
-    - L is the combinatorial Laplacian of the clique expansion of the label hypergraph (5);
+    - L is the Laplacian of the clique expansion of the label hypergraph, combinatorial (5) or normalised (6);
     - λ is `hypergraph_weight`, relative to the size of XᵀLX by default (`scale`);
     - the other symbols are those of `RankSVM`, which λ = 0 is.
 
@@ -291,6 +303,9 @@ class HypergraphRankSVM(RankSVM):
         relative to its mean over labels (29)–(30), or as `hyperlabel.geometry.edge_weights`.
     nu : float, default=1.0
         ν of the compactness weights.
+    laplacian : {"combinatorial", "normalized"}, default="combinatorial"
+        L = D − HWHᵀ (5), or I − D^(−1/2)HWHᵀD^(−1/2) (6) with D^(−1/2) = 0 for rows without labels. Both act
+        on the scores without their bias, the normalised one on features centred by `scaling`.
     scale : {"trace", "literal"}, default="trace"
         ``"trace"`` divides XᵀLX by its mean diagonal entry, so that λ = 1 weighs as much as the
         plain penalty whatever n is; ``"literal"`` takes it as printed, where it grows with n².
@@ -327,6 +342,7 @@ class HypergraphRankSVM(RankSVM):
     hypergraph_weight: float = 1.0
     edge_weights: Any = "compactness"
     nu: float = 1.0
+    laplacian: str = "combinatorial"
     scale: str = "trace"
 
     def _laplacian_weight(self) -> float:

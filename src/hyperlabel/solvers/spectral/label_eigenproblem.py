@@ -69,6 +69,20 @@ class EigenProblem:
         base_mix = factor_mix @ leading_mix if factor_mix.ndim == 2 else factor_mix[:, None] * leading_mix
         return reduced_eigen.values[:n_components], fix_signs(self.path.combine(alpha, base_mix))
 
+    def distance_bound(self, alpha: float) -> float:
+        """Bound how far the least-squares form is from the exact one, up to one common scale.
+
+        Let W = RH be the least-squares form with all directions, M = Wᵀ(XcᵀXc + λI)W, and K, K̃ the inner
+        products of any rows projected by the exact and the least-squares form. Then K = ZM⁻¹Zᵀ where K̃ = ZZᵀ,
+        so that μ_min K ⪯ K̃ ⪯ μ_max K with the eigenvalues μ of M. With c = (μ_max + μ_min)/2 this says
+        ‖K̃ − cK‖ ≤ (μ_max − μ_min)/(μ_max + μ_min) · ‖cK‖, spectral and Frobenius norm alike.
+        """
+        H_mix = self.factor_gram.least_squares_form().right  # H = Fc·H_mix has orthonormal columns
+        M = H_mix.T @ mix_both(self.path.reduced(alpha), self.right) @ H_mix
+        eigenvalues = np.clip(linalg.eigvalsh(M), 0.0, None)
+        largest, smallest = eigenvalues[-1], eigenvalues[0]
+        return float((largest - smallest) / (largest + smallest)) if largest > 0 else 1.0
+
 
 def build_problem(
     X: Any,
