@@ -103,7 +103,7 @@ def test_the_random_walk_is_the_literal_transition_matrix(weighted):
 
 
 def test_nowhere_to_walk_is_refused():
-    with pytest.raises(ValueError, match="nowhere to walk"):
+    with pytest.raises(ValueError, match="nowhere to go"):
         LabelHypergraph(np.zeros((3, 2))).stationary_distribution()
 
 

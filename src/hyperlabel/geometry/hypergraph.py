@@ -135,7 +135,9 @@ class LabelHypergraph:
         """
         visits = self.degrees("zhou") * (1.0 if self.sample_weight is None else self.sample_weight)
         if not visits.any():
-            raise ValueError("No sample lies on a hyperedge of positive weight: there is nowhere to walk.")
+            raise ValueError(
+                "No sample lies on a hyperedge of positive weight: a random step has nowhere to go."
+            )
         return visits / visits.sum()
 
     def quadratic_form(self, X: Any, expansion: str = "clique", *, normalized: bool = False) -> np.ndarray:
