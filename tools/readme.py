@@ -1,9 +1,9 @@
 """Fill the generated parts of README.md: ``python tools/readme.py [--check]``.
 
-The papers' table is read off the pages of docs/reproduction, what the first call reaches off
-docs/defaults.md, the measured rows off what ``python -m benchmarks.readme_rows`` wrote; the answers of the
-command line are those of the commands themselves, run on examples/packages.csv. ``--check`` changes nothing
-and fails where a table is stale (`make contract`); the commands are checked by tests/test_readme.py.
+The papers' table is read off the pages of docs/reproduction, the comparison with scikit-learn off what
+``python -m benchmarks.first_contact`` wrote, the measured rows off what ``python -m benchmarks.readme_rows``
+wrote; the answers of the command line are those of the commands themselves, run on examples/packages.csv. ``--check``
+changes nothing and fails where a table is stale (`make contract`); the commands are checked by tests/test_readme.py.
 """
 
 from __future__ import annotations
@@ -24,12 +24,8 @@ README = ROOT / "README.md"
 # paper, what is compared, page, table, row, column
 PAPERS = [
     ("KDD 2008", "mean AUC, scene, clique, λ", "kdd08", "kdd08-table2", "HG_c^λ", "Scene"),
-    ("KDD 2008", "mean AUC, yeast, star, λ", "kdd08", "kdd08-table2", "HG_*^λ", "Yeast"),
     ("HOPLS 2014", "F1, scene, HOPLS", "jcp14", "jcp14-table2", "scene, HOPLS", "micro"),
-    ("HOPLS 2014", "F1, emotions, HOPLS", "jcp14", "jcp14-table2", "emotions, HOPLS", "micro"),
-    ("CVPR 2009", "macro-F1, ImageCLEF, Rank-HLapSVM", "cvpr09", "cvpr09-table1", "Rank-HLapSVM", "F1 macro"),
     ("CVPR 2009", "micro-F1, ImageCLEF, Rank-HLapSVM", "cvpr09", "cvpr09-table1", "Rank-HLapSVM", "F1 micro"),
-    ("Tai & Lin 2012", "Hamming loss, corel5k, PLST(M*)", "neco12", "neco12-table3", "corel5k", "PLST(M*)"),
     ("Tai & Lin 2012", "Hamming loss, delicious, PLST(M*)", "neco12", "neco12-table3", "delicious",
      "PLST(M*)"),
 ]  # fmt: skip
@@ -46,7 +42,6 @@ MEASURED = [
     ("case_documents", "one more document learned by a model of {d} words and {k} tags, equal to a fit, "
      "against the recipe of paperless-ngx, which trains anew", ""),
 ]  # fmt: skip
-SHOWN = ("scene", "corel5k", "delicious", "yahoo-arts", "imageclef07a")  # of the first call
 TEXT = "Convert and resize photos in many image formats"
 COMMANDS = [
     "hyperlabel fit examples/packages.csv --text description --labels tags -o model.hyper",
@@ -82,19 +77,12 @@ def papers() -> str:
     return "\n".join(lines)
 
 
-def first_call() -> str:
-    """Return what the default reaches beside λ = 1 and a threshold at 0, rows as they are."""
-    page = (ROOT / "docs" / "defaults.md").read_text(encoding="utf-8")
-    found = {
-        name: [tuple(map(float, re.findall(r"0\.\d+", cell)[:2])) for cell in cells.split("|")[:3]]
-        for name, cells in re.findall(r"^\| (\S+) \| raw \| (.*→.*)$", page, flags=re.M)
-    }
-    rows = [(name, found[name]) for name in SHOWN]
-    rows.append((f"mean of {len(found)} sets", np.mean(list(found.values()), axis=0)))
-    lines = ["| λ = 1, threshold at 0 → `BinaryRelevance()` | micro-F1 | macro-F1 | nDCG@5 |"]
-    lines.append("|---|---:|---:|---:|")
-    for name, pairs in rows:
-        lines.append(f"| {name} | " + " | ".join(f"{old:.3f} → {new:.3f}" for old, new in pairs) + " |")
+def first_contact() -> str:
+    """Return the table of `python -m benchmarks.first_contact`: scikit-learn's parts and ours."""
+    rows = json.loads((ROOT / "benchmarks" / "first_contact.json").read_text(encoding="utf-8"))["rows"]
+    lines = ["| set | method | micro-F1 | macro-F1 | P@1 | CPU s |", "|---|---|---:|---:|---:|---:|"]
+    for name, method, micro, macro, first, seconds in rows:
+        lines.append(f"| {name} | {method} | {micro:.3f} | {macro:.3f} | {first:.3f} | {seconds:.1f} |")
     return "\n".join(lines)
 
 
@@ -149,7 +137,7 @@ def with_block(text: str, name: str, content: str) -> str:
 def main() -> None:
     text = README.read_text(encoding="utf-8")
     fresh = text
-    for name, content in (("papers", papers()), ("first call", first_call()), ("measured", measured())):
+    for name, content in (("papers", papers()), ("first contact", first_contact()), ("measured", measured())):
         fresh = with_block(fresh, name, content)
     if "--check" in sys.argv:
         if fresh != text:
