@@ -2,8 +2,9 @@
 
 The papers' table is read off the pages of docs/reproduction, the comparison with scikit-learn off what
 ``python -m benchmarks.first_contact`` wrote, the measured rows off what ``python -m benchmarks.readme_rows``
-wrote; the answers of the command line are those of the commands themselves, run on examples/packages.csv. ``--check``
-changes nothing and fails where a table is stale (`make contract`); the commands are checked by tests/test_readme.py.
+wrote; the answers of the command line are those of the commands themselves, run on examples/packages.csv.
+``--check`` changes nothing and fails where a table is stale (`make contract`); the commands are checked by
+tests/test_readme.py.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def papers() -> str:
 
 
 def first_contact() -> str:
-    """Return the table of `python -m benchmarks.first_contact`: scikit-learn's parts and ours."""
+    """Return the table of `python -m benchmarks.first_contact`: scikit-learn's parts beside ours."""
     rows = json.loads((ROOT / "benchmarks" / "first_contact.json").read_text(encoding="utf-8"))["rows"]
     lines = ["| set | method | micro-F1 | macro-F1 | P@1 | CPU s |", "|---|---|---:|---:|---:|---:|"]
     for name, method, micro, macro, first, seconds in rows:
