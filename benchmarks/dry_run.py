@@ -1,8 +1,7 @@
-"""What ``hyperlabel fit --dry-run`` says beside what the fit then takes: CPU seconds and peak memory.
+"""What ``hyperlabel fit --dry-run`` says beside what the fit then takes: peak memory.
 
 Run: python -m benchmarks.dry_run
 Embedded data, benchmark files (HYPERLABEL_DATA) and made texts; each command in its own process, one thread.
-The seconds of a process hold the imports, which the plan leaves out: they are measured and added to it.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ import numpy as np
 from benchmarks._timing import data_folder
 
 
-def run(*arguments: str) -> tuple[str, float, float]:
-    """Run a command; return what it printed, CPU seconds and peak MiB."""
+def run(*arguments: str) -> tuple[str, float]:
+    """Run a command; return what it printed, and peak MiB."""
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen([sys.executable, *arguments], stdout=out, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         if status:
             raise SystemExit(f"{arguments} failed")
         out.seek(0)
-        return out.read().decode(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        return out.read().decode(), usage.ru_maxrss / 1024
 
 
 def made_texts(path: Path, n_rows: int, n_words: int) -> Path:
@@ -45,7 +44,6 @@ def made_texts(path: Path, n_rows: int, n_words: int) -> Path:
 
 def main() -> None:
     folder = data_folder()
-    imports = run("-c", "import hyperlabel.meta.catalogue, hyperlabel.datasets")[1]
     with tempfile.TemporaryDirectory() as place:
         files = {
             "debtags": ["debtags"],
@@ -54,17 +52,13 @@ def main() -> None:
             "yahoo-arts": [str(folder / "yahoo-arts.npz")],
             "made texts": [str(made_texts(Path(place, "t.csv"), 8000, 20_000)), "--labels", "tags"],
         }
-        print(f"{'file':12} {'route':8} {'planned s':>10} {'taken s':>8}  ratio    MiB  taken ratio")
+        print(f"{'file':12} {'route':8} {'planned MiB':>11} {'taken':>6} ratio")
         for name, call in files.items():
             fit = ["-m", "hyperlabel", "fit", *call, "-o", str(Path(place, "m.hyper")), "--json"]
             plan = json.loads(run(*fit, "--dry-run")[0])
-            _, seconds, peak = run(*fit)
-            said, size = plan["total_seconds"] + imports, plan["peak_bytes"] / 2**20
-            print(
-                f"{name:12} {plan['route']:8} {said:10.1f} {seconds:8.1f} {said / seconds:6.2f} {size:6.0f} "
-                f"{peak:6.0f} {size / peak:5.2f}",
-                flush=True,
-            )
+            _, peak = run(*fit)
+            size = plan["peak_bytes"] / 2**20
+            print(f"{name:12} {plan['route']:8} {size:11.0f} {peak:6.0f} {size / peak:5.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ MOST_TURNS = {
     "ThresholdTuner": 231,
     "RankSVM": 220,
     "AutoMultiLabel": 12400,
-    "hyperlabel fit": 2949,
+    "hyperlabel fit": 551,
 }
 # Functions that validate y; wrappers should need one call for each fit.
 Y_VALIDATION = {("_validation.py", "check_targets"), ("_known_labels.py", "encode_like")}

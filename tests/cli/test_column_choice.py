@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.commands import done, run
 
+from hyperlabel.datasets.table_sources import TableRows
 from hyperlabel.tabular.column_sample import sample_rows
 from hyperlabel.tabular.identifiers import has_identifier_name, is_identifier
 from hyperlabel.tabular.model_file import read_columns
@@ -143,7 +144,7 @@ def test_names_of_identifiers(name, tmp_path):
     rng = np.random.default_rng(0)
     numbers = rng.choice(10**6, 50, replace=False)
     path = write(tmp_path / "n.csv", [name, "x"], [[number, 0.5] for number in numbers])
-    sample = sample_rows(str(path))
+    sample = sample_rows(TableRows(path))
     assert is_identifier(name, sample.columns[name], sample, None)
 
 
@@ -179,7 +180,7 @@ def test_a_number_that_is_none_is_still_named(tmp_path):
 
 def test_the_sample_is_spread_over_the_file_and_always_the_same(tmp_path):
     path = write(tmp_path / "l.csv", ["n", "late"], [[i, "x" if i == 49_000 else ""] for i in range(50_000)])
-    sample = sample_rows(str(path))
+    sample = sample_rows(TableRows(path))
     assert sample.n_rows == 50_000
     assert 3000 < len(sample.row_index) <= 4000
     assert np.abs(np.histogram(sample.row_index, 10, (0, 50_000))[0] - 400).max() < 100
@@ -188,14 +189,14 @@ def test_the_sample_is_spread_over_the_file_and_always_the_same(tmp_path):
         assert np.abs(shares - 1 / period).max() < 0.05
     assert [int(cell) for cell in sample.columns["n"]] == sample.row_index.tolist()
     assert "x" in sample.columns["late"]
-    np.testing.assert_array_equal(sample_rows(str(path)).row_index, sample.row_index)
+    np.testing.assert_array_equal(sample_rows(TableRows(path)).row_index, sample.row_index)
 
 
 def test_the_sample_of_json_lines_has_columns_that_come_late(tmp_path):
     path = tmp_path / "j.jsonl"
     lines = [json.dumps({"a": i} | ({"b": "word"} if i == 29_999 else {})) for i in range(30_000)]
     path.write_text("\n".join(lines))
-    columns = sample_rows(str(path)).columns
+    columns = sample_rows(TableRows(path)).columns
     assert columns["b"][-1] == "word"
     assert set(columns["b"][:-1]) == {None}
 

@@ -11,7 +11,7 @@ import pytest
 from tests.commands import run
 
 from hyperlabel.datasets import Dataset, make_multilabel, read_data, read_table
-from hyperlabel.datasets.table_sources import whole_table
+from hyperlabel.datasets.table_sources import TableRows
 
 
 def notes(path, n=60, delimiter=","):
@@ -30,7 +30,7 @@ def notes(path, n=60, delimiter=","):
 
 
 def rows_of(path):
-    columns = whole_table(path).columns
+    columns = TableRows(path).whole().columns
     return [tuple(row) for row in zip(*columns.values(), strict=True)]
 
 
@@ -48,7 +48,7 @@ def test_a_table_splits_into_tables_with_every_column(tmp_path, ending):
     train, test = map(rows_of, files)
     assert len(train) == 45
     assert sorted(train + test) == sorted(rows_of(source))
-    assert list(whole_table(files[0]).columns) == ["key", "note", "when", "tags"]
+    assert list(TableRows(files[0]).whole().columns) == ["key", "note", "when", "tags"]
     assert run("fit", files[0], "--labels", "tags", "-o", tmp_path / "m.hyper").exit_code == 0
     assert run("evaluate", tmp_path / "m.hyper", files[1]).exit_code == 0
 
@@ -114,7 +114,7 @@ def test_predict_appends_to_the_columns_of_the_input(folder, tmp_path):
         out = tmp_path / f"o.{ending}"
         done = run("predict", folder / "m.hyper", folder / "notes.csv", "--keep", "-o", out)
         assert done.exit_code == 0, done.output
-        columns = whole_table(out).columns
+        columns = TableRows(out).whole().columns
         assert columns["key"] == [row["key"] for row in found]
         assert ["|".join(labels) for labels in columns["labels"]] == [row["labels"] for row in found]
 

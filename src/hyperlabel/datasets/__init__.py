@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from hyperlabel.datasets._generate import make_multilabel
     from hyperlabel.datasets._lines import DataError
     from hyperlabel.datasets._mulan import read_mulan_xml
-    from hyperlabel.datasets._open import data_format, iter_data, read_data
+    from hyperlabel.datasets._open import iter_data, read_data
     from hyperlabel.datasets._openml import fetch_openml
     from hyperlabel.datasets._rows import read_svmlight, read_xmc
     from hyperlabel.datasets._save import save_shards
+    from hyperlabel.datasets.formats import data_format
     from hyperlabel.datasets.npz import load_npz
     from hyperlabel.datasets.table import read_table
 
@@ -45,7 +46,7 @@ _MODULE_OF = {
     "concat": "_dataset",
     "read_data": "_open",
     "iter_data": "_open",
-    "data_format": "_open",
+    "data_format": "formats",
     "read_arff": "_arff",
     "read_mulan_xml": "_mulan",
     "read_svmlight": "_rows",

@@ -223,7 +223,7 @@ class Dataset:
         ----------
         path : path
             The file; a name that ends in ``.gz`` is compressed (all but npz and Parquet).
-        format : {"npz", "libsvm", "xmc", "csv", "jsonl", "parquet"}, optional
+        format : {"npz", "libsvm", "xmc", "csv", "jsonl", "json", "parquet", "xlsx"}, optional
             By default the ending says it: ``.npz``, ``.svm``, ``.libsvm``, ``.svmlight``, ``.xmc``,
             ``.txt``, ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``.
             npz and tables keep names, groups, time and text; a table lists the labels of a row in its
@@ -302,8 +302,19 @@ def concat(datasets: Iterable[Dataset], *, name: str | None = None) -> Dataset:
         time=joined("time"),
         text=joined("text", lambda texts: list(chain.from_iterable(texts))),
         text_columns=joined("text_columns", _concat_text_columns),
-        missing=joined("missing", _concat_rows),
+        missing=_concat_missing(datasets),
     )
+
+
+def _concat_missing(datasets: list[Dataset]) -> Any:
+    """Put the missing labels on top of each other; a data set without such has none."""
+    if all(dataset.missing is None for dataset in datasets):
+        return None
+    blocks = [
+        sparse.csr_array(dataset.Y.shape, dtype=np.int8) if dataset.missing is None else dataset.missing
+        for dataset in datasets
+    ]
+    return _concat_rows(blocks)
 
 
 def _concat_rows(blocks: list[Any]) -> Any:

@@ -61,8 +61,16 @@ def warn_user(message: str) -> None:
 
 def file_ending(path: str | os.PathLike[str]) -> str:
     """Return the last suffix of a file's name, that of packing left out."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in table_address(path)[0].suffixes if suffix.lower() != ".gz"]
     return suffixes[-1] if suffixes else ""
+
+
+def table_address(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
+    """Return the file and the table of ``FILE::TABLE``: of a file that holds several tables, one."""
+    file_name, mark, table_name = str(path).rpartition("::")
+    if not mark or Path(path).exists():
+        return Path(path), None
+    return Path(file_name), table_name
 
 
 def decode_bytes(text_bytes: bytes) -> str:

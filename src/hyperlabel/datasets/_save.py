@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._files import opened
-from hyperlabel.datasets.writing import list_cells, target_format, write_columns
+from hyperlabel.datasets.formats import BY_NAME, find_function, target_format
+from hyperlabel.datasets.writing import list_cells, write_columns
 
 _DENSE_Y = 20_000_000  # entries of Y up to which the plain dense form is written
 _MOST_COLUMNS = 100_000  # of a table
@@ -23,7 +23,10 @@ def save_dataset(data: Any, path: str | os.PathLike[str], format: str | None = N
     path = Path(path)
     format = target_format(path, format)
     with opened(path) as file:
-        _WRITERS[format](data, file)
+        if BY_NAME[format].is_table:
+            _save_table(data, file, kind=format)
+        else:
+            find_function(str(BY_NAME[format].write))(data, file)
     return path
 
 
@@ -56,7 +59,8 @@ def save_shards(datasets: Iterable[Any], folder: str | os.PathLike[str]) -> list
     return [save_dataset(dataset, folder / f"part-{i:05d}.npz") for i, dataset in enumerate(datasets)]
 
 
-def _save_npz(data: Any, file: BinaryIO) -> None:
+def save_npz(data: Any, file: BinaryIO) -> None:
+    """Write the arrays of a data set."""
     arrays: dict[str, Any] = {}
     if sparse.issparse(data.X):
         arrays |= {
@@ -114,7 +118,13 @@ def _encode_text(text: str, row: int) -> bytes:
         ) from None
 
 
-def _save_xmc(data: Any, file: BinaryIO) -> None:
+def save_libsvm(data: Any, file: BinaryIO) -> None:
+    """Write labels from 0 and features from 1; a row without anything gets one explicit zero."""
+    _save_rows(data, file, first_index=1, empty_row=" 1:0")
+
+
+def save_xmc(data: Any, file: BinaryIO) -> None:
+    """Write the three sizes, then rows with labels and features from 0."""
     file.write(f"{data.n_rows} {data.n_features} {data.n_labels}\n".encode())
     _save_rows(data, file, first_index=0, empty_row="")
 
@@ -163,12 +173,3 @@ def _shorten_numbers(values: np.ndarray) -> list[Any]:
         np.isfinite(values).all() and (values == np.floor(values)).all() and (abs(values) < 2**53).all()
     )
     return (values.astype(np.int64) if all_integers else values).tolist()
-
-
-_WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
-    "npz": _save_npz,
-    # labels from 0, features from 1; a row without anything gets one explicit zero
-    "libsvm": partial(_save_rows, first_index=1, empty_row=" 1:0"),
-    "xmc": _save_xmc,
-    **{kind: partial(_save_table, kind=kind) for kind in ("csv", "jsonl", "parquet")},
-}

@@ -14,9 +14,11 @@ from typing import Any
 
 from hyperlabel.datasets._lines import warn_user
 
-MARKS = (";", "|", ",")
+LIST_MARKS = (";", "|", "、", "；", "，")
+_NAME_MARKS = ("/", ",")  # which names hold, too
+MARKS = (*LIST_MARKS, *_NAME_MARKS)
 NO_LABEL = ("", "-", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
-_MOVING = 0.25  # share of the pieces between commas that must move
+_MOVING = 0.25  # share of the pieces between commas or slashes that must move
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 
 
@@ -31,7 +33,9 @@ def find_separator(column_values: Iterable[Any]) -> str | None:
     n_split, n_moving, moving_share = {}, {}, {}
     for mark in MARKS:
         n_split[mark], n_moving[mark], moving_share[mark] = _separator_evidence(cell_texts, mark)
-    list_marks = [mark for mark in MARKS if n_split[mark] and (mark != "," or moving_share[mark] >= _MOVING)]
+    list_marks = [
+        mark for mark in MARKS if n_split[mark] and (mark not in _NAME_MARKS or moving_share[mark] >= _MOVING)
+    ]
     if not list_marks:
         return "" if n_split[","] else None
     return max(list_marks, key=lambda mark: (n_moving[mark], n_split[mark]))

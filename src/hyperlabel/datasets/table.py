@@ -12,19 +12,19 @@ from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
 from hyperlabel.datasets._dataset import Dataset, concat
-from hyperlabel.datasets._lines import DataError
-from hyperlabel.datasets.label_cells import find_separator, split_label_cells, warn_of_empty
+from hyperlabel.datasets._lines import DataError, warn_user
+from hyperlabel.datasets.formats import format_of
+from hyperlabel.datasets.label_cells import NO_LABEL, find_separator, split_label_cells, warn_of_empty
 from hyperlabel.datasets.objects import cell_text, names_inside
 from hyperlabel.datasets.table_columns import (
     TableColumns,
     need_no_objects,
     parse_groups,
-    parse_marks,
     parse_vectors,
     warn_of_dropped,
     warn_of_objects,
 )
-from hyperlabel.datasets.table_sources import Cells, read_cells, table_kind
+from hyperlabel.datasets.table_sources import Cells, TableRows, read_cells
 
 
 def read_table(
@@ -42,25 +42,28 @@ def read_table(
     time: str | None = None,
     delimiter: str | None = None,
     decimal: Literal[",", "."] | None = None,
+    unreadable: Literal["refuse", "missing"] = "refuse",
     name: str | None = None,
 ) -> Dataset:
-    r"""Read a CSV, JSON lines or Parquet table.
+    r"""Read a table: CSV, JSON, JSON lines, Parquet, Excel or SQLite.
 
     Parameters
     ----------
     path : path
         ``.csv``/``.tsv`` (header in the first line; quoted text may span lines), ``.jsonl``/``.ndjson``
-        (one object per line), each plain or gzip; or ``.parquet`` (needs pyarrow). Wherever a column is
-        named, a dotted name (``annotations.label``) reaches inside objects and lists of objects; objects
-        that no name reaches into are left out with a warning, never read as text.
+        (one object per line), ``.json`` (an array of objects), each plain or gzip; ``.parquet`` (needs
+        pyarrow); ``.xlsx`` (needs openpyxl; ``FILE::SHEET`` names a sheet); ``.sqlite`` (``FILE::TABLE``
+        names a table). Wherever a column is named, a dotted name (``annotations.label``) reaches inside
+        objects and lists of objects; objects that no name reaches into are left out with a warning,
+        never read as text.
     labels : list of str, optional
         Columns that are labels: 0/1, true/false, yes/no, or ``x`` where they hold.
     label_column : str, optional
         Instead, the one column that lists the labels of each row. A cell that is empty or says ``na``,
         ``n/a``, ``#n/a``, ``<na>``, ``nan``, ``null``, ``none``, ``?`` or ``-`` (in any case) lists none.
     label_separator : str, optional
-        What separates them; ``""`` takes each cell as one label. By default the one of ``;``, ``|`` and
-        ``,`` that explains the column: names that hold commas ("Drinks, hot") stay whole. Blanks
+        What separates them; ``""`` takes each cell as one label. By default the one of ``;``, ``|``, ``、``,
+        ``/`` and ``,`` that explains the column: names with commas ("Drinks, hot") stay whole. Blanks
         around names, empty names and brackets and quotes around lists do not count.
     label_names : list of str, optional
         With ``label_column``: the labels and their order; by default all that occur, sorted.
@@ -76,7 +79,8 @@ def read_table(
         Columns to keep as they are in ``Dataset.text_columns``: categories, or texts to keep separate.
     blank : {"no", "missing"}, optional
         What an empty cell of a label column means. By default "no" in columns that hold nothing but ``x``
-        marks; elsewhere it is refused. Missing labels are kept in ``Dataset.missing``.
+        marks; elsewhere it is refused. Cells that say ``unknown``, ``na``, ``?`` and the like are missing
+        labels, kept in ``Dataset.missing``.
     group, time : str, optional
         Columns for ``Dataset.groups`` (as text; ``1.0`` is the group ``1``, empty cells are one group) and
         ``Dataset.time`` (numbers where all are, dates where all are, otherwise text; an empty one is NaN, NaT
@@ -85,7 +89,11 @@ def read_table(
         Separator of a CSV file; by default the most frequent of ``, ; tab |`` in its header.
     decimal : {",", "."}, optional
         What separates the decimals of numbers. By default a point; where ``;`` separates the columns of a
-        CSV file, a comma as well. The numbers of one column must agree.
+        CSV file, a comma as well. The numbers of one column must agree. Thousands may be grouped (``12,345``,
+        ``1.234,5``, ``1 234``).
+    unreadable : {"refuse", "missing"}, default="refuse"
+        What becomes of a cell that is no number in a column of numbers, or neither 0 nor 1 in one of labels.
+        All of them are listed when they are refused.
     name : str, optional
         Name of the data set; the file's stem when not given.
 
@@ -119,8 +127,9 @@ def read_table(
             blank,
         ),
         decimal=decimal,
+        unreadable=unreadable,
     )
-    return table_plan.read(delimiter, label_names)
+    return table_plan.read(TableRows(path, delimiter), label_names)
 
 
 def iter_table(
@@ -144,6 +153,7 @@ def iter_table(
     table_plan.settle(read_cells(path, chunk_rows, delimiter))
     for chunk in read_cells(path, chunk_rows, delimiter):
         data = table_plan.dataset(chunk)
+        table_plan.check_cells()
         if label_column is not None:
             data = table_plan.with_sets(data, chunk.column(label_column), label_names)
         yield data
@@ -193,6 +203,7 @@ class TablePlan:
     blank: Literal["no", "missing"] | None = None
     numbers: list[str] | None = None
     decimal: Literal[",", "."] | None = None
+    unreadable: Literal["refuse", "missing"] = "refuse"
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.label_column is None):
@@ -209,18 +220,21 @@ class TablePlan:
             raise ValueError(f"blank must be 'no' or 'missing', not {self.blank!r}.")
         if self.decimal not in (None, ",", "."):
             raise ValueError(f"decimal must be ',' or '.', not {self.decimal!r}.")
+        if self.unreadable not in ("refuse", "missing"):
+            raise ValueError(f"unreadable must be 'refuse' or 'missing', not {self.unreadable!r}.")
         self.columns = TableColumns(self.time, self.label_list, self.decimal)
         self.title = Path(self.path).name.split(".")[0] if self.name is None else self.name
 
-    def read(self, delimiter: str | None = None, label_names: Sequence[str] | None = None) -> Dataset:
-        """Return the table as one data set; set `label_separator` where it was not given."""
+    def read(self, rows: TableRows, label_names: Sequence[str] | None = None) -> Dataset:
+        """Return the rows as one data set; set `label_separator` where it was not given."""
         chunk_datasets: list[Dataset] = []
         label_cells: list[Any] = []
-        self.settle(read_cells(self.path, 20_000, delimiter))
-        for chunk in read_cells(self.path, 20_000, delimiter):
+        self.settle(rows)
+        for chunk in rows:
             chunk_datasets.append(self.dataset(chunk))
             if self.label_column is not None:
                 label_cells += chunk.column(self.label_column)
+        self.check_cells()
         data = concat(chunk_datasets)
         if self.label_column is None:
             return data
@@ -228,6 +242,14 @@ class TablePlan:
         if self.label_separator is None:
             self.label_separator = find_separator(label_cells)
         return self.with_sets(data, label_cells, label_names)
+
+    def check_cells(self) -> None:
+        """Refuse the unreadable cells of the rows read so far, or say how many are read as missing."""
+        bad_cells = self.columns.bad_cells
+        if self.unreadable == "refuse":
+            bad_cells.check()
+        elif bad_cells.columns:
+            warn_user(f"{Path(self.path).name}: unreadable cells are read as missing: {bad_cells.summary()}.")
 
     def settle(self, chunks: Iterable[Cells]) -> None:
         """Choose the columns of numbers and the form of the times, from as many rows as that takes."""
@@ -268,7 +290,7 @@ class TablePlan:
             return False
         if self.features is not None:
             return is_number.keys() >= set(needed_columns)
-        return table_kind(self.path) != "jsonl" and None not in is_number.values()
+        return not format_of(self.path).names_later and None not in is_number.values()
 
     def dataset(self, chunk: Cells) -> Dataset:
         """Turn a chunk into a data set (labels of a list column come later)."""
@@ -280,7 +302,7 @@ class TablePlan:
         ]
         Y = np.zeros((n_rows, len(self.label_list)))
         for j, column in enumerate(self.label_list):
-            Y[:, j] = parse_marks(chunk, column, self._blank_entry(column))
+            Y[:, j] = self.columns.marks_as_numbers(chunk, column, self._blank_entry(column))
         is_missing = np.isnan(Y)
         text_values = [_read_text_cells(chunk, column) for column in self.text_list]
         return Dataset(
@@ -293,7 +315,9 @@ class TablePlan:
             time=None if self.time is None else self.columns.times(chunk),
             text=["\n".join(row) for row in zip(*text_values, strict=True)] if text_values else None,
             text_columns={column: _read_text_cells(chunk, column) for column in self.text_columns} or None,
-            missing=sparse.csr_array(is_missing.astype(np.int8)) if self.blank == "missing" else None,
+            missing=sparse.csr_array(is_missing.astype(np.int8))
+            if self.blank == "missing" or is_missing.any()
+            else None,
         )
 
     @property
@@ -336,7 +360,8 @@ def _read_text_cells(chunk: Cells, column: str) -> list[str]:
     text_values = []
     for i, cell in enumerate(chunk.column(column)):
         try:
-            text_values.append(cell_text(cell))
+            text = cell_text(cell)
+            text_values.append("" if text.strip().lower() in NO_LABEL else text)
         except TypeError:
             raise chunk.fail(
                 f"the value of {column!r} is an object, not text: a dotted name reaches inside.", i, column

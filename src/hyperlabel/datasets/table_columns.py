@@ -14,6 +14,7 @@ import numpy as np
 
 from hyperlabel.datasets._lines import DataError, warn_user
 from hyperlabel.datasets._numbers import to_number
+from hyperlabel.datasets.bad_cells import BadCells
 from hyperlabel.datasets.label_cells import NO_LABEL
 from hyperlabel.datasets.objects import head_of, is_object, names_inside, objects_message, shown_names
 from hyperlabel.datasets.table_sources import Cells
@@ -24,6 +25,13 @@ _MARKS = {"x", "✓", "✔"}
 YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
 NO = {"0", "0.0", "false", "no", "n", "f"}
 _YEAR = re.compile(r"[0-9]{4}(-|$)|$")
+UNKNOWN = {*NO_LABEL, "unknown"} - {""}  # of a 0/1 column: nobody knows
+_NO_MARKS = {"", "-"}  # beside x marks
+_SPACES = " \u00a0\u202f'’"  # between thousands
+_GROUPING = ",." + _SPACES
+_COMMA_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?").fullmatch
+_POINT_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+").fullmatch
+_SPACED_THOUSANDS = re.compile(rf"[-+]?[1-9][0-9]{{0,2}}([{_SPACES}][0-9]{{3}})+([.,][0-9]+)?").fullmatch
 _DECIMAL_COMMA = re.compile(r"[-+]?([0-9]*|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+([eE][-+]?[0-9]+)?").fullmatch
 _UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError)
 
@@ -40,6 +48,7 @@ class TableColumns:
         self.marks: dict[str, set[str]] = {name: set() for name in marks}  # what label columns say
         self.is_number: dict[str, bool | None] = {}  # None: nothing but empty cells so far
         self.time_forms = [_parse_number_times, _parse_date_times, _parse_text_times]
+        self.bad_cells = BadCells()
         self.inside: dict[str, dict[str, None]] = {}  # columns of objects, and the dotted names inside
 
     def see(self, chunk: Cells) -> None:
@@ -49,11 +58,13 @@ class TableColumns:
             if (inner_names := names_inside(name, column)) is not None:
                 self.inside[name] = self.inside.get(name, {}) | dict.fromkeys(inner_names)
             if self.is_number.get(name) is None:
-                self.is_number[name] = first_is_number(map(with_point, column) if has_commas else column)
+                self.is_number[name] = first_is_number(
+                    plain_number(cell, has_commas, self.decimal) for cell in column
+                )
                 if self.is_number[name] is False and (n_numbers := vector_length(column)):
                     self.vectors[name] = n_numbers
             if name in self.marks:
-                self.marks[name] |= {_normalise_cell(cell) for cell in column} & {"", *YES, *NO}
+                self.marks[name] |= {_normalise_cell(cell) for cell in column} & {*_NO_MARKS, *YES, *NO}
         if self.time in chunk.columns:
             column = chunk.columns[self.time]
             self.time_forms = [time_form for time_form in self.time_forms if _can_read(time_form, column)]
@@ -74,11 +85,11 @@ class TableColumns:
 
     def has_marks_only(self, name: str) -> bool:
         """Return whether a label column marks where it holds, and is empty elsewhere."""
-        return bool(self.marks[name] & _MARKS) and self.marks[name] <= {"", *_MARKS}
+        return bool(self.marks[name] & _MARKS) and self.marks[name] <= {*_NO_MARKS, *_MARKS}
 
     def may_have_marks_only(self, name: str) -> bool:
         """Return whether a label column has empty cells and might turn out to hold marks only."""
-        return "" in self.marks[name] and self.marks[name] <= {"", *_MARKS}
+        return "" in self.marks[name] and self.marks[name] <= {*_NO_MARKS, *_MARKS}
 
     def times(self, chunk: Cells) -> np.ndarray:
         """Return times as numbers where all are, as dates where all are, otherwise as text."""
@@ -88,12 +99,15 @@ class TableColumns:
 
     def numbers(self, chunk: Cells, name: str) -> np.ndarray:
         """Read a column of numbers, which must agree on one decimal mark."""
-        if not reads_commas(chunk, self.decimal):
-            return convert_cells(chunk, name, cell_number, "a number")
-        column_numbers = convert_cells(chunk, name, lambda cell: cell_number(with_point(cell)), "a number")
+        has_commas = reads_commas(chunk, self.decimal)
+        column_numbers = self._convert(
+            chunk, name, lambda cell: cell_number(plain_number(cell, has_commas, self.decimal)), "a number"
+        )
+        if not has_commas:
+            return column_numbers
         decimal_marks = self.decimal_marks.setdefault(name, set(self.decimal or ()))
         for i, cell in enumerate(chunk.column(name)):
-            decimal_mark = next((mark for mark in ",." if isinstance(cell, str) and mark in cell), None)
+            decimal_mark = _decimal_mark(cell, self.decimal)
             if decimal_mark is not None and decimal_marks and decimal_mark not in decimal_marks:
                 mark_name, expected_name = ("point", "comma") if decimal_mark == "." else ("comma", "point")
                 raise chunk.fail(
@@ -104,6 +118,44 @@ class TableColumns:
                 )
             decimal_marks |= set(decimal_mark or ())
         return column_numbers
+
+    def marks_as_numbers(self, chunk: Cells, name: str, blank: float | None) -> np.ndarray:
+        """Read a 0/1 column: NaN where it says unknown, `blank` where it is empty (None: refused)."""
+        if blank is None:
+            _need_filled(chunk, name)
+        marks_only = self.has_marks_only(name)
+        blank_entry = 0.0 if blank is None else blank
+
+        def read_mark(cell: Any) -> float:
+            word = _normalise_cell(cell)
+            if not word or (marks_only and word in _NO_MARKS):
+                return blank_entry
+            return float("nan") if word in UNKNOWN else zero_one(word)
+
+        return self._convert(chunk, name, read_mark, "0 or 1")
+
+    def _convert(
+        self, chunk: Cells, name: str, read_cell: Callable[[Any], float], meaning: str
+    ) -> np.ndarray:
+        """Return the cells of a column as numbers; those that are not `meaning` are noted, and NaN."""
+        column_numbers = np.full(len(chunk.places), np.nan)
+        for i, cell in enumerate(chunk.column(name)):
+            try:
+                column_numbers[i] = read_cell(cell)
+            except _UNREADABLE:
+                self.bad_cells.add(chunk, i, name, meaning)
+        return column_numbers
+
+
+def _need_filled(chunk: Cells, column: str) -> None:
+    is_empty = [not _normalise_cell(cell) for cell in chunk.column(column)]
+    if any(is_empty):
+        raise chunk.fail(
+            f"the value of {column!r} is empty, not 0 or 1: say what that means with blank (--blank on the "
+            "command line): 'no' or 'missing'.",
+            is_empty.index(True),
+            column,
+        )
 
 
 def reads_commas(chunk: Cells, decimal: str | None) -> bool:
@@ -116,9 +168,54 @@ def has_decimal_comma(cell: Any) -> bool:
     return isinstance(cell, str) and "," in cell and _DECIMAL_COMMA(cell.strip()) is not None
 
 
-def with_point(cell: Any) -> Any:
-    """Return a number with a decimal comma as one with a point (1.234,5 is 1234.5), others as they are."""
-    return cell.replace(".", "").replace(",", ".") if has_decimal_comma(cell) else cell
+def has_thousands(cell: Any) -> bool:
+    """Return whether a cell is a number with commas between its thousands."""
+    return isinstance(cell, str) and "," in cell and _COMMA_THOUSANDS(cell.strip()) is not None
+
+
+def plain_number(cell: Any, has_commas: bool, decimal: str | None = None) -> Any:
+    """Return a number as people write it in the plain form (1.234,5 is 1234.5), other cells as they are.
+
+    With `has_commas` decimals may have a comma; if `decimal` says that they do, a point groups thousands.
+    """
+    if not isinstance(cell, str) or not any(mark in cell for mark in _GROUPING):
+        return cell
+    text = cell.strip()
+    if _SPACED_THOUSANDS(text):
+        text = re.sub(f"[{_SPACES}]", "", text)
+    if has_commas and (_DECIMAL_COMMA(text) or _is_point_thousands(text, decimal)):
+        return text.replace(".", "").replace(",", ".")
+    if _COMMA_THOUSANDS(text) and (not has_commas or "." in text):
+        return text.replace(",", "")
+    return text
+
+
+def _is_point_thousands(text: str, decimal: str | None) -> bool:
+    """Return whether points group thousands: several of them, or one where the decimal mark is a comma."""
+    return _POINT_THOUSANDS(text) is not None and (decimal == "," or text.count(".") > 1)
+
+
+def _decimal_mark(cell: Any, decimal: str | None) -> str | None:
+    """Return the decimal mark a number has."""
+    if not isinstance(cell, str) or _is_point_thousands(cell.strip(), decimal):
+        return None
+    if "." in cell and "," in cell:
+        return max(",.", key=cell.rfind)
+    return next((mark for mark in ",." if mark in cell), None)
+
+
+def count_numbers(column_values: Iterable[Any]) -> tuple[int, int]:
+    """Count the cells of a column that are numbers, and those that say anything."""
+    n_numbers = n_filled = 0
+    for cell in column_values:
+        try:
+            number = cell_number(cell)
+        except _UNREADABLE:
+            n_filled += 1
+            continue
+        n_numbers += number == number
+        n_filled += number == number
+    return n_numbers, n_filled
 
 
 def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:
@@ -194,37 +291,8 @@ def parse_vectors(chunk: Cells, column: str, length: int) -> np.ndarray:
     return vector_rows
 
 
-def parse_marks(chunk: Cells, column: str, blank: float | None) -> np.ndarray:
-    """Read a 0/1 column; an empty cell is `blank`, and refused where that is None."""
-    is_empty = np.array([not _normalise_cell(cell) for cell in chunk.column(column)], dtype=bool)
-    if blank is None and is_empty.any():
-        raise chunk.fail(
-            f"the value of {column!r} is empty, not 0 or 1: say what that means with blank (--blank on the "
-            "command line): 'no' or 'missing'.",
-            int(np.argmax(is_empty)),
-            column,
-        )
-    blank_entry = 0.0 if blank is None else blank
-    return convert_cells(
-        chunk, column, lambda cell: zero_one(cell) if _normalise_cell(cell) else blank_entry, "0 or 1"
-    )
-
-
 def _normalise_cell(cell: Any) -> str:
     return "" if cell is None else str(cell).strip().lower()
-
-
-def convert_cells(chunk: Cells, column: str, read_cell: Callable[[Any], float], meaning: str) -> np.ndarray:
-    """Return the cells of a column as numbers; the error names the first cell that is not `meaning`."""
-    column_numbers = np.empty(len(chunk.places))
-    for i, cell in enumerate(chunk.column(column)):
-        try:
-            column_numbers[i] = read_cell(cell)
-        except _UNREADABLE:
-            raise chunk.fail(
-                f"the value {str(cell)[:40]!r} of {column!r} is not {meaning}.", i, column
-            ) from None
-    return column_numbers
 
 
 def cell_number(cell: Any) -> float:

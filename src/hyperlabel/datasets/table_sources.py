@@ -1,32 +1,23 @@
-"""Tables as chunks of columns: CSV (any separator, quoted multi-line text), JSON lines, Parquet."""
+"""Tables as chunks of columns, parsed once; the cells of CSV and Parquet files."""
 
 import csv
 import io
 import itertools
-import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperlabel.datasets._lines import DataError, LineReader, decode_bytes, file_ending
-from hyperlabel.datasets._numbers import BLANKS
+from hyperlabel.datasets._lines import DataError, LineReader, decode_bytes
+from hyperlabel.datasets.formats import find_function, format_of
 from hyperlabel.datasets.objects import head_of, reach
 
 MAX_FIELD = 16 << 20  # characters of one field; an unclosed quote must not swallow the file
 MAX_COLUMNS = 1_000_000
-MAX_CELLS = 1 << 27  # of some rows of JSON, where every row may bring names of its own
-TABLES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+MAX_KEPT = 1 << 23  # cells of a table that are kept once parsed; more are parsed again
 _FIELD_LIMIT = threading.Lock()
 _SEPARATORS = (",", ";", "\t", "|")
 
@@ -70,42 +61,69 @@ class Cells:
         return DataError(message, self.path, line=self.places[row], column=column_number)
 
 
-def table_kind(path: str | os.PathLike[str]) -> str:
-    """Return csv, jsonl or parquet by the ending of a file."""
-    return {**TABLES, ".json": "jsonl"}.get(file_ending(path), "csv")
-
-
 def read_cells(path: str | os.PathLike[str], chunk_rows: int, delimiter: str | None) -> Iterator[Cells]:
     """Yield the table in chunks; at least one, perhaps without rows."""
-    kind = table_kind(path)
-    if kind == "parquet":
-        return _read_parquet(Path(path), chunk_rows)
-    return _read_json_lines(path, chunk_rows) if kind == "jsonl" else _read_csv(path, chunk_rows, delimiter)
+    chunks: Iterator[Cells] = find_function(str(format_of(path).cells))(path, chunk_rows, delimiter)
+    return chunks
 
 
-def whole_table(path: str | os.PathLike[str]) -> Cells:
-    """Read all rows of a table as they are."""
-    table_chunks = list(read_cells(path, 50_000, None))
-    column_names = dict.fromkeys(name for chunk in table_chunks for name in chunk.columns)
-    columns = {name: [cell for chunk in table_chunks for cell in chunk.column(name)] for name in column_names}
-    return replace(
-        table_chunks[0],
-        columns=columns,
-        places=[row for chunk in table_chunks for row in chunk.places],
-    )
+class TableRows:
+    """The rows of a table in chunks, parsed once: whoever looks at them again gets the same cells.
+
+    A table of many cells is not kept but parsed again.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], delimiter: str | None = None, chunk_rows: int = 20_000
+    ) -> None:
+        self.path, self.format = path, format_of(path)
+        self._arguments = path, chunk_rows, delimiter
+        self._kept_chunks: list[Cells] = []
+        self._unread: Iterator[Cells] | None = None
+        self._n_cells = 0
+
+    def __iter__(self) -> Iterator[Cells]:
+        if self._n_cells > MAX_KEPT:
+            yield from read_cells(*self._arguments)
+            return
+        if self._unread is None:
+            self._unread = read_cells(*self._arguments)
+        n_yielded = 0
+        while True:
+            if n_yielded == len(self._kept_chunks):
+                chunk = next(self._unread, None)
+                if chunk is None:
+                    return
+                self._n_cells += len(chunk.places) * len(chunk.columns)
+                if self._n_cells > MAX_KEPT:
+                    self._kept_chunks = []
+                    yield chunk
+                    yield from self._unread
+                    return
+                self._kept_chunks.append(chunk)
+            yield self._kept_chunks[n_yielded]
+            n_yielded += 1
+
+    def whole(self) -> Cells:
+        """Return all rows at once."""
+        chunks = list(self)
+        column_names = dict.fromkeys(name for chunk in chunks for name in chunk.columns)
+        columns = {name: [cell for chunk in chunks for cell in chunk.column(name)] for name in column_names}
+        return replace(chunks[0], columns=columns, places=[row for chunk in chunks for row in chunk.places])
 
 
-def _iter_text_lines(reader: LineReader) -> Iterator[str]:
+def iter_text_lines(reader: LineReader) -> Iterator[str]:
     """Yield lines with their ends; `str.splitlines` would also split at form feeds inside a field."""
     for _, block in reader.blocks():
         yield from io.StringIO(decode_bytes(block), newline="\n")
 
 
-def _read_csv(path: str | os.PathLike[str], chunk_rows: int, delimiter: str | None) -> Iterator[Cells]:
+def read_csv_cells(path: str | os.PathLike[str], chunk_rows: int, delimiter: str | None) -> Iterator[Cells]:
+    """Yield the rows of a CSV file."""
     if delimiter is not None and len(delimiter) != 1:
         raise ValueError(f"delimiter must be one character, not {delimiter!r}.")
     with LineReader(path) as reader:
-        text_lines = _iter_text_lines(reader)
+        text_lines = iter_text_lines(reader)
         header_line = next(text_lines)
         if delimiter is None:
             unquoted_text = "".join(header_line.split('"')[::2])
@@ -136,10 +154,15 @@ def _read_header(numbered_rows: Iterator[Any], reader: LineReader) -> list[str]:
     [(_, header_fields)] = _take_rows(numbered_rows, 1)
     if len(header_fields) > MAX_COLUMNS:
         raise reader.fail(f"the header names more than {MAX_COLUMNS} columns.", 1)
-    column_names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(header_fields)]
-    if (repeated_name := _find_repeated_name(column_names)) is not None:
+    return name_columns(header_fields, lambda message, column: reader.fail(message, 1, column))
+
+
+def name_columns(titles: Sequence[str], fail: Callable[[str, int], DataError]) -> list[str]:
+    """Return the names in a header; an empty one is numbered, one that stands twice refused."""
+    column_names = [name.strip() or f"unnamed {j + 1}" for j, name in enumerate(titles)]
+    if (repeated_name := find_repeated_name(column_names)) is not None:
         column = column_names.index(repeated_name, column_names.index(repeated_name) + 1) + 1
-        raise reader.fail(f"the column {repeated_name!r} appears twice in the header.", 1, column)
+        raise fail(f"the column {repeated_name!r} appears twice in the header.", column)
     return column_names
 
 
@@ -167,65 +190,16 @@ def _iter_numbered_rows(csv_reader: Any, reader: LineReader) -> Iterator[tuple[i
             yield first_line, fields
 
 
-def _read_json_lines(path: str | os.PathLike[str], chunk_rows: int) -> Iterator[Cells]:
-    column_names: dict[str, None] = {}
-    with LineReader(path) as reader:
-        numbered_objects = _read_objects(reader)
-        while row_chunk := list(itertools.islice(numbered_objects, chunk_rows)):
-            column_names |= {name: None for _, json_object in row_chunk for name in json_object}
-            if len(column_names) * len(row_chunk) > MAX_CELLS:
-                raise reader.fail(
-                    f"{len(column_names)} names in {len(row_chunk)} rows make more than {MAX_CELLS} cells, "
-                    "most of them empty; give rows the same names.",
-                    row_chunk[-1][0],
-                )
-            columns = {name: [json_object.get(name) for _, json_object in row_chunk] for name in column_names}
-            yield Cells(columns, [line_number for line_number, _ in row_chunk], reader.path)
-
-
-class _TwiceError(Exception):
-    """A JSON object that uses a name twice: the reader would keep the last value only."""
-
-
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    json_object = dict(pairs)
-    if len(json_object) < len(pairs):
-        raise _TwiceError(_find_repeated_name([name for name, _ in pairs]))
-    return json_object
-
-
-def _find_repeated_name(names: Sequence[str]) -> str | None:
+def find_repeated_name(names: Sequence[str]) -> str | None:
+    """Return the first name that stands twice."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
-def _read_objects(reader: LineReader) -> Iterator[tuple[int, dict[str, Any]]]:
-    while (line_text := reader.readline()) is not None:
-        if not line_text.strip(BLANKS):
-            continue
-        try:
-            json_object = json.loads(line_text, object_pairs_hook=_build_object)
-            if "\\ud" in line_text.lower():
-                json.dumps(json_object, ensure_ascii=False).encode()
-        except _TwiceError as error:
-            raise reader.fail(
-                f"the name {error.args[0][:40]!r} appears twice in one object.", reader.line
-            ) from None
-        except UnicodeEncodeError:
-            raise reader.fail(
-                "a text holds half a character (a lone surrogate): repair it.", reader.line
-            ) from None
-        except json.JSONDecodeError as error:
-            raise reader.fail(f"this is not JSON ({error.msg}).", reader.line, error.colno) from error
-        except (RecursionError, ValueError) as error:
-            raise reader.fail(
-                "this JSON cannot be read: too deep or too long a number.", reader.line
-            ) from error
-        if not isinstance(json_object, dict):
-            raise reader.fail("each line must hold one JSON object: {…}.", reader.line, 1)
-        yield reader.line, json_object
-
-
-def _read_parquet(path: Path, chunk_rows: int) -> Iterator[Cells]:
+def read_parquet_cells(
+    path: str | os.PathLike[str], chunk_rows: int, _: str | None = None
+) -> Iterator[Cells]:
+    """Yield the rows of a Parquet file."""
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}: check the path.")
     try:
@@ -235,7 +209,7 @@ def _read_parquet(path: Path, chunk_rows: int) -> Iterator[Cells]:
         raise ValueError("Reading Parquet needs pyarrow: pip install 'hyperlabel[tables]'.") from error
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            if (repeated_name := _find_repeated_name(file.schema_arrow.names)) is not None:
+            if (repeated_name := find_repeated_name(file.schema_arrow.names)) is not None:
                 raise DataError(
                     f"the column {repeated_name!r} appears twice; give each a name of its own.", path
                 )

@@ -1,62 +1,14 @@
-"""The format of each file ending; columns of cells written as CSV, JSON lines, JSON or Parquet."""
+"""Columns of cells written as CSV, JSON lines, JSON or Parquet."""
 
 import csv
 import io
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from hyperlabel.datasets._lines import file_ending
-from hyperlabel.datasets.label_cells import MARKS
-from hyperlabel.datasets.table_sources import TABLES
-
-FORMATS = {
-    ".npz": "npz",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".xmc": "xmc",
-    ".txt": "xmc",
-    **TABLES,
-}
-
-
-WRITTEN = TABLES | {".json": "json"}  # a table of answers, by the ending of its file
-
-
-def target_format(path: str | os.PathLike[str], format: str | None = None) -> str:
-    """Return the format to write: the one given, else the one of the file's ending."""
-    if format is None:
-        format = FORMATS.get(file_ending(path))
-        if format is None:
-            raise ValueError(
-                f"Cannot tell the format from {Path(path).name!r}: end it with {', '.join(FORMATS)}."
-            )
-    if format not in FORMATS.values():
-        format_list = ", ".join(dict.fromkeys(FORMATS.values()))
-        raise ValueError(f"format must be one of {format_list}, not {format!r}.")
-    named_format = FORMATS.get(file_ending(path))
-    if named_format not in (None, format) and file_ending(path) != ".txt":  # .txt stands for two formats
-        raise ValueError(
-            f"{Path(path).name} would hold {format}, not {named_format} as its name says: rename it."
-        )
-    return format
-
-
-def output_kind(path: str | os.PathLike[str], kind: str | None = None) -> str:
-    """Return the kind of table to write by the file's ending (none: CSV); refuse a kind it contradicts."""
-    file_suffix = file_ending(path)
-    named_kind = WRITTEN.get(file_suffix)
-    if kind is None and named_kind is None and file_suffix:
-        raise ValueError(f"{Path(path).name} cannot be written as a table: end it with {', '.join(WRITTEN)}.")
-    if kind is not None and named_kind not in (None, kind):
-        raise ValueError(
-            f"{Path(path).name} would hold {kind}, not {named_kind} as its name says: rename it."
-        )
-    return kind or named_kind or "csv"
+from hyperlabel.datasets.formats import BY_NAME, find_function
+from hyperlabel.datasets.label_cells import LIST_MARKS
 
 
 def write_columns(
@@ -65,7 +17,7 @@ def write_columns(
     """Write columns of equal length; lists become JSON in CSV, text that spells numbers becomes numbers
     elsewhere, where no digit is lost by it.
     """
-    _WRITERS[kind](columns, file, delimiter or ",")
+    find_function(str(BY_NAME[kind].write))(columns, file, delimiter or ",")
 
 
 def list_cells(row_labels: Sequence[Sequence[str]], names: Sequence[str], kind: str) -> list[Any]:
@@ -73,20 +25,21 @@ def list_cells(row_labels: Sequence[Sequence[str]], names: Sequence[str], kind: 
     if kind != "csv":
         return [list(label_set) for label_set in row_labels]
     free_mark = next(
-        (free_mark for free_mark in MARKS[:2] if not any(free_mark in name for name in names)), None
+        (free_mark for free_mark in LIST_MARKS[:2] if not any(free_mark in name for name in names)), None
     )
     if free_mark is None:
         return [json.dumps(list(label_set), ensure_ascii=False) for label_set in row_labels]
     return [free_mark.join(label_set) for label_set in row_labels]
 
 
-def _write_csv(columns: dict[str, list[Any]], file: BinaryIO, delimiter: str) -> None:
+def write_csv(columns: dict[str, list[Any]], file: BinaryIO, delimiter: str) -> None:
+    """Write columns as CSV."""
     text_file = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
         csv_writer = csv.writer(text_file, delimiter=delimiter, lineterminator="\n")
         csv_writer.writerow(columns)
         for row in zip(*columns.values(), strict=True):
-            row_cells = [_write_cell(value) for value in row]
+            row_cells = [write_cell(value) for value in row]
             if row_cells == [""]:
                 text_file.write('""\n')  # a blank line would be no row
             else:
@@ -95,7 +48,8 @@ def _write_csv(columns: dict[str, list[Any]], file: BinaryIO, delimiter: str) ->
         text_file.detach()
 
 
-def _write_cell(value: Any) -> Any:
+def write_cell(value: Any) -> Any:
+    """Return a value as a cell that holds text or a number."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, list | tuple | dict):
@@ -104,18 +58,20 @@ def _write_cell(value: Any) -> Any:
 
 
 def _iter_records(columns: dict[str, list[Any]]) -> Iterator[bytes]:
-    column_names, typed_columns = list(columns), [_type_cells(column) for column in columns.values()]
+    column_names, typed_columns = list(columns), [type_cells(column) for column in columns.values()]
     for row in zip(*typed_columns, strict=True):
         record = {name: json_value(value) for name, value in zip(column_names, row, strict=True)}
         yield json.dumps(record, ensure_ascii=False, default=str).encode()
 
 
-def _write_json_lines(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+def write_json_lines(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+    """Write one object a line."""
     for record in _iter_records(columns):
         file.write(record + b"\n")
 
 
-def _write_json(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+def write_json(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+    """Write one array of objects."""
     opening_mark = b"["
     for record in _iter_records(columns):
         file.write(opening_mark + b"\n" + record)
@@ -134,7 +90,8 @@ def json_value(value: Any) -> Any:
     return value
 
 
-def _write_parquet(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+def write_parquet(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> None:
+    """Write columns as Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -143,13 +100,13 @@ def _write_parquet(columns: dict[str, list[Any]], file: BinaryIO, _: str) -> Non
     arrays = {}
     for name, column_values in columns.items():
         try:
-            arrays[name] = pyarrow.array(_type_cells(column_values))
+            arrays[name] = pyarrow.array(type_cells(column_values))
         except (pyarrow.ArrowException, TypeError):  # values of several kinds
             arrays[name] = pyarrow.array([None if cell is None else str(cell) for cell in column_values])
     pyarrow.parquet.write_table(pyarrow.table(arrays), file)
 
 
-def _type_cells(column_values: list[Any]) -> list[Any]:
+def type_cells(column_values: list[Any]) -> list[Any]:
     """Return numbers where each cell spells one as Python would; other columns as they are."""
     if not all(isinstance(cell, str) for cell in column_values) or not any(column_values):
         return column_values
@@ -169,11 +126,3 @@ def _parse_cell(cell: str, number_type: Callable[[str], Any]) -> Any:
         return None
     fits_int64 = isinstance(value, float) or abs(value) < 2**63
     return value if fits_int64 and str(value) == cell and math.isfinite(value) else None
-
-
-_WRITERS: dict[str, Callable[[dict[str, list[Any]], BinaryIO, str], None]] = {
-    "csv": _write_csv,
-    "jsonl": _write_json_lines,
-    "json": _write_json,
-    "parquet": _write_parquet,
-}

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
 from hyperlabel.persistence._container import LONGEST_NGRAM, ModelFileError
+from hyperlabel.persistence.plain import MIXED_SCRIPTS
 
 _PACKAGES = (
     "decision", "forest", "geometry", "labelspace", "linear", "meta", "model_selection", "moments",
@@ -73,6 +74,7 @@ def _is_degree(value: Any) -> bool:
 TOKEN_PATTERNS = (
     r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\b\w\w+\b", r"\b\w+\b", r"(?u)\w+", r"\w+", r"\S+", r"[^\s]+",
     r"(?u)\b[a-zA-Z][a-zA-Z0-9+#.-]*[a-zA-Z0-9+#]",  # of hyperlabel.datasets
+    MIXED_SCRIPTS,  # of hyperlabel.tabular
 )  # fmt: skip
 _TEXT: dict[str, Setting] = {
     "input": (lambda value: value == "content", "input='content'"),

@@ -13,8 +13,12 @@ import numpy as np
 
 from hyperlabel.persistence._container import LONGEST_NGRAM, LONGEST_TEXT, Reader
 
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # Thai to Khmer, kana, Chinese
+# Words of scripts with blanks; of runs of the others each two characters side by side, and the last one.
+MIXED_SCRIPTS = rf"(?u)(?=((?<![^\W{UNSPACED}])[^\W{UNSPACED}][^\W{UNSPACED}]+|[{UNSPACED}]{{1,2}}))"
+WORDS = r"(?u)\b\w\w+\b"
 _TFIDF = {  # how scikit-learn reads texts for `fit`
-    **{"analyzer": "word", "token_pattern": r"(?u)\b\w\w+\b", "lowercase": True},
+    **{"analyzer": "word", "lowercase": True},
     **{"binary": False, "norm": "l2", "use_idf": True, "sublinear_tf": True},
     **dict.fromkeys(("preprocessor", "tokenizer", "stop_words", "strip_accents")),
 }
@@ -46,7 +50,10 @@ class PlainModel:
     def __init__(self, text: _Part, linear: _Part, thresholds: Any) -> None:
         self.thresholds = thresholds  # None: not one for each label
         curves, steps = linear["calibrators_"], linear["calibrators_"]["steps"]
-        if {name: text[name] for name in _TFIDF} != _TFIDF:
+        if {name: text[name] for name in _TFIDF} != _TFIDF or text["token_pattern"] not in (
+            WORDS,
+            MIXED_SCRIPTS,
+        ):
             raise ValueError("not plain")
         self.words = {str(word): j for word, j in text["vocabulary_"]}
         self.idf, self.base = text["_tfidf"]["idf_"], linear["intercept_"]
@@ -93,7 +100,14 @@ class PlainModel:
 
     def predict(self, texts: list[str]) -> np.ndarray:
         """Return which labels pass their threshold."""
-        return self.scores(texts) > self.thresholds
+        return (self.scores(texts) > self.thresholds) & self.knows(texts)[:, None]
+
+    def knows(self, texts: list[str]) -> np.ndarray:
+        """Say which texts hold a word of the vocabulary."""
+        return np.array(
+            [any(word in self.words for word in self.token.findall(text.lower())) for text in texts],
+            dtype=bool,
+        )
 
     def _score_text(self, text: str) -> np.ndarray:
         words = self.token.findall(text.lower())

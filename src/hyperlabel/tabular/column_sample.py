@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.datasets.table_sources import Cells, read_cells
+from hyperlabel.datasets.table_sources import Cells, TableRows
 
 _MOST_ROWS, _FEWEST_ROWS = 4000, 300
 _MOST_CELLS = 1_000_000  # wide tables are judged by fewer rows
-_CHUNK_ROWS, _MOST_CHUNKS = 20_000, 100  # of a longer file the first two million rows are looked at
+_MOST_CHUNKS = 100  # of a longer file the first two million rows are looked at
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TableSample:
         return Cells(self.columns, self.row_index.tolist(), Path(path), "row", self.delimiter)
 
 
-def sample_rows(path: str) -> TableSample:
+def sample_rows(rows: TableRows) -> TableSample:
     """Draw rows from all over a table, the same ones each time, in the order of the file.
 
     Each row gets a random number, and those with the smallest stay: every n-th row would miss what changes
@@ -40,22 +40,22 @@ def sample_rows(path: str) -> TableSample:
     filled_columns: set[str] = set()
     n_rows, priority_bound = 0, 1.0
     delimiter: str | None = None
-    for chunk in islice(read_cells(path, _CHUNK_ROWS, None), _MOST_CHUNKS):
+    for chunk in islice(rows, _MOST_CHUNKS):
         delimiter = chunk.delimiter
         chunk_priorities = random.random(len(chunk.places))
         for name in chunk.columns.keys() - filled_columns:
             if (filled_row := _find_filled_row(chunk.columns[name])) is not None:
                 chunk_priorities[filled_row] = 0.0
                 filled_columns.add(name)
-        rows = np.flatnonzero(chunk_priorities < priority_bound)
+        row_places = np.flatnonzero(chunk_priorities < priority_bound)
         for name in chunk.columns:
             columns.setdefault(name, [None] * len(row_index))
         for name, values in columns.items():
             chunk_column = chunk.column(name)
-            values += [chunk_column[i] for i in rows]
+            values += [chunk_column[i] for i in row_places]
         row_index, priorities = (
-            np.append(row_index, n_rows + rows),
-            np.append(priorities, chunk_priorities[rows]),
+            np.append(row_index, n_rows + row_places),
+            np.append(priorities, chunk_priorities[row_places]),
         )
         n_rows += len(chunk_priorities)
         max_rows = int(np.clip(_MOST_CELLS // max(len(columns), 1), _FEWEST_ROWS, _MOST_ROWS))
@@ -64,9 +64,9 @@ def sample_rows(path: str) -> TableSample:
             and (smaller_bound := float(np.partition(priorities, max_rows)[max_rows])) > 0
         ):
             priority_bound = smaller_bound
-            rows = np.flatnonzero(priorities < priority_bound)
-            columns = {name: [values[i] for i in rows] for name, values in columns.items()}
-            row_index, priorities = row_index[rows], priorities[rows]
+            row_places = np.flatnonzero(priorities < priority_bound)
+            columns = {name: [values[i] for i in row_places] for name, values in columns.items()}
+            row_index, priorities = row_index[row_places], priorities[row_places]
     return TableSample(columns, row_index, n_rows, delimiter)
 
 

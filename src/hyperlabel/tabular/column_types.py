@@ -2,20 +2,22 @@
 
 import itertools
 import re
+import shlex
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hyperlabel.datasets.label_cells import MARKS, find_separator
-from hyperlabel.datasets.table_columns import NO, YES, cell_number, vector_length, warn_of_dropped
-from hyperlabel.datasets.table_sources import read_cells, table_kind
+from hyperlabel.datasets.table_columns import NO, YES, count_numbers, vector_length, warn_of_dropped
+from hyperlabel.datasets.table_sources import TableRows, read_cells
+from hyperlabel.tabular.column_ranges import expand_ranges, join_names
 from hyperlabel.tabular.column_sample import TableSample, sample_rows
 from hyperlabel.tabular.identifiers import group_candidates, is_identifier
 from hyperlabel.tabular.label_spelling import spelling_variants
 from hyperlabel.tabular.pipeline import UNSPACED
 from hyperlabel.tabular.reading import readable_columns
-from hyperlabel.tabular.wording import plural, some_names
+from hyperlabel.tabular.wording import closest_name, plural, some_names
 
 _FIRST_ROWS = 300
 _FEW_LABELS = 10  # fewer may well occur once each
@@ -27,12 +29,13 @@ _CHARACTERS = 4  # of a script without blanks that make a word
 _NUMBERS = 0.9  # share of the cells of a column of numbers that are; the reader then names the others
 
 
-def guess_columns(path: str, options: dict[str, Any]) -> dict[str, Any]:
+def guess_columns(rows: TableRows, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with the columns that the user left open: labels, text, numbers, categories."""
-    sample = sample_rows(path)
+    path, sample = str(rows.path), sample_rows(rows)
+    options = expand_ranges(options, list(sample.columns))
     columns, reading_facts = readable_columns(sample.cells(path), options)
     settled = options | reading_facts
-    label_columns = _check_label_columns(path, columns, settled)
+    label_columns = _check_label_columns(rows, columns, settled)
     settled["chosen"] = settled.get("features")
     if len(label_columns) == 1 and not _all_zero_one(columns[label_columns[0]]):
         settled["labels"], settled["label_column"] = None, label_columns[0]
@@ -122,8 +125,11 @@ def _drop_columns(columns: dict[str, list[Any]], dropped_columns: list[Any]) -> 
     return {name: values for name, values in columns.items() if name not in dropped_columns}
 
 
-def _check_label_columns(path: str, columns: dict[str, list[Any]], options: dict[str, Any]) -> list[str]:
+def _check_label_columns(
+    rows: TableRows, columns: dict[str, list[Any]], options: dict[str, Any]
+) -> list[str]:
     """Return the columns named by --labels ('' names none); refuse names the file does not have."""
+    path = rows.path
     column_list = ", ".join(list(columns)[:20]) + (", …" if len(columns) > 20 else "")
     if options.get("labels") is None and options.get("label_column") is None:
         raise ValueError(
@@ -134,12 +140,14 @@ def _check_label_columns(path: str, columns: dict[str, list[Any]], options: dict
     label_columns: list[str] = options.get("labels") or []
     input_columns = [name for option_key in ("text", "features") for name in options.get(option_key) or ()]
     input_columns += [options[option_key] for option_key in ("group", "time") if options.get(option_key)]
-    if table_kind(path) == "jsonl":  # a later row may be the first to name a column
+    if rows.format.names_later:  # a later row may be the first to name a column
         input_columns = []
     missing_columns = [name for name in [*label_columns, *input_columns] if name not in columns]
     if missing_columns:
+        near_match = closest_name(missing_columns[0], columns)
         raise ValueError(
-            f"{Path(path).name} has no column {missing_columns[0]!r}; the columns are {column_list}."
+            f"{Path(path).name} has no column {missing_columns[0]!r}{near_match}; the columns are "
+            f"{column_list}."
         )
     return label_columns
 
@@ -165,7 +173,11 @@ def _propose_labels(columns: dict[str, list[Any]]) -> str:
     ]
     zero_one_columns = [name for name, values in columns.items() if _all_zero_one(values)]
     proposed_columns = (named_columns or list_columns)[:1] or zero_one_columns
-    return f", perhaps --labels {','.join(proposed_columns)}" if proposed_columns else ""
+    return (
+        f", perhaps --labels {shlex.quote(join_names(proposed_columns, list(columns)))}"
+        if proposed_columns
+        else ""
+    )
 
 
 def _find_text_columns(columns: dict[str, list[Any]], has_vectors: bool) -> list[str]:
@@ -276,18 +288,8 @@ def _is_numeric(column_values: list[Any]) -> bool:
     """Say whether a column holds numbers (an empty one might), or lists of numbers."""
     if vector_length(column_values) > 0:
         return True
-    number_flags = [_is_number(cell) for cell in column_values]
-    n_filled = sum(is_number is not None for is_number in number_flags)
-    return number_flags.count(True) >= _NUMBERS * n_filled
-
-
-def _is_number(cell: Any) -> bool | None:
-    """Say whether a cell is a number; None where it is empty."""
-    try:
-        number = cell_number(cell)
-    except (ValueError, TypeError, OverflowError):
-        return False
-    return True if number == number else None
+    n_numbers, n_filled = count_numbers(column_values)
+    return n_numbers >= _NUMBERS * n_filled
 
 
 def _is_category(column_values: list[Any]) -> bool:

@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel.tabular.fit_plan import (
+    check_plan,
+    count_characters,
+    plan_fit,
+    shape_of_rows,
+    warn_of_long_fit,
+)
 from hyperlabel.tabular.fit_rows import hash_rows, pack_hashes
 from hyperlabel.tabular.model_file import ModelFile, aligned_labels, save_model
 from hyperlabel.tabular.near_copies import keep_together
@@ -199,11 +206,19 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
         if has_missing_labels
         else classifier_step(choices.method, choices, DataShape.of(row_features), n_units)
     )
+    plan = plan_fit(
+        shape_of_rows(row_features, dataset.n_labels, count_characters(dataset, columns)),
+        choices,
+        np.asarray(dataset.Y.sum(axis=0)).ravel(),
+    )
+    check_plan(plan)
     if has_missing_labels and choices.precision is not None:
         raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
     classifier = _add_guarantee(classifier, choices.precision, choices.confidence)
     Y, _ = aligned_labels(dataset, columns.label_names)
     group_arguments = groups_for_fit(classifier, row_groups)
+    if not has_missing_labels:
+        warn_of_long_fit(classifier, row_features, dataset.Y, choices)
     classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
     if not (choices.slim or has_missing_labels):

@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hyperlabel.datasets.formats import BY_NAME, TABLE_TITLES
 from hyperlabel.tabular.label_spelling import join_variants, move_columns, spelling_key
 from hyperlabel.tabular.notes import check_notes
 from hyperlabel.tabular.table_io import add_vectors, need_data, need_model
-from hyperlabel.tabular.wording import plural
+from hyperlabel.tabular.wording import closest_name, plural
 
 KEY = "hyperlabel fit"  # key of the command's notes in the metadata of a model file
 
@@ -45,6 +46,7 @@ class ModelColumns:
     blank: Literal["no", "missing"] | None = None  # what an empty cell of a 0/1 column means
     normalise: bool = False  # labels that differ only in case or blanks are one
     decimal: Literal[",", "."] | None = None  # the decimal mark, where it was said
+    unreadable: Literal["refuse", "missing"] = "refuse"  # cells that are no numbers where numbers stand
     vectors: int = 0  # numbers of a vector beside each row; the last features
     left_out: list[str] = field(default_factory=list)  # labels with too few rows
     group: str | None = None  # column of groups that folds keep whole; "": each row is its own group
@@ -294,13 +296,13 @@ def name_source(path: str, source: str) -> Iterator[None]:
 
 def _read_cells(path: str, data: Any) -> Any:
     from hyperlabel.datasets import data_format
-    from hyperlabel.datasets.table_sources import Cells, whole_table
+    from hyperlabel.datasets.table_sources import Cells, TableRows
 
     if path.endswith(".lines"):
         return Cells({"text": data.text}, [], Path(path))
     if data_format(path) != "table":
-        raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of CSV, JSON lines, Parquet.")
-    return whole_table(path)
+        raise ValueError(f"{Path(path).name} is no table: --keep keeps columns of {TABLE_TITLES}.")
+    return TableRows(path).whole()
 
 
 def _reorder_features(data: Any, model_features: list[str], source: str) -> Any:
@@ -310,7 +312,10 @@ def _reorder_features(data: Any, model_features: list[str], source: str) -> Any:
     column_of_name = {name: j for j, name in enumerate(data.feature_names)}
     missing_features = [name for name in model_features if name not in column_of_name]
     if missing_features:
-        raise ValueError(f"{source} has no feature {missing_features[0]!r}, which the model was fitted on.")
+        near_match = closest_name(missing_features[0], column_of_name)
+        raise ValueError(
+            f"{source} has no feature {missing_features[0]!r}, which the model was fitted on{near_match}."
+        )
     return replace(
         data, X=data.X[:, [column_of_name[name] for name in model_features]], feature_names=model_features
     )
@@ -327,9 +332,9 @@ def _read_dataset(path: str, columns: ModelColumns, labelled: bool, ids: str | N
     if file_format == "table":
         return _read_table(path, columns, labelled, ids)
     if ids is not None:
-        raise ValueError("Only a table (CSV, JSON lines, Parquet) has a column of ids or groups to name.")
+        raise ValueError(f"Only a table ({TABLE_TITLES}) has a column of ids or groups to name.")
     options = columns.reading if file_format == "arff" == columns.format else {}
-    if file_format == "svmlight":
+    if file_format == "libsvm":
         options = {"n_features": columns.n_features, **columns.reading}
     return datasets.read_data(path, **options)
 
@@ -350,6 +355,7 @@ def _read_table(path: str, columns: ModelColumns, labelled: bool, ids: str | Non
         text_columns=[*(columns.text if len(columns.text) > 1 else []), *columns.categories],
         blank=columns.blank,
         decimal=columns.decimal,
+        unreadable=columns.unreadable,
         group=ids,
     )
     return join_variants(data) if columns.normalise else data
@@ -385,9 +391,12 @@ def _guess_file_ending(content: bytes, columns: ModelColumns | None) -> str:
     """Tell the format of stdin from the model's, or from its first line."""
     leading_text = content[: 1 << 16].decode("utf-8", errors="ignore").lstrip("\ufeff \r\n")
     if columns is not None and columns.format != "table":
-        return {"arff": ".arff", "svmlight": ".svm", "xmc": ".xmc"}.get(columns.format, ".csv")
+        endings = BY_NAME[columns.format].endings if columns.format in BY_NAME else ()
+        return endings[0] if endings else ".csv"
     if leading_text.startswith("{"):
         return ".jsonl"
+    if leading_text.startswith("["):
+        return ".json"
     if columns is None or not columns.text_only:
         return ".csv"
     header_line = leading_text.split("\n")[0].replace("\r", "")

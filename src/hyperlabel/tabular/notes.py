@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 # Options of a reader that the notes may give it again, by format.
 _READING: dict[str, dict[str, Any]] = {
     "arff": {"labels": list[str], "nominal": str},
-    "svmlight": {"zero_based": bool, "labels_zero_based": bool},
+    "libsvm": {"zero_based": bool, "labels_zero_based": bool},
 }
 _NEEDED = ("format", "label_names")
 _SIZES = ("n_features", "rows", "vectors")

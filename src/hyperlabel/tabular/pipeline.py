@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hyperlabel.persistence.plain import MIXED_SCRIPTS
+from hyperlabel.persistence.plain import UNSPACED as UNSPACED_SCRIPTS
+from hyperlabel.persistence.plain import WORDS as WORD_PATTERN
+
 # Up to this many columns a grid of λ is compared (one eigendecomposition per fold); beyond, λ is fixed.
 GRID_COLUMNS = 600
 
@@ -27,8 +31,7 @@ AUTO_WORDS = 1000  # a portfolio factors XᵀX many times over
 WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
 
 
-# Scripts without blanks between words, where characters tell more: Thai to Khmer, kana, Chinese.
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 
 
 THRESHOLD_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
@@ -53,18 +56,19 @@ class Choices:
 
 
 def make_vectorizer(texts: Sequence[str], max_features: int | None, ngrams: int) -> Any:
-    """Return the unfitted transformer of a column of text: words and words in a row, or characters."""
+    """Return the unfitted transformer of a column of text: words, and words in a row.
+
+    Where scripts without blanks occur, their runs count as pairs of characters beside the words of others.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    sample_text = "".join(texts[:: max(1, len(texts) // 500)][:500])
-    is_unspaced = 2 * len(UNSPACED.findall(sample_text)) > len(sample_text)
-    analyzer, max_ngram = ("char", 3) if is_unspaced else ("word", ngrams)
+    has_unspaced = any(not text.isascii() and UNSPACED.search(text) for text in texts)
     return TfidfVectorizer(
         sublinear_tf=True,
         min_df=2 if len(texts) >= 50 else 1,
         max_features=max_features,
-        analyzer=analyzer,
-        ngram_range=(1, max_ngram),
+        token_pattern=MIXED_SCRIPTS if has_unspaced else WORD_PATTERN,
+        ngram_range=(1, ngrams),
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from hyperlabel.datasets.objects import head_of, names_inside
 from hyperlabel.datasets.table_columns import (
     has_decimal_comma,
+    has_thousands,
     need_no_objects,
+    plain_number,
     reads_commas,
-    with_point,
 )
 from hyperlabel.datasets.table_sources import Cells
 from hyperlabel.tabular.wording import plural
@@ -35,12 +36,17 @@ def readable_columns(
         table_cells = table_cells.reaching([name for names in names_in_object.values() for name in names])
     columns = {name: column for name, column in table_cells.columns.items() if name not in names_in_object}
     comma_columns: list[str] = []
-    if reads_commas(table_cells, options.get("decimal")):
-        columns = {name: list(map(with_point, column)) for name, column in columns.items()}
-    elif options.get("decimal") is None:
+    has_commas, decimal = reads_commas(table_cells, options.get("decimal")), options.get("decimal")
+    if not has_commas and decimal is None:
         comma_columns = [
             n for n, column in columns.items() if n not in option_columns and _all_decimal_commas(column)
         ]
+    columns = {
+        name: column
+        if name in comma_columns
+        else [plain_number(cell, has_commas, decimal) for cell in column]
+        for name, column in columns.items()
+    }
     opened_objects = {head_of(name, names_in_object) for name in option_columns}
     unopened_objects = {name: names for name, names in names_in_object.items() if name not in opened_objects}
     return columns, {"objects": unopened_objects, "decimal_commas": comma_columns}
@@ -81,4 +87,8 @@ def _find_object_names(table_cells: Cells) -> dict[str, list[str]]:
 
 def _all_decimal_commas(column: list[Any]) -> bool:
     filled_cells = [cell for cell in column if cell is not None and str(cell).strip()]
-    return bool(filled_cells) and all(map(has_decimal_comma, filled_cells))
+    return (
+        bool(filled_cells)
+        and all(map(has_decimal_comma, filled_cells))
+        and not all(map(has_thousands, filled_cells))
+    )

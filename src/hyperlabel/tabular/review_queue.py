@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hyperlabel.datasets.formats import TABLE_TITLES
 from hyperlabel.datasets.label_cells import NO_LABEL
-from hyperlabel.tabular.wording import plural
+from hyperlabel.tabular.wording import closest_name, plural
 
 # what a line of a queue begins with; the columns that the model reads follow
 _QUEUE_COLUMNS = ("row", "question", "probability", "answer", "predicted", "labels")
@@ -85,7 +86,7 @@ def write_queue(
     file = open_model(model)
     columns = file.columns
     if columns.format != "table" or data == "-":
-        raise ValueError("--review reads a table (CSV, JSON lines, Parquet): name such a file.")
+        raise ValueError(f"--review reads a table ({TABLE_TITLES}): name such a file.")
     if columns.vectors:
         raise ValueError(
             "--review writes a queue for update, which cannot hold the vectors this model needs."
@@ -119,7 +120,10 @@ def _name_rows(table_cells: Any, ids: str | None) -> list[str]:
     if ids is None:
         return [str(i + 1) for i in range(len(table_cells.places))]
     if ids not in table_cells.reaching([ids]).columns:
-        raise ValueError(f"{table_cells.path.name} has no column {ids!r} to name rows by.")
+        raise ValueError(
+            f"{table_cells.path.name} has no column {ids!r} to name rows by"
+            f"{closest_name(ids, table_cells.columns)}."
+        )
     row_keys = [str(cell) for cell in table_cells.column(ids)]
     repeated_key = next((key for key, count in Counter(row_keys).items() if count > 1), None)
     if repeated_key is not None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hyperlabel._files import opened
+from hyperlabel.datasets._lines import table_address
+from hyperlabel.datasets.formats import format_of
 from hyperlabel.tabular.wording import plural
 
 VECTOR = "vector"  # what features from a file of vectors are called
-TABLE_KINDS = ("csv", "jsonl", "parquet")
 
 
 def write_rows(table_cells: Any, index: Any, target: Path, kind: str, vectors: Any = None) -> None:
@@ -57,23 +58,28 @@ def add_vectors(data: Any, path: str | Path, width: int | None = None) -> Any:
 
 
 def load_vectors(path: str | Path, n_rows: int) -> Any:
-    """Read an npy file that holds one vector of numbers for each row."""
+    """Read one vector of numbers for each row, from npy or the npz array that fits (FILE::NAME)."""
     import numpy as np
 
+    file_path, array_name = table_address(path)
     try:
-        vectors = np.load(path, allow_pickle=False)
+        content = np.load(file_path, allow_pickle=False)
+        arrays = {"": content} if isinstance(content, np.ndarray) else dict(content.items())
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file of vectors {path}: check the path.") from None
     except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path} is not a readable npy file.") from error
-    if not isinstance(vectors, np.ndarray):
-        raise ValueError(f"{path} is a file of several arrays: name an npy file.")
-    if vectors.ndim != 2 or vectors.dtype.kind not in "biuf" or len(vectors) != n_rows:
+        raise ValueError(f"{path} is not a readable npy or npz file.") from error
+    if array_name is not None:
+        arrays = {name: array for name, array in arrays.items() if name == array_name}
+    fitting = [a for a in arrays.values() if a.ndim == 2 and a.dtype.kind in "biuf" and len(a) == n_rows]
+    if len(fitting) != 1:
+        shapes = ", ".join(f"{name} {array.shape}".strip() for name, array in arrays.items()) or "nothing"
+        which = f"; name one of several arrays as {file_path}::NAME" if len(fitting) > 1 else ""
         raise ValueError(
-            f"{path} must hold one vector of numbers for each of the {plural(n_rows, 'row')}; its shape "
-            f"is {vectors.shape}."
+            f"{path} must hold one vector of numbers for each of the {plural(n_rows, 'row')}; it holds "
+            f"{shapes}{which}."
         )
-    return vectors
+    return fitting[0]
 
 
 def vectors_of(files: Sequence[str], vectors: Sequence[str] | None) -> list[str | None]:
@@ -89,10 +95,8 @@ def vectors_of(files: Sequence[str], vectors: Sequence[str] | None) -> list[str 
 
 
 def is_table(path: str) -> bool:
-    """Tell whether a file is CSV, JSON lines or Parquet."""
-    from hyperlabel.datasets import data_format
-
-    return data_format(path) == "table"
+    """Tell whether a file consists of named columns."""
+    return format_of(path).is_table
 
 
 def need_model(path: str) -> None:
@@ -106,7 +110,7 @@ def need_model(path: str) -> None:
 def need_data(*paths: str | None) -> None:
     """Refuse data files that are not there; ``-`` is stdin, ``debtags`` the embedded data."""
     for path in paths:
-        if path not in (None, "-", "debtags") and not Path(path).exists():
+        if path not in (None, "-", "debtags") and not table_address(path)[0].exists():
             raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
 
 

@@ -9,11 +9,6 @@ from typing import Any, cast
 from hyperlabel.tabular.table_io import is_table, need_data
 from hyperlabel.tabular.wording import plural
 
-_OPTIONS_OF_FORMAT = {
-    "arff": {"labels", "nominal"},
-    "table": {"labels", "label_column", "label_separator", "features", "text", "blank", "group", "time"}
-    | {"text_columns", "decimal", "vectors"},
-}
 _SETTLED_ELSEWHERE = ("normalise_labels", "chosen", "kinds", "group_candidates", "shared_labels")
 
 
@@ -25,23 +20,27 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """
     from hyperlabel.datasets import read_data
     from hyperlabel.datasets.table import TablePlan
+    from hyperlabel.datasets.table_sources import TableRows
     from hyperlabel.tabular.identifiers import take_out_candidates
     from hyperlabel.tabular.label_spelling import join_variants
     from hyperlabel.tabular.table_io import add_vectors, vectors_of
 
-    options = settle_options(path, options)
+    need_data(path)
+    rows = TableRows(path) if is_table(path) else None
+    options = options if rows is None else settle_columns(rows, options)
     reader_arguments = reader_options(path, options)
     (vector_file,) = vectors_of([path], options.get("vectors"))
     group_columns = [name for name in options.get("group_candidates") or () if not options.get("group")]
     if group_columns:
         text_columns = [*reader_arguments.get("text_columns", ()), *group_columns]
         reader_arguments["text_columns"] = [*dict.fromkeys(text_columns)]
-    table_plan = TablePlan(path, **reader_arguments) if is_table(path) else None
-    dataset = read_data(path, **reader_arguments) if table_plan is None else table_plan.read()
+    if rows is None:
+        dataset = read_data(path, **reader_arguments)
+        return (join_variants(dataset) if options.get("normalise_labels") else dataset), options
+    table_plan = TablePlan(path, **reader_arguments)
+    dataset = table_plan.read(rows)
     if options.get("normalise_labels"):
         dataset = join_variants(dataset)
-    if table_plan is None:
-        return dataset, options
     if dataset.time is not None:
         need_times(dataset.time, options["time"])
     dataset, shared_labels = take_out_candidates(dataset, group_columns, options.get("text_columns") or ())
@@ -71,38 +70,35 @@ def need_times(times: Any, column: str) -> None:
         )
 
 
-def settle_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
+def settle_columns(rows: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Fill in what was left open about the columns of a table."""
     from hyperlabel.datasets.table_columns import warn_of_objects
     from hyperlabel.tabular.column_types import guess_columns
 
-    need_data(path)
-    if not is_table(path):
-        return options
-    settled_options = guess_columns(path, options)
+    settled_options = guess_columns(rows, options)
     if settled_options.get("features") is not None:  # else the reader chooses, and warns
-        warn_of_objects(Path(path).name, settled_options["objects"])
+        warn_of_objects(Path(rows.path).name, settled_options["objects"])
     return settled_options
 
 
 def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn options as typed into those of the reader of the file's format."""
-    from hyperlabel.datasets import data_format
+    from hyperlabel.datasets.formats import format_of
     from hyperlabel.tabular.reading import FACTS
 
-    file_format = data_format(path)
+    file_format = format_of(path)
     reader_arguments = {key: value for key, value in options.items() if value not in (None, ())}
     for settled_elsewhere in (*_SETTLED_ELSEWHERE, *FACTS):
         reader_arguments.pop(settled_elsewhere, None)
-    if file_format == "npz":  # which may hold both: '' takes the other one
+    if file_format.name == "npz":  # which may hold both: '' takes the other one
         reader_arguments = {key: value for key, value in reader_arguments.items() if value != []}
-    if foreign_options := sorted(set(reader_arguments) - _OPTIONS_OF_FORMAT.get(file_format, set())):
+    if foreign_options := sorted(set(reader_arguments) - file_format.options):
         raise ValueError(
             f"--{foreign_options[0].replace('_', '-')} does not apply to {Path(path).name} "
-            f"(read as {file_format})."
+            f"(read as {file_format.title})."
         )
     reader_arguments.pop("vectors", None)
-    if file_format == "arff" and len(reader_arguments.get("labels", ())) == 1:
+    if file_format.name == "arff" and len(reader_arguments.get("labels", ())) == 1:
         (label_argument,) = reader_arguments["labels"]
         if label_argument.lstrip("-").isdecimal():
             reader_arguments["labels"] = int(label_argument)
@@ -192,6 +188,7 @@ def read_training(
         label_separator=reading.get("label_separator"),
         blank=cast(Any, reading.get("blank")),
         decimal=reading.get("decimal"),
+        unreadable=reading.get("unreadable") or "refuse",
         vectors=table_options.get("n_vectors", 0),
         normalise=bool(reading.get("normalise_labels")),
         group=group,
@@ -259,7 +256,7 @@ def _repeat_reader_options(data: str, kind: str, reading: dict[str, Any], datase
     if kind == "arff":
         arff_options: dict[str, Any] = {"labels": list(dataset.label_names)}
         return arff_options | ({"nominal": reading["nominal"]} if reading.get("nominal") else {})
-    if kind == "svmlight":  # a new file may lack the 0 that tells where numbering starts
+    if kind == "libsvm":  # a new file may lack the 0 that tells where numbering starts
         from hyperlabel.datasets import read_svmlight
 
         from_zero = read_svmlight(data, zero_based=True).n_features == dataset.n_features

@@ -1,6 +1,7 @@
 """Counts and lists in words, for messages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 
 def plural(count: int, noun: str) -> str:
@@ -13,3 +14,10 @@ def plural(count: int, noun: str) -> str:
 def some_names(names: Sequence[str], max_names: int = 5) -> str:
     """Name the first few of a list: a, b, …"""
     return ", ".join(names[:max_names]) + (", …" if len(names) > max_names else "")
+
+
+def closest_name(name: str, names: Iterable[str]) -> str:
+    """Ask whether the most similar name was meant; nothing where none is similar."""
+    by_folded_name = {known_name.casefold(): known_name for known_name in names}
+    matches = get_close_matches(name.casefold(), by_folded_name, n=1)
+    return f" (did you mean {by_folded_name[matches[0]]!r}?)" if matches else ""

@@ -1,5 +1,6 @@
 """Reading data for commands: one set of options, and warnings as single lines on stderr."""
 
+import csv
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -9,12 +10,14 @@ from typing import Any
 
 import click
 
-from hyperlabel.tabular.training_table import read_file, reader_options, settle_options
+from hyperlabel.tabular.table_io import is_table, need_data
+from hyperlabel.tabular.training_table import read_file, reader_options, settle_columns
 
 
 def split_names(text: str) -> list[str]:
-    """Split an option that lists names."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Split an option that lists names; quotes hold a name with commas together."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return [stripped_name for name in names if (stripped_name := name.strip())]
 
 
 def as_names(_: Any, __: Any, text: str | None) -> list[str] | None:
@@ -25,8 +28,8 @@ def as_names(_: Any, __: Any, text: str | None) -> list[str] | None:
 _OPTIONS: dict[str, dict[str, Any]] = {
     "labels": {
         "callback": as_names,
-        "help": "Tables: the column that lists the labels of a row, or several 0/1 columns; "
-        "ARFF: their names, a Mulan XML file or a count (-6: the last six).",
+        "help": "Tables: the column that lists the labels of a row, or several 0/1 columns (-19: the last "
+        "19; A:S: from one to another); ARFF: their names, a Mulan XML file or a count (-6: the last six).",
     },
     "label_column": {"help": "Tables: the same as --labels for a column that lists them."},
     "label_separator": {
@@ -43,7 +46,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "vectors": {
         "multiple": True,
-        "help": "Tables: an npy file of vectors, one a row, as further features; once for each file.",
+        "help": "Tables: an npy or npz file of vectors, one a row, as further features; once for each file.",
+    },
+    "unreadable": {
+        "type": click.Choice(["refuse", "missing"]),
+        "help": "Tables: what becomes of cells that are no numbers where numbers stand. [default: refuse]",
     },
     "blank": {
         "type": click.Choice(["no", "missing"]),
@@ -116,10 +123,13 @@ def stream_file(path: str, options: dict[str, Any], chunk_rows: int) -> Iterator
     """Read a data set in chunks."""
     from hyperlabel.datasets import iter_data
     from hyperlabel.datasets.table import scan_labels
+    from hyperlabel.datasets.table_sources import TableRows
     from hyperlabel.tabular.column_types import describe_label_column
 
     refuse_options("Shards are written as the rows are read", "vectors", "normalise_labels")
-    file_options = reader_options(path, settle_options(path, options))
+    need_data(path)
+    settled_options = settle_columns(TableRows(path), options) if is_table(path) else options
+    file_options = reader_options(path, settled_options)
     with plain_warnings():
         if (label_column := file_options.get("label_column")) is not None:
             label_separator, label_names = scan_labels(

@@ -21,12 +21,11 @@ from hyperlabel.apps.cli._input import (
 from hyperlabel.apps.cli._output import print_json, print_table
 from hyperlabel.apps.cli.drift import drift
 from hyperlabel.apps.cli.label_errors import label_errors
-from hyperlabel.datasets.table_sources import whole_table
-from hyperlabel.tabular.table_io import TABLE_KINDS, is_table, load_vectors, write_rows
+from hyperlabel.datasets.formats import BY_NAME, WRITTEN, WRITTEN_TABLES, format_of
+from hyperlabel.datasets.table_sources import TableRows
+from hyperlabel.tabular.table_io import is_table, load_vectors, write_rows
 from hyperlabel.tabular.wording import plural
 
-_FORMATS = [*TABLE_KINDS, "npz", "libsvm", "xmc"]
-_ENDINGS = {"libsvm": "svm"}
 _SHOWN_LABELS = 5
 
 _INFO = {
@@ -74,7 +73,7 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
     statistics = dataset.describe(n_pairs=pairs) | _rank_label_counts(dataset, _SHOWN_LABELS)
     statistics["rows_with_near_twin"] = count_near_copies(dataset, file, settled_options)
     if is_table(file):
-        table_columns = whole_table(file).columns
+        table_columns = TableRows(file).whole().columns
         statistics["columns"] = [_describe_column(*item, settled_options) for item in table_columns.items()]
     if as_json:
         print_json(statistics)
@@ -117,7 +116,7 @@ def report(file: str, out: str, **options: Any) -> None:
 
     with show_step(f"reading {file}"):
         dataset, settled_options = read_file(file, options)
-        table_columns = whole_table(file).columns if is_table(file) else {}
+        table_columns = TableRows(file).whole().columns if is_table(file) else {}
         column_facts = [
             _describe_column(column_name, column_cells, settled_options)
             | {"use": column_use(column_name, settled_options)}
@@ -134,18 +133,18 @@ def report(file: str, out: str, **options: Any) -> None:
 @click.argument("source")
 @click.argument("target")
 @input_options
-@click.option("--to", "format", type=click.Choice(_FORMATS), help="Given by TARGET's ending.")
+@click.option("--to", "format", type=click.Choice(WRITTEN), help="Given by TARGET's ending.")
 @click.option(
     "--shard-rows", type=click.IntRange(min=1), help="Write npz shards of so many rows to the folder TARGET."
 )
 def convert(source: str, target: str, format: str | None, shard_rows: int | None, **options: Any) -> None:
-    """Convert SOURCE to TARGET: CSV, JSON lines, Parquet, npz, LIBSVM (.svm) or XMC (.xmc, .txt).
+    """Convert SOURCE to TARGET: a table (CSV, JSON, Parquet, Excel), npz, LIBSVM (.svm) or XMC (.xmc, .txt).
 
     From table to table every column is kept as it is, and no labels need be named (--normalise-labels
     rewrites those it is given). With --shard-rows a file larger than memory is read and written piece by
     piece.
     """
-    from hyperlabel.datasets.writing import target_format
+    from hyperlabel.datasets.formats import target_format
 
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise ValueError(f"{source} and {target} are the same file: choose another target.")
@@ -159,14 +158,14 @@ def convert(source: str, target: str, format: str | None, shard_rows: int | None
         return
     check_target(target)
     format = target_format(target, format)
-    if is_table(source) and format in TABLE_KINDS:
+    if is_table(source) and format in WRITTEN_TABLES:
         if options["vectors"]:
             raise ValueError(
                 f"{target} will have the rows of {source} in their order: its vectors are the same."
             )
         if not options.get("normalise_labels"):
             refuse_options("From table to table every column is kept", *READING)
-        source_table = whole_table(source)
+        source_table = TableRows(source).whole()
         if options.get("normalise_labels"):
             source_table = _join_label_spellings(source_table, source, options, format)
         write_rows(source_table, None, Path(target), format)
@@ -224,7 +223,7 @@ def _join_label_spellings(source_table: Any, source: str, options: dict[str, Any
 @click.option("--folds", type=click.IntRange(min=2), help="Write K folds (train and test of each) instead.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the order in which rows are dealt.")
 @click.option(
-    "--to", "format", type=click.Choice(_FORMATS), help="[default: a table stays what it is, others npz]"
+    "--to", "format", type=click.Choice(WRITTEN), help="[default: a table stays what it is, others npz]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def split(
@@ -242,11 +241,11 @@ def split(
 
     Parts of a table are tables with every column kept as it is.
     """
-    from hyperlabel.datasets.table_sources import table_kind
-
-    has_columns = is_table(file)
-    file_kind = format or (table_kind(file) if has_columns else "npz")
-    source_table = whole_table(file) if has_columns and file_kind in TABLE_KINDS else None
+    file_format = format_of(file)
+    has_columns = file_format.is_table
+    own_kind = file_format.name if file_format.write else "csv"
+    file_kind = format or (own_kind if has_columns else "npz")
+    source_table = TableRows(file).whole() if has_columns and file_kind in WRITTEN_TABLES else None
     _refuse_unused_options(by, folds, keeps_columns=source_table is not None)
     dataset = load_file(file, options | ({} if source_table is None else {"features": []}))
     split_pairs = _split_rows(dataset, by, test_size, folds, seed)
@@ -258,7 +257,7 @@ def split(
         for split_side, row_index in zip(("train", "test"), row_pair, strict=True):
             fold_name = split_side if folds is None else f"fold{i}-{split_side}"
             file_stem = f"{dataset.name}-{fold_name}"
-            target_path = folder / f"{file_stem}.{_ENDINGS.get(file_kind, file_kind)}"
+            target_path = folder / f"{file_stem}{BY_NAME[file_kind].endings[0]}"
             if source_table is None:
                 dataset[row_index].save(target_path, file_kind)
             else:

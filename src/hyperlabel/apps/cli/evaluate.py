@@ -10,7 +10,7 @@ from hyperlabel.apps.cli._input import PAGE, check_target, say, vectors_option
 from hyperlabel.apps.cli._output import print_json, print_table
 from hyperlabel.apps.cli._progress import show_step
 from hyperlabel.apps.cli.predict import write_table
-from hyperlabel.datasets.writing import output_kind
+from hyperlabel.datasets.formats import target_format
 from hyperlabel.tabular.table_io import need_data, need_model
 from hyperlabel.tabular.wording import plural, some_names
 
@@ -73,7 +73,7 @@ def evaluate(
     need_data(data)
     if table is not None:
         check_target(table)
-        output_kind(table)
+        target_format(table, table=True)
     if page is not None:
         check_target(page, PAGE)
     measures, unknown_labels = _measure_model(model, data, vectors, page)
@@ -82,7 +82,7 @@ def evaluate(
         label_columns = {
             name: [label_row[name] for label_row in label_measures] for name in label_measures[0]
         }
-        write_table(table, label_columns, output_kind(table))
+        write_table(table, label_columns, target_format(table, table=True))
     worst_labels = sorted(label_measures, key=lambda row: (-row["mistakes"], row["label"]))[:worst]
     if as_json:
         n_unknown = len(unknown_labels)

@@ -80,7 +80,7 @@ from hyperlabel.tabular.wording import plural, some_names
 )
 @click.option("--slim", is_flag=True, help="Leave out the rows or sums that update needs: a smaller file.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--dry-run", is_flag=True, help="Say what the fit would take (route, time, memory), and stop.")
+@click.option("--dry-run", is_flag=True, help="Say what the fit would take (route, memory), and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **options: Any) -> None:
     """Fit a model on DATA and write it to a model file.
@@ -98,7 +98,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
     from hyperlabel.tabular.model_file import as_file, save_model
 
-    start_seconds, start_cpu_seconds = time.perf_counter(), time.process_time()
+    start_seconds = time.perf_counter()
     check_target(output, MODEL_FILE)
     need_data(data)
     need_methods([method])
@@ -119,11 +119,9 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     if fold_note:
         say(fold_note)
     if options["dry_run"]:
-        from hyperlabel.apps.cli._memory_plan import plan_fit, show_plan
-
         with show_step("counting words"):
-            fit_plan = plan_fit(dataset, columns, method, choices, time.process_time() - start_cpu_seconds)
-        (print_json if as_json else show_plan)(fit_plan)
+            fit_plan = _plan_fit(dataset, columns, choices)
+        _show_plan(fit_plan, as_json)
         return
     with show_step(f"fitting {method} on {plural(len(dataset), 'row')}"):
         model_file = fit_model_file(dataset, columns, choices, output)
@@ -221,6 +219,35 @@ def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: 
         f"{megabytes:.1f} MB, {seconds:.1f} s)."
     )
     tell(f"Next: hyperlabel predict {output} NEW --top 5")
+
+
+def _plan_fit(dataset: Any, columns: Any, choices: Any) -> Any:
+    import numpy as np
+
+    from hyperlabel.tabular.fit_plan import plan_fit, sample_shape
+
+    label_counts = np.asarray(dataset.Y.sum(axis=0)).ravel()
+    return plan_fit(sample_shape(dataset, columns, choices), choices, label_counts)
+
+
+def _show_plan(plan: Any, as_json: bool) -> None:
+    """Print what a fit would take."""
+    if as_json:
+        shape = {key: getattr(plan.shape, key) for key in ("rows", "labels", "features", "nonzeros")}
+        plan_facts = ("method", "route", "bytes_by_part", "peak_bytes", "memory_bytes", "can_be_updated")
+        print_json(shape | {key: getattr(plan, key) for key in (*plan_facts, "advice")})
+        return
+    sizes = ", ".join(plural(getattr(plan.shape, f"{size}s"), size) for size in ("row", "feature", "label"))
+    click.echo(f"{plan.method} on {sizes}; route: {plan.route}.")
+    parts = ", ".join(f"{part} {n_bytes / 2**30:.2f}" for part, n_bytes in plan.bytes_by_part.items())
+    click.echo(
+        f"About {plan.peak_bytes / 2**30:.2f} GiB of memory, "
+        f"of {plan.memory_bytes / 2**30:.1f} GiB ({parts})."
+    )
+    if not plan.can_be_updated:
+        click.echo("The model could not be updated: that takes --method ridge without --slim.")
+    if plan.advice:
+        tell(f"To need less than half of it, {plan.advice}.")
 
 
 def _list_methods(ctx: click.Context, is_requested: bool) -> None:

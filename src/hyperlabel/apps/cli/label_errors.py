@@ -28,13 +28,13 @@ def label_errors(file: str, entries: int, folds: int, output: str, **options: An
     """  # noqa: D301 - click wants the character
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.apps.cli.predict import write_table
-    from hyperlabel.datasets.writing import output_kind
+    from hyperlabel.datasets.formats import target_format
     from hyperlabel.tabular.near_copies import keep_together
     from hyperlabel.tabular.training_table import read_training
 
     if output != "-":
         check_target(output)
-    file_kind = output_kind(output)
+    file_kind = target_format(output, table=True)
     with show_step(f"reading {file}"):
         reading_options: dict[str, Any] = {key: options.get(key) for key in READING}
         dataset, columns = read_training(file, **reading_options)

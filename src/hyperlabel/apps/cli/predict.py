@@ -12,8 +12,8 @@ from hyperlabel._files import opened
 from hyperlabel.apps.cli._config import config_option
 from hyperlabel.apps.cli._input import check_target, output_option, refuse_options, vectors_option
 from hyperlabel.apps.cli._progress import show_step
-from hyperlabel.datasets.writing import output_kind
-from hyperlabel.tabular.table_io import TABLE_KINDS, delimiter_of, need_data, need_model, open_output
+from hyperlabel.datasets.formats import WRITTEN_TABLES, target_format
+from hyperlabel.tabular.table_io import delimiter_of, need_data, need_model, open_output
 from hyperlabel.tabular.wording import plural
 
 _BLOCK = 4096  # rows scored at a time
@@ -48,7 +48,7 @@ _BLOCK = 4096  # rows scored at a time
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*TABLE_KINDS, "json"]),
+    type=click.Choice(WRITTEN_TABLES),
     help="Given by --output's ending. [default: csv]",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
@@ -108,7 +108,7 @@ def _check_form(output: str, form: str | None, review: bool) -> str:
     """Return the output format, checked before any work is done."""
     if output != "-":
         check_target(output)
-    form = output_kind(output, form)
+    form = target_format(output, form, table=True)
     if review and (form != "csv" or delimiter_of(output) != ","):
         raise ValueError(f"--review writes a CSV file: end {output} with .csv.")
     return form
