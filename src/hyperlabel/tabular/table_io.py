@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperlabel._files import opened
-from hyperlabel.datasets._lines import table_address
-from hyperlabel.datasets.formats import format_of
+from hyperlabel.datasets.formats import format_of, table_address
 from hyperlabel.tabular.wording import plural
 
 VECTOR = "vector"  # what features from a file of vectors are called
