@@ -111,6 +111,7 @@ def _estimate_parts(shape: FitShape, choices: Choices) -> tuple[str, dict[str, i
 
 def _advise(shape: FitShape, choices: Choices, label_counts: np.ndarray, limit: float) -> str:
     """Name the options that suffice, each by itself, by the estimate that found the fit too large."""
+
     def fits(smaller_shape: FitShape, changed_choices: Choices = choices) -> bool:
         return sum(_estimate_parts(smaller_shape, changed_choices)[1].values()) <= limit
 
