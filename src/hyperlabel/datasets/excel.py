@@ -5,6 +5,7 @@ import itertools
 import os
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from hyperlabel.datasets._lines import DataError, table_address, warn_user
@@ -22,28 +23,13 @@ def read_xlsx_cells(path: str | os.PathLike[str], chunk_rows: int, _: str | None
     file_path, sheet_name = table_address(path)
     if not file_path.exists():
         raise FileNotFoundError(f"There is no file {file_path}: check the path.")
-    openpyxl = _import_openpyxl()
-    try:
-        with zipfile.ZipFile(file_path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
-                raise DataError(f"the workbook unpacks to more than {MAX_BYTES >> 30} GiB.", file_path)
-        workbook = openpyxl.load_workbook(file_path, read_only=True, data_only=True)
-    except DataError:
-        raise
-    except Exception as error:  # of zip, XML or openpyxl: whatever a damaged file makes them raise
-        raise DataError(f"this is not a readable Excel workbook ({error}).", file_path) from error
+    workbook = _open_workbook(file_path)
     try:
         sheet = _choose_sheet(workbook, sheet_name, file_path)
-        rows = enumerate(sheet.iter_rows(values_only=True), start=1)
-        header = next((row for _, row in rows if _is_filled(row)), ())
-        if not header:
-            raise DataError(f"the sheet {sheet.title!r} is empty.", file_path)
-        width = max(j for j, cell in enumerate(header) if cell is not None) + 1
-        titles = ["" if cell is None else str(_plain_cell(cell)) for cell in header[:width]]
-        column_names = name_columns(titles, lambda message, _: DataError(message, file_path))
-        filled_rows = ((i, row) for i, row in rows if _is_filled(row))
+        rows = filter(_is_filled_row, enumerate(sheet.iter_rows(values_only=True), start=1))
+        column_names = _read_header(next(rows, (0, ()))[1], file_path)
         has_yielded = False
-        while row_chunk := list(itertools.islice(filled_rows, chunk_rows)):
+        while row_chunk := list(itertools.islice(rows, chunk_rows)):
             columns = {
                 name: [_plain_cell(row[j]) if j < len(row) else None for _, row in row_chunk]
                 for j, name in enumerate(column_names)
@@ -54,6 +40,27 @@ def read_xlsx_cells(path: str | os.PathLike[str], chunk_rows: int, _: str | None
             yield Cells({name: [] for name in column_names}, [], file_path, "row")
     finally:
         workbook.close()
+
+
+def _open_workbook(path: Path) -> Any:
+    openpyxl = _import_openpyxl()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(member.file_size for member in archive.infolist())
+        if n_bytes <= MAX_BYTES:
+            return openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # of zip, XML or openpyxl: whatever a damaged file makes them raise
+        raise DataError(f"this is not a readable Excel workbook ({error}).", path) from error
+    raise DataError(f"the workbook unpacks to more than {MAX_BYTES >> 30} GiB.", path)
+
+
+def _read_header(header: tuple[Any, ...], path: Path) -> list[str]:
+    """Return the names in the first filled row, up to its last one."""
+    if not header:
+        raise DataError("the sheet is empty.", path)
+    width = max(j for j, cell in enumerate(header) if cell is not None) + 1
+    titles = ["" if cell is None else str(_plain_cell(cell)) for cell in header[:width]]
+    return name_columns(titles, lambda message, _: DataError(message, path))
 
 
 def _import_openpyxl() -> Any:
@@ -78,8 +85,8 @@ def _choose_sheet(workbook: Any, sheet_name: str | None, path: Any) -> Any:
     return workbook[sheet_name]
 
 
-def _is_filled(row: tuple[Any, ...]) -> bool:
-    return any(cell is not None and cell != "" for cell in row)
+def _is_filled_row(numbered_row: tuple[int, tuple[Any, ...]]) -> bool:
+    return any(cell is not None and cell != "" for cell in numbered_row[1])
 
 
 def _plain_cell(cell: Any) -> Any:

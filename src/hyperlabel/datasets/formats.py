@@ -147,17 +147,21 @@ def target_format(path: str | os.PathLike[str], name: str | None = None, *, tabl
     """
     writable = WRITTEN_TABLES if table else WRITTEN
     ending_names = [file_format.name for file_format in formats_of_ending(path)]
-    file_name = Path(path).name
-    if name is not None and name not in writable:
-        raise ValueError(f"format must be one of {', '.join(writable)}, not {name!r}.")
+    if name is not None:
+        _need_agreement(name, ending_names, writable, Path(path).name)
+        return name
     if table and not file_ending(path):
-        return name or "csv"
-    if name is not None and ending_names and name not in ending_names:
-        raise ValueError(f"{file_name} would hold {name}, not {ending_names[0]} as its name says: rename it.")
-    written_names = [name] if name is not None else [n for n in ending_names if n in writable]
-    if not written_names or (table and not ending_names):
+        return "csv"
+    written_name = next((ending_name for ending_name in ending_names if ending_name in writable), None)
+    if written_name is None:
         endings = dict.fromkeys(ending for n in writable for ending in BY_NAME[n].endings)
-        raise ValueError(
-            f"Cannot tell the format of {file_name!r} to write: end it with {', '.join(endings)}."
-        )
-    return written_names[0]
+        raise ValueError(f"Cannot tell the format of {Path(path).name!r}: end it with {', '.join(endings)}.")
+    return written_name
+
+
+def _need_agreement(name: str, ending_names: list[str], writable: tuple[str, ...], file_name: str) -> None:
+    """Refuse a format that cannot be written, or not under this ending."""
+    if name not in writable:
+        raise ValueError(f"format must be one of {', '.join(writable)}, not {name!r}.")
+    if ending_names and name not in ending_names:
+        raise ValueError(f"{file_name} would hold {name}, not {ending_names[0]} as its name says: rename it.")

@@ -35,21 +35,28 @@ def readable_columns(
     if _lacks_labels(table_cells, options):  # the message that will refuse this shows all names there are
         table_cells = table_cells.reaching([name for names in names_in_object.values() for name in names])
     columns = {name: column for name, column in table_cells.columns.items() if name not in names_in_object}
-    comma_columns: list[str] = []
-    has_commas, decimal = reads_commas(table_cells, options.get("decimal")), options.get("decimal")
+    columns, comma_columns = _read_numbers(columns, table_cells, options.get("decimal"), option_columns)
+    opened_objects = {head_of(name, names_in_object) for name in option_columns}
+    unopened_objects = {name: names for name, names in names_in_object.items() if name not in opened_objects}
+    return columns, {"objects": unopened_objects, "decimal_commas": comma_columns}
+
+
+def _read_numbers(
+    columns: dict[str, list[Any]], table_cells: Cells, decimal: str | None, option_columns: list[str]
+) -> tuple[dict[str, list[Any]], list[str]]:
+    """Return the columns with plain numbers, and those whose decimal commas nobody asked to read."""
+    has_commas = reads_commas(table_cells, decimal)
+    comma_columns = []
     if not has_commas and decimal is None:
-        comma_columns = [
-            n for n, column in columns.items() if n not in option_columns and _all_decimal_commas(column)
-        ]
-    columns = {
+        free_columns = {name: column for name, column in columns.items() if name not in option_columns}
+        comma_columns = [name for name, column in free_columns.items() if _all_decimal_commas(column)]
+    plain_columns = {
         name: column
         if name in comma_columns
         else [plain_number(cell, has_commas, decimal) for cell in column]
         for name, column in columns.items()
     }
-    opened_objects = {head_of(name, names_in_object) for name in option_columns}
-    unopened_objects = {name: names for name, names in names_in_object.items() if name not in opened_objects}
-    return columns, {"objects": unopened_objects, "decimal_commas": comma_columns}
+    return plain_columns, comma_columns
 
 
 def _lacks_labels(table_cells: Cells, options: dict[str, Any]) -> bool:
