@@ -36,6 +36,8 @@ class Guarantees:
         Of the lines.
     basis : str
         ``"split"`` (proven), ``"cross-fitted"`` (measured) or ``"updated"`` (rows have come or gone since).
+    instead : list of str or None, default=None
+        With a tree of labels: the nearest ancestor with a guarantee, where a label has none.
     slope, most : ndarray of shape (n_labels,), int
         Of ``"overall"``: a row with more than `most` labels above their thresholds keeps those of greatest
         slope·(score − threshold).
@@ -62,6 +64,7 @@ class Guarantees:
     basis: str = "split"
     slope: np.ndarray | None = None
     most: int | None = None
+    instead: list[str | None] | None = None
 
     @classmethod
     def of_lines(
@@ -92,7 +95,7 @@ class Guarantees:
                 is_hopeless = np.isinf(self.more[j])
                 reason = "more rows alone will not do" if is_hopeless else rows_needed_text
                 guarantee_text = f"no guarantee: {reason}"
-            yield {
+            line = {
                 "label": name,
                 "guarantee": guarantee_text,
                 "guaranteed": is_guaranteed,
@@ -103,6 +106,7 @@ class Guarantees:
                 "positives": int(self.positives[j]),
                 "more_positives": float(self.more[j]),
             }
+            yield line if self.instead is None else line | {"instead": self.instead[j]}
 
     @property
     def recall(self) -> np.ndarray:
@@ -151,7 +155,7 @@ class Guarantees:
         for name, values in column_values.items():
             old_values = values[old] if len(values) else np.zeros(len(old))
             column_values[name] = np.where(old >= 0, old_values, new[name])
-        return replace(self, names=names, **column_values)
+        return replace(self, names=names, instead=None, **column_values)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Return which labels the guarantee predicts, n×k."""

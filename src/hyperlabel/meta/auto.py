@@ -24,6 +24,7 @@ from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
 from hyperlabel.decision.thresholds import PER_LABEL
 from hyperlabel.meta.candidate_selection import BLENDED, AttainableScore, CandidateScore, Selector
+from hyperlabel.meta.label_trees import ConsistentLabels
 from hyperlabel.meta.linear_view import LinearView, linear_view
 from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, CandidateRun, OutOfTime, Task, choose_preprocessor
 from hyperlabel.metrics import get_scorer
@@ -40,7 +41,7 @@ TESTED, LEAST_TESTED = 2e7, 3000  # scores, and rows, that candidates of large t
 
 
 @dataclass(eq=False, repr=False)
-class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
+class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassifier):
     """Choose among the library's methods and scikit-learn's baselines, with tuned thresholds.
 
     Parameters
@@ -62,6 +63,9 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     blend : bool, default=True
         Whether to try means of the best candidates' calibrated scores as well, with equal weights and with
         weights learned for `scoring`.
+    label_tree : LabelTree or mapping of labels to parents, default=None
+        Labels that lie under labels. Ancestors are added to the training labels, no score is above that of an
+        ancestor, and no label is predicted without its ancestors.
     n_jobs : int, default=None
         Labels (trees) fitted in parallel where a method fits them one by one.
     random_state : int, default=0
@@ -115,6 +119,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     cv: Any = None
     methods: Sequence[str] | None = None
     blend: bool = True
+    label_tree: Any = None
     n_jobs: int | None = None
     random_state: int | None = 0
     verbose: int = 0
@@ -123,7 +128,10 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     def fit(self, X: Any, y: Any, groups: Any = None) -> AutoMultiLabel:
         """Try the portfolio on folds that keep `groups` together, and fit the winner on all rows."""
         deadline = self._clock() + float(self.time_budget)
-        X, Y = self._check_fit(X, y, min_samples=2)
+        X, Y = self._check_fit(X, self._imply_sets(y), min_samples=2)
+        if self.label_tree is not None:
+            Y = self._imply_columns(Y, self._layout)
+            self._set_targets(self._layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
         self._mostly_zero = mostly_zero(X)
         X = self._as_rows(X)
         scorer = get_scorer(self.scoring)
@@ -154,7 +162,8 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         """Label sets of each row by `thresholds_`, in the form y had in `fit`."""
         X = self._check_predict(X)
         thresholds = self.thresholds_ if self._layout.kind != "multiclass" else 0.0
-        return decode_scores(self._layout, (block - thresholds for _, block in self._score_blocks(X)))
+        margins = (self._raise(block - thresholds) for _, block in self._score_blocks(X))
+        return decode_scores(self._layout, margins)
 
     @staticmethod
     def _clock() -> float:
@@ -247,7 +256,7 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
         chosen_runs = [candidate_runs[i] for i in best_score.members]
         oof_rows = selector.oof_rows
         self.blend_ = selector.blend(best_score, chosen_runs)
-        oof_scores = self.blend_([run.scores[oof_rows] for run in chosen_runs])
+        oof_scores = self._raise(self.blend_([run.scores[oof_rows] for run in chosen_runs]))
         self.thresholds_ = selector.thresholds(best_score.threshold_strategy, oof_scores, task.Y[oof_rows])
         all_scores = np.full(task.Y.shape, np.nan)
         all_scores[oof_rows] = oof_scores
@@ -369,4 +378,4 @@ class AutoMultiLabel(OutOfFoldProbabilities, MultiLabelClassifier):
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         # The estimators set the scores of constant labels themselves.
         for batch in score_batches(X.shape[0], self._layout.n_columns):
-            yield batch, self._scores(X[batch])
+            yield batch, self._raise(self._scores(X[batch]))

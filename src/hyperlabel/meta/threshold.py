@@ -128,6 +128,10 @@ class ThresholdTuner(WrappingClassifier):
         precision of all that is predicted, or the mean share of a row's labels that is predicted.
     shrinkage : float, default=10.0
         Of ``"per_label"``, in positives; 0 leaves every label to itself.
+    label_tree : LabelTree or mapping of labels to parents, default=None
+        Labels that lie under labels. Ancestors are added to the training labels, no score is above that of an
+        ancestor, and no label is predicted without its ancestors. A label whose precision cannot be
+        guaranteed is predicted as its nearest ancestor that has a guarantee (`guarantees_` names it).
     n_jobs : int, default=None
         Folds fitted in parallel.
 
@@ -188,6 +192,7 @@ class ThresholdTuner(WrappingClassifier):
     confidence: float = 0.9
     error_control: str = "per_label"
     shrinkage: float = 10.0
+    label_tree: Any = None
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **params: Any) -> ThresholdTuner:
@@ -279,6 +284,11 @@ class ThresholdTuner(WrappingClassifier):
     def _check_guarantee(self) -> None:
         if self.strategy == "precision_at_least":
             check_guarantee(self.precision, self.confidence)
+            if self.label_tree is not None and self.error_control == "overall":
+                raise ValueError(
+                    "error_control='overall' counts all that is predicted, and a tree would add ancestors to "
+                    "it: guarantee each label, or leave label_tree=None."
+                )
         elif self.strategy == "recall_at_least":
             check_guarantee(self.recall, None, "recall")
             if self.error_control == "fdr":
@@ -309,7 +319,8 @@ class ThresholdTuner(WrappingClassifier):
         guarantees = replace(
             control(scores, Y, target, **options), basis="split" if is_proven else "cross-fitted"
         )
-        self.guarantees_ = guarantees.widened(self._constant, len(scores), label_names)
+        guarantees = guarantees.widened(self._constant, len(scores), label_names)
+        self.guarantees_ = guarantees if overall else self._back_off(guarantees)
         self.thresholds_ = self.guarantees_.thresholds
         self.coverage_ = float(self.guarantees_.right.sum() / max(self.guarantees_.positives.sum(), 1))
 
@@ -346,7 +357,10 @@ class ThresholdTuner(WrappingClassifier):
         return decode_scores(self._layout, signs)
 
     def _sets(self, X: Any, rows: Any, scores: np.ndarray) -> np.ndarray:
-        """Apply the rule to a block of scores."""
+        """Apply the rule to a block of scores; no label comes without its ancestors."""
+        return self._raise(self._own_sets(X, rows, scores))
+
+    def _own_sets(self, X: Any, rows: Any, scores: np.ndarray) -> np.ndarray:
         if hasattr(self, "guarantees_"):
             return self.guarantees_.decide(scores)
         if hasattr(self, "thresholds_"):

@@ -13,9 +13,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._known_labels import encode_like
+from hyperlabel._sklearn_compat import num_samples
 from hyperlabel._validation import check_targets
 from hyperlabel.decision import proportional_thresholds
 from hyperlabel.linear import BinaryRelevance
+from hyperlabel.meta.label_trees import follow_tree
 from hyperlabel.meta.threshold import ThresholdTuner
 from hyperlabel.meta.wrapper_base import iter_nested_estimators
 from hyperlabel.moments.model import MomentsModel
@@ -101,15 +104,29 @@ def update(
     tuners = [estimator for estimator in nested_estimators if isinstance(estimator, ThresholdTuner)]
     if rename_labels or drop_labels or add_labels:
         _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
-    entering = None if new is None else (_transform_rows(model, new[0]), new[1])
-    _change_rows(core, entering, None if forget is None else (_transform_rows(model, forget[0]), forget[1]))
+    entering, leaving = (
+        None if rows is None else (_transform_rows(model, rows[0]), _imply_ancestors(tuners, core, rows[1]))
+        for rows in (new, forget)
+    )
+    _change_rows(core, entering, leaving)
     for estimator in nested_estimators[:-1]:
         if isinstance(estimator, MultiLabelClassifier):
             estimator._layout, estimator.classes_ = core._layout, core.classes_
             estimator.label_names_, estimator._constant = core.label_names_, core._constant
     for tuner in tuners:
+        follow_tree(tuner, rename_labels or {})
         _update_thresholds(tuner, core, entering)
     return model
+
+
+def _imply_ancestors(tuners: Sequence[ThresholdTuner], core: Any, y: Any) -> Any:
+    """Add the ancestors to the labels of rows that enter or leave."""
+    for tuner in tuners:
+        if (tree := tuner._get_tree()) is not None:
+            y = tuner._imply_sets(y)
+            Y = encode_like(y, core._layout, n_rows=num_samples(y))
+            y = tree.columns([str(name) for name in core.label_names_]).imply(Y)
+    return y
 
 
 def _change_rows(core: Any, entering: tuple[Any, Any] | None, leaving: tuple[Any, Any] | None) -> None:

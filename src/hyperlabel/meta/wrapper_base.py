@@ -1,6 +1,7 @@
 """What the estimators that wrap an estimator share: its scores, in and out of fold, and routing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hyperlabel._sklearn_compat import check_method_params, num_samples, routing
 from hyperlabel._validation import check_targets, check_weights, indicator_of_names, number_groups
 from hyperlabel.decision.risk_control import group_shuffle_split
 from hyperlabel.linear import BinaryRelevance
+from hyperlabel.meta.label_trees import ConsistentLabels
 from hyperlabel.meta.linear_view import LinearView, linear_view
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.groups import groups_for_fit
@@ -65,12 +67,21 @@ def _find_moving_threshold(estimator: Any) -> Any:
     return inner if getattr(inner, "threshold", 0.0) in (None, "auto") else None
 
 
-class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
+def _pass_names(model: Any, label_names: np.ndarray) -> None:
+    """Name the labels of estimators that were fitted on an indicator without names."""
+    for estimator in iter_nested_estimators(model):
+        layout = getattr(estimator, "_layout", None)
+        if layout is not None and layout.n_columns == len(label_names):
+            estimator._layout, estimator.label_names_ = replace(layout, label_names=label_names), label_names
+
+
+class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassifier):
     """Base of the classifiers that fit another one (`estimator_`) and learn from its out-of-fold scores.
 
     X is passed on as it is: the wrapped estimator (a Pipeline that reads text, say) validates it.
     """
 
+    label_tree: Any = None  # unless a class has the parameter
     estimator: Any
     cv: Any
     n_jobs: int | None
@@ -99,8 +110,11 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         check_params(self)
         forget_fit(self)
         (X,) = indexable(X)
+        y = self._imply_sets(y)
         Y, layout = check_targets(y, n_rows=num_samples(X), name=type(self).__name__)
-        y = indicator_of_names(y, Y, layout)
+        y, Y = indicator_of_names(y, Y, layout), self._imply_columns(Y, layout)
+        if hasattr(self, "tree_columns_"):
+            y = (Y if layout.is_sparse else Y.toarray()).astype(layout.dtype)
         routed = self._route_params(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
         if wants_scores and Y.shape[0] == 1:
@@ -128,6 +142,8 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             if hasattr(self.estimator_, attribute):
                 setattr(self, attribute, getattr(self.estimator_, attribute))
         self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        if hasattr(self, "tree_columns_") and not self._is_prefit():
+            _pass_names(self.estimator_, layout.label_names)
         return X, Y, routed
 
     def _out_of_fold_scores(
@@ -167,7 +183,7 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         if len(scored_rows) < len(scores):
             scores, Y = scores[scored_rows], Y[scored_rows]
             weights = None if weights is None else weights[scored_rows]
-        return scores, Y, weights, scored_rows
+        return self._raise(scores), Y, weights, scored_rows
 
     def _is_split(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "split"
@@ -216,7 +232,8 @@ class WrappingClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         n = num_samples(X)
         row_batches = list(score_batches(n, self._layout.n_columns))
         if len(row_batches) < 2:  # unsliced, so that the estimator itself refuses malformed X
-            yield slice(0, n), place_constant_labels(self._scores(X), self._constant)
+            yield slice(0, n), self._raise(place_constant_labels(self._scores(X), self._constant))
             return
         for batch in row_batches:
-            yield batch, place_constant_labels(self._scores(safe_indexing(X, batch)), self._constant)
+            batch_scores = self._scores(safe_indexing(X, batch))
+            yield batch, self._raise(place_constant_labels(batch_scores, self._constant))
