@@ -8,6 +8,9 @@ import xml.etree.ElementTree as ET
 import pytest
 from architecture import Architecture
 from call_trace import DRAWING, MOST_TURNS, draw, journeys, trace
+from sklearn.datasets import make_multilabel_classification
+
+import hyperlabel as hl
 
 LAYERS = """
 [tool.importlinter]
@@ -140,6 +143,22 @@ def test_data_walks_one_way(name, most):
     turns = {title: trace(fit).turns for title, fit in journeys().items() if title.startswith(name)}
     assert turns
     assert {title: count for title, count in turns.items() if count > most} == {}
+
+
+def test_wrappers_validate_y_once():
+    """Also where they fit other classifiers on it, on all rows and on folds."""
+    X, Y = make_multilabel_classification(n_samples=80, n_classes=4, random_state=0)
+    wrappers = {
+        "ThresholdTuner": hl.ThresholdTuner(hl.BinaryRelevance()),
+        "ThresholdTuner, split": hl.ThresholdTuner(hl.BinaryRelevance(), cv="split"),
+        "MultiLabelCalibrator": hl.MultiLabelCalibrator(),
+        "AutoMultiLabel": hl.AutoMultiLabel(methods=["ridge"]),
+        "closed form": hl.ClosedFormSearchCV(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]}),
+        "refits": hl.ClosedFormSearchCV(hl.LPP(2), {"alpha": [1.0, 10.0]}, cv=2),
+        "nested": hl.ThresholdTuner(hl.ClosedFormSearchCV(hl.BinaryRelevance(), {"alpha": [1.0, 10.0]})),
+    }
+    counts = {name: trace(lambda w=w: w.fit(X, Y)).y_validations for name, w in wrappers.items()}
+    assert counts == dict.fromkeys(wrappers, 1)
 
 
 def test_every_journey_has_a_limit():

@@ -21,6 +21,7 @@ from tests.estimators import CLASSIFIERS, EXCUSES, TOLERANCES, TRANSFORMERS
 from tests.optional import optional
 
 from hyperlabel import BinaryRelevance
+from hyperlabel._validation import CheckedTargets, check_targets
 
 pd = optional("pandas")
 
@@ -293,3 +294,12 @@ def test_bad_input_gets_one_clear_sentence(model):
     fitted = clone(model).fit(X, Y)
     with pytest.raises(ValueError, match="features"):
         outcome(fitted, X[:, :-1])
+
+
+@classifiers
+def test_a_y_that_a_wrapper_validated_gives_the_same_bits(model):
+    X, Y = make_data()
+    plain = clone(model).fit(X, Y)
+    handed_down = clone(model).fit(X, CheckedTargets(*check_targets(Y)))
+    assert_array_equal(handed_down.decision_function(X), plain.decision_function(X))
+    assert_array_equal(handed_down.predict(X), plain.predict(X))

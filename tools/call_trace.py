@@ -27,9 +27,9 @@ MOST_TURNS = {
     "BinaryRelevance": 8,
     "HypergraphSpectral": 6,
     "PLST": 15,
-    "ThresholdTuner": 231,
+    "ThresholdTuner": 60,
     "RankSVM": 220,
-    "AutoMultiLabel": 12400,
+    "AutoMultiLabel": 2800,
     "hyperlabel fit": 551,
 }
 # Functions that validate y; wrappers should need one call for each fit.

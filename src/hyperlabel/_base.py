@@ -26,7 +26,14 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._known_labels import encode_by_names
 from hyperlabel._sklearn_compat import num_samples, safe_indexing
 from hyperlabel._topk import top_k
-from hyperlabel._validation import TargetLayout, check_features, check_fit, check_weights, split_missing
+from hyperlabel._validation import (
+    CheckedTargets,
+    TargetLayout,
+    check_features,
+    check_fit,
+    check_weights,
+    split_missing,
+)
 
 # Scores are formed for as many rows at a time as fit in this many bytes.
 SCORE_BLOCK_BYTES = 64 * 2**20
@@ -263,12 +270,23 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
             yield batch, place_constant_labels(scores, self._constant)
 
 
-class KnownScores(ClassifierMixin, BaseEstimator):
-    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them."""
+def fit_checked(model: Any, X: Any, y: Any, targets: CheckedTargets | None, params: dict[str, Any]) -> Any:
+    """Fit a classifier; one of the library takes the y that is validated already."""
+    if targets is None or not isinstance(model, MultiLabelClassifier):
+        return model.fit(X, y, **params)
+    return model.fit(X, targets, **params)
 
-    def __init__(self, scores: np.ndarray, layout: TargetLayout) -> None:
+
+class KnownScores(ClassifierMixin, BaseEstimator):
+    """A classifier that already knows its scores, so that any scikit-learn scorer can judge them.
+
+    Its label sets are where a score is above its threshold; the scores stay unchanged.
+    """
+
+    def __init__(self, scores: np.ndarray, layout: TargetLayout, thresholds: Any = 0.0) -> None:
         self.scores = scores
         self.layout = layout
+        self.thresholds = thresholds
         self.classes_ = layout.classes
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -277,7 +295,7 @@ class KnownScores(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the label sets of the scores, whatever X is."""
-        return decode_scores(self.layout, iter([self.scores]))
+        return decode_scores(self.layout, iter([self.scores - self.thresholds]))
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -55,6 +55,28 @@ class TargetLayout:
         return 1 if self.kind == "binary" else len(self.classes)
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedTargets:
+    """A y that is validated already: what a wrapper hands to the `fit` of the classifier inside it."""
+
+    Y: sparse.csr_array
+    layout: TargetLayout
+
+    def take(self, rows: np.ndarray) -> "CheckedTargets | None":
+        """Return some rows; None for classes, of which they may lack some."""
+        return CheckedTargets(self.Y[rows], self.layout) if self.layout.kind == "multilabel" else None
+
+
+def read_targets(y: Any, *, n_rows: int, name: str) -> CheckedTargets:
+    """Validate y, unless a wrapper has done so."""
+    return y if isinstance(y, CheckedTargets) else CheckedTargets(*check_targets(y, n_rows=n_rows, name=name))
+
+
+def checked_indicator(Y: sparse.csr_array) -> CheckedTargets:
+    """Return an indicator that is validated already as y."""
+    return CheckedTargets(Y, make_indicator_layout(Y.shape[1], Y.dtype, names=None, is_sparse=True))
+
+
 def check_fit(
     estimator: Any, X: Any, y: Any, *, min_samples: int = 1
 ) -> tuple[Any, sparse.csr_array, TargetLayout]:
@@ -63,6 +85,9 @@ def check_fit(
     Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator.
     """
     X = check_features(estimator, X, reset=True, min_samples=min_samples)
+    if isinstance(y, CheckedTargets):
+        _refuse_values(y.Y.data, type(estimator).__name__, **accepted_targets(estimator))
+        return X, y.Y, y.layout
     Y, layout = check_targets(
         y, n_rows=X.shape[0], name=type(estimator).__name__, **accepted_targets(estimator)
     )
@@ -249,9 +274,19 @@ def indicator_of_names(y: Any, Y: sparse.csr_array, layout: TargetLayout) -> Any
 
     A part of the rows still has every label then, and estimators of other libraries can read it.
     """
+    if isinstance(y, CheckedTargets):
+        return plain_of_indicator(Y, layout)
     if layout.kind == "multilabel" and layout.is_sparse and not sparse.issparse(y):
         return Y.astype(layout.dtype)
     return y
+
+
+def plain_of_indicator(Y: sparse.csr_array, layout: TargetLayout) -> Any:
+    """Return y in a form that any library can read, from its indicator."""
+    if layout.kind == "multilabel":
+        return Y.astype(layout.dtype) if layout.is_sparse else Y.toarray().astype(layout.dtype)
+    columns = Y.toarray()
+    return layout.classes[columns[:, 0].astype(int) if layout.kind == "binary" else columns.argmax(axis=1)]
 
 
 def split_missing(Y: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array | None]:

@@ -86,7 +86,7 @@ def test_values_come_from_thresholds_that_never_saw_the_fold(data):
     X, Y = data
     model = AutoMultiLabel(methods=["ridge"], cv=KFold(4), scoring="f1_micro").fit(X, Y)
     (row,) = model.leaderboard_
-    fit_thresholds = per_label_thresholds if row["threshold_strategy"] == "per-label" else global_threshold
+    fit_thresholds = per_label_thresholds if row["threshold_strategy"] == "per_label" else global_threshold
 
     values = []
     for train, test in KFold(4).split(X):
@@ -263,7 +263,7 @@ def test_blends_are_no_worse_than_their_best_member_by_more_than_a_spread(data, 
 
 def test_a_blend_is_the_weighted_mean_of_calibrated_scores(data):
     X, Y = data
-    first = CandidateScore("", (0, 1), "per-label", np.zeros(3), 0.0, (0.25, 0.75))
+    first = CandidateScore("", (0, 1), "per_label", np.zeros(3), 0.0, (0.25, 0.75))
     rng = np.random.default_rng(0)
     scores = [rng.normal(size=Y.shape) + Y, rng.normal(size=Y.shape) + 2 * Y]
     parts = [

@@ -26,9 +26,11 @@ from hyperlabel import (
     update,
 )
 from hyperlabel.decision import LabelSetSize, global_threshold, guarantee_precision, per_label_thresholds
-from hyperlabel.meta.threshold import GUARANTEES, STRATEGIES
+from hyperlabel.decision.strategies import STRATEGIES
 from hyperlabel.meta.wrapper_base import held_out_rows
 from hyperlabel.model_selection import IterativeStratifiedKFold, TimeOrderedSplit, out_of_fold_scores
+
+GUARANTEES = [name for name, strategy in STRATEGIES.items() if strategy.guarantees]
 
 
 @pytest.fixture(scope="module")
@@ -466,3 +468,15 @@ def test_thresholds_stay_where_they_were_tuned_when_rows_come_and_go(estimator):
     model = ThresholdTuner(estimator).fit(X[:200], Y[:200])
     more = update(model, (X[200:], np.ones((200, 6), int)))  # rows that carry everything
     assert model.estimator_.threshold_ == more.estimator_.threshold_ == 0.0
+
+
+def test_a_jaccard_index_is_tuned_as_the_f1_it_grows_with(data):
+    X, Y, _, _ = data
+    by_jaccard = ThresholdTuner(scoring="jaccard_micro").fit(X, Y)
+    np.testing.assert_array_equal(
+        by_jaccard.thresholds_, ThresholdTuner(scoring="f1_micro").fit(X, Y).thresholds_
+    )
+    f1 = ThresholdTuner(scoring="f1_micro").fit(X, Y).cv_score_
+    assert by_jaccard.cv_score_ == pytest.approx(f1 / (2 - f1))
+    with pytest.raises(ValueError, match="must name a measure of label sets"):
+        ThresholdTuner(strategy="proportional", scoring="roc_auc_macro").fit(X, Y)

@@ -79,7 +79,7 @@ def find_candidates(
     grid = _score_grid(scores, columns, n_grid)
     candidate_blocks = [
         _block_candidates(scores, columns, block.start, block.stop, sample_weight, grid)
-        for block in row_blocks(k, SORTED_BYTES * n)
+        for block in list(row_blocks(k, SORTED_BYTES * n))
     ]
     label, threshold, n_true_positives, n_predicted, above, grid_right, grid_found = (
         np.concatenate(candidate_column) for candidate_column in zip(*candidate_blocks, strict=True)

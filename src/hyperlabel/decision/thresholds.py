@@ -17,13 +17,15 @@ from hyperlabel.decision.threshold_candidates import (
     search_rows,
     sort_columns,
 )
+from hyperlabel.metrics.measures import find_measure, list_measures
 from hyperlabel.metrics.ranking import ranked_blocks
 from hyperlabel.metrics.validation import Truth
 from hyperlabel.solvers.arrays import row_blocks
 
 GRID = 256
-PER_LABEL = ("f1_macro", "f1_micro", "hamming_loss")
-SHARED = ("f1_macro", "f1_micro", "f1_samples", "hamming_loss")
+# Objectives (`Measure.threshold_objective`) that the searches below know.
+_OF_EACH_LABEL = ("f1_macro", "f1_micro", "hamming_loss")
+_SHARED = (*_OF_EACH_LABEL, "f1_samples")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,8 @@ class Thresholds:
     thresholds : ndarray of shape (n_labels,)
         Predict where score > threshold.
     value : float
-        The measure they reach on the scores they were fitted on, before shrinking.
+        The objective they reach on the scores they were fitted on, before shrinking (of a Jaccard index the
+        F1 that it grows with).
     shared : float
         The shared threshold that labels with few positives are drawn to (the threshold itself if global).
 
@@ -81,7 +84,8 @@ def per_label_thresholds(
     Y : csr_array of shape (n, k)
         True labels.
     scoring : {"f1_macro", "f1_micro", "hamming_loss"}, default="f1_macro"
-        What the thresholds maximise.
+        What the thresholds maximise: one of these, or another measure with such a `threshold_objective`
+        (:class:`hyperlabel.metrics.Measure`), like ``"jaccard_micro"``.
     shrinkage : float, default=10.0
         m, in positives; 0 leaves every label to itself.
     sample_weight : ndarray of shape (n,), default=None
@@ -106,7 +110,7 @@ def per_label_thresholds(
     >>> per_label_thresholds(scores, Y, shrinkage=0.0).thresholds
     array([0.3 , 0.15])
     """
-    _check_scoring(scoring, PER_LABEL, "per_label")
+    scoring = find_objective(scoring, "per_label")
     c = find_candidates(scores, Y, sample_weight, n_grid=GRID)
     P = c.positives
     if scoring == "f1_macro":
@@ -159,7 +163,7 @@ def global_threshold(
     >>> global_threshold(scores, Y).thresholds
     array([0.15, 0.15])
     """
-    _check_scoring(scoring, SHARED, "global")
+    scoring = find_objective(scoring, "global")
     k = scores.shape[1]
     if scoring in ("f1_micro", "hamming_loss"):
         return _best_pooled(scores, Y, scoring, sample_weight)
@@ -247,7 +251,7 @@ def best_k(
     >>> best_k(np.array([[3.0, 2.0, 1.0]]), sparse.csr_array([[1.0, 1.0, 0.0]]))
     (2, 1.0)
     """
-    _check_scoring(scoring, SHARED, "top_k")
+    scoring = find_objective(scoring, "top_k")
     n, n_labels = scores.shape
     set_sizes = np.diff(Y.indptr)
     depth = min(n_labels, max(1, int(set_sizes.max(initial=1)) if max_k is None else max_k))
@@ -281,11 +285,30 @@ def best_k(
     return best + 1, float(value[best])
 
 
-def _check_scoring(scoring: str, allowed_scoring: tuple[str, ...], strategy: str) -> None:
-    if scoring not in allowed_scoring:
+def can_tune_each_label(scoring: Any) -> bool:
+    """Whether thresholds of each label can maximise this measure."""
+    measure = find_measure(scoring)
+    return measure is not None and measure.threshold_objective in _OF_EACH_LABEL
+
+
+def list_tunable(strategy: str = "per_label") -> list[str]:
+    """Return the measures that thresholds, or the `k` of "top_k", can maximise."""
+    objectives = _OF_EACH_LABEL if strategy == "per_label" else _SHARED
+    return sorted(measure.name for measure in list_measures() if measure.threshold_objective in objectives)
+
+
+def find_objective(scoring: Any, strategy: str) -> str:
+    """Return what a strategy maximises for this measure; refuse a measure that it cannot."""
+    objectives = _OF_EACH_LABEL if strategy == "per_label" else _SHARED
+    if scoring in objectives:  # an objective is the measure of the same name
+        return str(scoring)
+    measure = find_measure(scoring)
+    if measure is None or measure.threshold_objective not in objectives:
         raise ValueError(
-            f"The strategy {strategy!r} can maximise {', '.join(allowed_scoring)}; got scoring={scoring!r}."
+            f"The strategy {strategy!r} can maximise {', '.join(list_tunable(strategy))}; "
+            f"got scoring={scoring!r}."
         )
+    return str(measure.threshold_objective)
 
 
 def _hamming_score(gain: float, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> float:

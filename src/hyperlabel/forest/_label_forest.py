@@ -26,8 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from hyperlabel._base import MultiLabelClassifier, place_constant_labels, shape_probabilities
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._validation import canonical_rows
-from hyperlabel.model_selection import resolve_cv
-from hyperlabel.model_selection.out_of_fold import few_folds
+from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.solvers.arrays import mostly_zero, row_blocks
 from hyperlabel.solvers.labels.label_trees import Tree, find_leaves, grow_tree, leaf_frequencies
 from hyperlabel.solvers.spectral.label_svd import principal_directions
@@ -115,7 +114,7 @@ class LabelForest(MultiLabelClassifier):
         all_rows = np.arange(X.shape[0])
         folds: list[Any] = [(all_rows, all_rows[:0])]
         if self.cv is not None:
-            folds = list(resolve_cv(few_folds(self.cv, X.shape[0]), Y, groups).split(X, Y, groups))
+            folds = make_folds(self.cv, Y, groups, X=X, at_most_rows=True)
         self._by_means = self.splits == "means" or (self.splits == "auto" and mostly_zero(X))
         rows = self._prepare_rows(X)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)

@@ -17,6 +17,7 @@ from hyperlabel.moments.cross_validate import (
     FoldModel,
     Folds,
     closed_form_cross_validation,
+    score_by_model,
 )
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.solvers.margin.losses import CURVATURE, solve_margins
@@ -124,4 +125,6 @@ def cross_validate_margins(
         return scores
 
     settings = [{"alpha": alpha} for alpha in alphas]
-    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_model, scorer)
+    return closed_form_cross_validation(
+        X, Y, layout, folds, settings, score_by_model(X, folds, fold_model), scorer
+    )

@@ -19,6 +19,7 @@ from hyperlabel.moments.cross_validate import (
     FoldModel,
     Folds,
     closed_form_cross_validation,
+    score_by_model,
 )
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.solvers.operators import weighted_row_mean
@@ -106,7 +107,9 @@ def refit_folds(
         fold_classifier = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **fold_params)
         return lambda rows, _: fold_classifier.decision_function(rows)
 
-    return closed_form_cross_validation(X, Y, owner._layout, folds, [{}], fold_model, scorer)
+    return closed_form_cross_validation(
+        X, Y, owner._layout, folds, [{}], score_by_model(X, folds, fold_model), scorer
+    )
 
 
 def score_labels(models: list[Any], X: Any) -> np.ndarray:

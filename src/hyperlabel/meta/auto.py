@@ -22,7 +22,7 @@ from scipy import sparse
 from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_rows
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
-from hyperlabel.decision.thresholds import PER_LABEL
+from hyperlabel.decision.thresholds import can_tune_each_label
 from hyperlabel.meta.candidate_selection import BLENDED, AttainableScore, CandidateScore, Selector
 from hyperlabel.meta.label_trees import ConsistentLabels
 from hyperlabel.meta.linear_view import LinearView, linear_view
@@ -30,7 +30,7 @@ from hyperlabel.meta.portfolio import PORTFOLIO, Candidate, CandidateRun, OutOfT
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.measures import find_measure
 from hyperlabel.metrics.statistics import corrected_resampled_t
-from hyperlabel.model_selection import resolve_cv
+from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.moments.cross_validate import as_indicator
 from hyperlabel.moments.linear_map import not_linear
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
@@ -219,10 +219,7 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
         cv = self.cv
         if cv is None:
             cv = min(3 if X.shape[0] > 4000 else 5, X.shape[0])
-        splits = [
-            (np.asarray(train_rows), np.asarray(test_rows))
-            for train_rows, test_rows in resolve_cv(cv, Y, groups).split(X, Y, groups)
-        ]
+        splits = make_folds(cv, Y, groups, X=X)
         max_test_rows = (
             int(max(TESTED / Y.shape[1], LEAST_TESTED) / len(splits)) if self.cv is None else X.shape[0]
         )
@@ -233,7 +230,7 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
         ]
 
     def _threshold_scoring(self) -> str:
-        return self.scoring if self.scoring in PER_LABEL else "f1_macro"
+        return self.scoring if can_tune_each_label(self.scoring) else "f1_macro"
 
     def _choose_criterion(self, scorer: Any) -> Any:
         """Return the scorer of grids: for measures of label sets, the best that thresholds could reach."""

@@ -29,11 +29,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import KnownScores, decode_scores
-from hyperlabel.decision import Sigmoid, global_threshold, per_label_thresholds
+from hyperlabel.decision import Sigmoid, per_label_thresholds
+from hyperlabel.decision.strategies import OutOfFold, make_strategy
 from hyperlabel.meta.portfolio import CandidateRun, Task
+from hyperlabel.metrics.scorers import score_known
 
-RULES = ("per-label", "global")
+RULES = ("per_label", "global")  # strategies with thresholds
 STEPS = 8
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # with fewer, weights stay equal
@@ -137,9 +138,8 @@ class Selector:
 
     def thresholds(self, rule: str, scores: np.ndarray, Y: sparse.csr_array) -> np.ndarray:
         """Return the thresholds of a strategy, tuned on these scores and labels."""
-        if rule == "per-label":
-            return per_label_thresholds(scores, Y, scoring=self.threshold_scoring).thresholds
-        return global_threshold(scores, Y, scoring=self.threshold_scoring).thresholds
+        strategy = make_strategy(rule, {"scoring": self.threshold_scoring})
+        return strategy.fit(OutOfFold(scores, Y))["thresholds_"]
 
     def one(self, index: int, candidate_run: CandidateRun) -> CandidateScore:
         """Return the fold scores of one candidate."""
@@ -357,12 +357,8 @@ class Selector:
         return float(rule_values.max())
 
     def _evaluate_scores(self, scores: np.ndarray, thresholds: np.ndarray, test_rows: np.ndarray) -> float:
-        thresholded_scores = _ThresholdedScores(scores, thresholds, self.task.layout)
-        return float(self.scorer(thresholded_scores, self.task.X[test_rows], self._select_labels(test_rows)))
-
-    def _select_labels(self, rows: np.ndarray) -> Any:
-        Y = self.task.Y[rows]
-        return Y if self.task.layout.is_sparse else Y.toarray().astype(int)
+        X, Y = self.task.X[test_rows], self.task.Y[test_rows]
+        return score_known(self.scorer, Y, scores, self.task.layout, X, thresholds)
 
 
 def _mean_value(candidate_score: CandidateScore) -> float:
@@ -412,17 +408,6 @@ def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
         score_sum += scores[best_member]
     step_counts += step_counts > 0
     return step_counts / step_counts.sum()
-
-
-class _ThresholdedScores(KnownScores):
-    """Known scores whose label sets come from thresholds; the scores stay unchanged."""
-
-    def __init__(self, scores: np.ndarray, thresholds: np.ndarray, layout: Any) -> None:
-        super().__init__(scores, layout)
-        self.thresholds = thresholds
-
-    def predict(self, X: Any) -> Any:
-        return decode_scores(self.layout, iter([self.scores - self.thresholds]))
 
 
 class AttainableScore:

@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
+from hyperlabel._validation import CheckedTargets, checked_indicator
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.moments.auto_params import is_auto
@@ -28,6 +29,7 @@ from hyperlabel.moments.cross_validate import (
     FoldModel,
     Folds,
     closed_form_cross_validation,
+    score_by_model,
 )
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.projection import HypergraphSpectral, Projection, ProjectionClassifier
@@ -88,7 +90,7 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> ClosedFormSearchCV:
         """Compare the grid on out-of-fold scores (of grouped folds if given) and fit the best on all rows."""
-        original_data = X, y
+        original_rows = X
         X, Y = self._check_fit(X, y, min_samples=2)
         settings = list(ParameterGrid(self.param_grid))
         self._check_grid(settings)
@@ -101,7 +103,8 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
         oof_scores = search_scores.oof_scores
         self.oof_scores_ = oof_scores[:, 0] if self._layout.kind == "binary" else oof_scores
         best_model = set_closed_form_params(_as_classifier(self.estimator), self.best_params_)
-        self.estimator_ = best_model.fit(*original_data, **groups_for_fit(best_model, groups))
+        targets = CheckedTargets(Y, self._layout)
+        self.estimator_ = best_model.fit(original_rows, targets, **groups_for_fit(best_model, groups))
         return self
 
     def _search_grid(
@@ -127,7 +130,9 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
 
         folds = Folds(X, Y, self.cv, groups=groups, with_target_gram=True, summed=None if closed else False)
         scorer = get_scorer(self.scoring)
-        return closed_form_cross_validation(X, Y, self._layout, folds, settings, fold_model, scorer)
+        return closed_form_cross_validation(
+            X, Y, self._layout, folds, settings, score_by_model(X, folds, fold_model), scorer
+        )
 
     def _refit_fold(self, X: Any, Y: sparse.csr_array) -> FoldModel:
         fitted: dict[str, Any] = {}
@@ -135,7 +140,8 @@ class ClosedFormSearchCV(OutOfFoldProbabilities, MultiLabelClassifier):
         def score(rows: Any, setting: dict[str, Any]) -> np.ndarray:
             key = repr(sorted(setting.items()))
             if key not in fitted:
-                fitted[key] = set_closed_form_params(_as_classifier(self.estimator), setting).fit(X, Y)
+                fitted[key] = set_closed_form_params(_as_classifier(self.estimator), setting)
+                fitted[key].fit(X, checked_indicator(Y))
             return fitted[key].decision_function(rows)
 
         return score

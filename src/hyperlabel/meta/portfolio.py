@@ -9,7 +9,7 @@ first fold then shows whether the remaining folds fit in the budget.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from hyperlabel._base import score_rows
-from hyperlabel._validation import TargetLayout
+from hyperlabel._base import fit_checked, score_rows
+from hyperlabel._validation import TargetLayout, checked_indicator
 from hyperlabel.forest import LabelForest
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.catalogue import LANDMARKS, DataShape, method_spec
@@ -53,6 +53,12 @@ class Task:
     n_jobs: int | None
     random_state: int | None
     clock: Callable[[], float] = working_seconds  # stands still while code is compiled
+
+    def fit(self, model: Any, rows: Any = None, labels: Any = None) -> Any:
+        """Fit a model on some rows (and labels), or on all, with a y that is validated already."""
+        X, Y = (self.X, self.Y) if rows is None else (self.X[rows], self.Y[rows])
+        Y = Y if labels is None else Y[:, labels]
+        return fit_checked(model, X, Y, checked_indicator(Y), {})
 
     def make(self, name: str, **params: Any) -> Any:
         """Return a method of the catalogue for these samples, with the given parameters."""
@@ -98,7 +104,7 @@ class CandidateRun:
 
     def fitted(self, task: Task) -> Any:
         """Return the model fitted on all rows."""
-        return clone(self.model).fit(task.X, task.Y) if self.refit_seconds else self.model
+        return task.fit(clone(self.model)) if self.refit_seconds else self.model
 
     @property
     def linear(self) -> bool:
@@ -127,7 +133,7 @@ def _run_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
     # Each λ of a grid costs another round of scores: large tasks take the one of largest evidence.
     alphas = "auto" if task.large else task.alphas
     model = task.make("ridge", alpha=alphas, threshold=0.0, cv=task.splits, scoring=task.criterion)
-    model.fit(task.X, task.Y)
+    task.fit(model)
     seconds = task.clock() - start_time
     yield CandidateRun("ridge", {"alpha": model.alpha_}, *_split_off_scores(model), seconds, 0.0)
 
@@ -159,7 +165,7 @@ def choose_preprocessor(task: Task, deadline: float) -> tuple[Any, Any]:
         if task.large:
             return preprocessor, X
         model = BinaryRelevance(alpha="auto", threshold=0.0, cv=task.splits, scoring=task.criterion)
-        mean_score = float(model.fit(X, task.Y).cv_results_["mean_test_score"][0])
+        mean_score = float(replace(task, X=X).fit(model).cv_results_["mean_test_score"][0])
         if mean_score > best_score:
             best_score, best_preparation = mean_score, (preprocessor, X)
         current_time = task.clock()
@@ -175,7 +181,7 @@ def _fit_landmark_ridge(
     landmark_params = {"nystroemrbf__n_components": n_landmarks, "nystroemrbf__length_scale": length_scale}
     lift, ridge = task.make("kernel-ridge", **landmark_params)
     ridge.set_params(alpha=[float(alpha) for alpha in alphas], cv=task.splits, scoring=task.criterion)
-    ridge.fit(lift.fit_transform(task.X), task.Y)
+    replace(task, X=lift.fit_transform(task.X)).fit(ridge)
     best_score = float(max(ridge.cv_results_["mean_test_score"]))
     ridge, oof_scores = _split_off_scores(ridge)
     report_params = {"landmarks": n_landmarks, "length_scale": length_scale, "alpha": ridge.alpha_}
@@ -225,7 +231,8 @@ def _run_forest(task: Task, deadline: float) -> Iterator[CandidateRun]:
     n_trees = int(min(max_trees, n_affordable)) // n_folds * n_folds
     if n_trees < 4 * n_folds:
         raise OutOfTime(4 * n_folds * tree_seconds)
-    model = task.make("forest", splits=split_kind, n_estimators=n_trees, cv=task.splits).fit(task.X, task.Y)
+    model = task.make("forest", splits=split_kind, n_estimators=n_trees, cv=task.splits)
+    task.fit(model)
     oof_scores, params = model.oof_scores_, {"n_estimators": n_trees}
     del model.oof_scores_
     seconds = task.clock() - start_time
@@ -243,7 +250,7 @@ def _run_forest(task: Task, deadline: float) -> Iterator[CandidateRun]:
 
 def _run_search(name: str, model: Any, grid: dict[str, list[Any]], task: Task) -> CandidateRun:
     start_time = task.clock()
-    search = ClosedFormSearchCV(model, grid, cv=task.splits, scoring=task.criterion).fit(task.X, task.Y)
+    search = task.fit(ClosedFormSearchCV(model, grid, cv=task.splits, scoring=task.criterion))
     seconds = task.clock() - start_time
     return CandidateRun(name, search.best_params_, search.estimator_, search.oof_scores_, seconds, 0.0)
 
@@ -265,14 +272,14 @@ def _stop_if_late(task: Task, deadline: float, needed_seconds: float) -> None:
         raise OutOfTime(needed_seconds)
 
 
-def _estimate_fit_seconds(model: Any, task: Task, labels: Any = slice(None)) -> float:
+def _estimate_fit_seconds(model: Any, task: Task, labels: Any = None) -> float:
     """Return the estimated seconds of a fit on a training fold, from a probe: the time grows as n log n."""
     train_rows, _ = task.splits[0]
     n_entries = task.X.nnz if sparse.issparse(task.X) else task.X.size
     max_rows = int(min(PROBED_ROWS, max(PROBED_VALUES * task.X.shape[0] / max(n_entries, 1), 300)))
     probe_rows = np.sort(np.random.default_rng(0).permutation(train_rows)[:max_rows])
     start_time = task.clock()
-    clone(model).fit(task.X[probe_rows], task.Y[probe_rows][:, labels])
+    task.fit(clone(model), probe_rows, labels)
     work_share = len(probe_rows) * np.log1p(len(probe_rows)) / (len(train_rows) * np.log1p(len(train_rows)))
     return (task.clock() - start_time) / work_share
 
@@ -293,7 +300,7 @@ def _run_refits(name: str, params: dict[str, Any], model: Any, task: Task, deadl
     oof_scores = np.full(task.Y.shape, np.nan)
     start_time = task.clock()
     for n_done, (train_rows, test_rows) in enumerate(task.splits, start=1):
-        fold_model = clone(model).fit(task.X[train_rows], task.Y[train_rows])
+        fold_model = task.fit(clone(model), train_rows)
         oof_scores[test_rows] = score_rows(fold_model, task.X[test_rows], task.layout)
         fold_seconds = (task.clock() - start_time) / n_done
         n_remaining_fits = len(task.splits) - n_done + 1.3  # the fit on all rows as well

@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import decode_scores, label_probabilities
 from hyperlabel._params import one_of
 from hyperlabel._sklearn_compat import safe_indexing
-from hyperlabel._topk import top_k
-from hyperlabel._validation import check_features, number_groups
-from hyperlabel.decision import (
-    LabelSetSize,
-    Sigmoid,
-    best_k,
-    decide,
-    expected_f1_sets,
-    global_threshold,
-    guarantee_precision,
-    guarantee_recall,
-    per_label_thresholds,
-    proportional_thresholds,
-)
+from hyperlabel._validation import TargetLayout, check_features
 from hyperlabel.decision.calibrators import Calibrators
-from hyperlabel.decision.guarantee_table import Guarantees
-from hyperlabel.decision.risk_control import ERROR_CONTROLS, check_guarantee
-from hyperlabel.decision.risk_control_overall import guarantee_overall_precision, guarantee_overall_recall
-from hyperlabel.meta.wrapper_base import WrappingClassifier
-from hyperlabel.metrics import f1_score, hamming_loss
-from hyperlabel.metrics.statistics import split_std
-from hyperlabel.model_selection import resolve_cv
-from hyperlabel.model_selection.out_of_fold import few_folds
-
-STRATEGIES = (
-    "per_label",
-    "global",
-    "top_k",
-    "proportional",
-    "label_set_size",
-    "expected_f1",
-    "precision_at_least",
-    "recall_at_least",
+from hyperlabel.decision.risk_control import ERROR_CONTROLS
+from hyperlabel.decision.strategies import (
+    STRATEGIES,
+    OutOfFold,
+    Strategy,
+    constant_thresholds,
+    cross_decide,
+    make_strategy,
 )
-GUARANTEES = STRATEGIES[-2:]
+from hyperlabel.decision.thresholds import decide
+from hyperlabel.meta.wrapper_base import WrappingClassifier
+from hyperlabel.metrics.measures import get_measure, score_parts
+from hyperlabel.metrics.statistics import split_std
+from hyperlabel.model_selection.folds import count_units, make_folds
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -109,8 +87,10 @@ class ThresholdTuner(WrappingClassifier):
         Anything with `decision_function` or `predict_proba`; None: :class:`BinaryRelevance`.
     strategy : str, default="per_label"
         See above.
-    scoring : {"f1_macro", "f1_micro", "f1_samples", "hamming_loss"}, default="f1_macro"
-        What ``"per_label"`` (not f1_samples), ``"global"`` and ``"top_k"`` maximise, and what `cv_score_` is.
+    scoring : str, default="f1_macro"
+        A measure of label sets: what `cv_score_` is, and what ``"per_label"``, ``"global"`` and ``"top_k"``
+        maximise. They can do so for "f1_macro", "f1_micro", "f1_samples" (not ``"per_label"``),
+        "hamming_loss", "jaccard_macro" and "jaccard_micro".
     cv : None, int, splitter, iterable, "split" or "prefit", default=None
         Folds of the out-of-fold scores: None takes the estimator's own if it has them, else 10 stratified
         folds where they have a closed form (the shared ridge), 5 elsewhere. ``"split"``: a third of the rows
@@ -179,7 +159,7 @@ class ThresholdTuner(WrappingClassifier):
     np.True_
     """
 
-    _rules: ClassVar = {"strategy": one_of(*STRATEGIES), "error_control": one_of(*ERROR_CONTROLS)}
+    _rules: ClassVar = {"error_control": one_of(*ERROR_CONTROLS)}
 
     estimator: Any = None
     _: KW_ONLY
@@ -202,151 +182,68 @@ class ThresholdTuner(WrappingClassifier):
         estimator's own among them. `params` go to the estimator's `fit` (a `sample_weight` also weighs in
         the tuning); they and the groups are routed as requested when metadata routing is enabled.
         """
-        self._check_guarantee()
         X, Y, routed = self._fit_estimator(X, y, groups, params, kinds=("multilabel",))
         if self._layout.kind != "multilabel":
             return self
-        if self._constant.all() and self.strategy not in GUARANTEES:
-            self.thresholds_ = self._constant_thresholds()
+        if self._constant.all() and not STRATEGIES[self.strategy].guarantees:
+            self.thresholds_ = constant_thresholds(self._constant)
             return self
+        on_new_rows = self._is_prefit() or self._is_split()
         scores, Y, weights, rows = self._out_of_fold_scores(X, y, Y, routed)
-        if not hasattr(self.estimator_, "predict_proba"):
+        lacks_probabilities = not hasattr(self.estimator_, "predict_proba")
+        strategy = self._strategy()
+        if lacks_probabilities:
             self.calibrators_ = Calibrators.fit(scores, Y, weights)
         groups = routed["split"].get("groups")
         groups = None if groups is None else np.asarray(groups)[rows]
-        if self.strategy in GUARANTEES:
-            self._fit_guarantees(*self._select_varying_labels(scores, Y), groups)
-            return self
-        self._fit_rule(X, rows, scores, Y, weights)
-        self._cross_score(X, rows, scores, Y, weights, groups)
+        Z = self._numeric_rows(X, rows) if strategy.needs_rows else None
+        data = OutOfFold(scores, Y, weights, Z, self._constant, groups, self.label_names_, on_new_rows)
+        self._fit_strategy(strategy, data)
         return self
 
-    def _select_varying_labels(
-        self, scores: np.ndarray, Y: sparse.csr_array
-    ) -> tuple[np.ndarray, sparse.csr_array]:
-        """Drop labels that are constant in training: they would only bias the shared thresholds."""
-        varies = self._constant == 0
-        return (scores, Y) if varies.all() else (np.ascontiguousarray(scores[:, varies]), Y[:, varies])
+    def _fit_strategy(self, strategy: Strategy, data: OutOfFold) -> None:
+        """Take over what a strategy fits, and score it on the other folds."""
+        for name, value in strategy.fit(data).items():
+            setattr(self, name, value)
+        if not strategy.guarantees:
+            self._cross_score(strategy, data)
+        elif self.error_control != "overall":
+            self.guarantees_ = self._back_off(self.guarantees_)
+            self.thresholds_ = self.guarantees_.thresholds
 
-    def _fit_rule(
-        self, X: Any, rows: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None
-    ) -> None:
-        """Fit the rule on the out-of-fold scores of these rows."""
-        scores, Y = self._select_varying_labels(scores, Y)
-        if self.strategy == "label_set_size":
-            Z = check_features(self, safe_indexing(X, rows))
-            self.set_size_ = LabelSetSize().fit(Z, scores, Y, sample_weight=weights)
-        elif self.strategy == "expected_f1":
-            self.f1_sigmoid_ = Sigmoid.fit(scores, Y, weights)
-        elif self.strategy == "top_k":
-            self.k_ = self._best_k(scores, Y, weights)
-        else:
-            self._fit_thresholds(scores, Y, weights)
+    def _check_settings(self, layout: TargetLayout) -> None:
+        self._strategy().check(len(layout.classes))
+        is_overall = STRATEGIES[self.strategy].guarantees and self.error_control == "overall"
+        if self.label_tree is not None and is_overall and self.strategy == "precision_at_least":
+            raise ValueError(
+                "error_control='overall' counts all that is predicted, and a tree would add ancestors to "
+                "it: guarantee each label, or leave label_tree=None."
+            )
+        if get_measure(self.scoring).reads != "label_sets":  # cv_score_ is of label sets
+            raise ValueError(f"scoring must name a measure of label sets, got {self.scoring!r}.")
 
-    def _cross_score(
-        self,
-        X: Any,
-        rows: np.ndarray,
-        scores: np.ndarray,
-        Y: sparse.csr_array,
-        weights: np.ndarray | None,
-        groups: np.ndarray | None,
-    ) -> None:
+    def _strategy(self) -> Strategy:
+        """Return the strategy with its parameters."""
+        return make_strategy(self.strategy, self.get_params(deep=False))
+
+    def _cross_score(self, strategy: Strategy, data: OutOfFold) -> None:
         """Score the rule on each fold, fitted on the others: all folds pooled, and their standard deviation.
 
         All folds are judged as one test set: macro-F1 of a small fold would count every label it lacks as 0.
         """
-        n_units = len(rows) if groups is None else number_groups(groups, len(rows)).max() + 1
         self.cv_score_, self.cv_score_std_ = np.nan, np.nan
-        if n_units < 2:
+        if count_units(len(data.scores), data.groups) < 2:
             return
-        predicted_sets = np.zeros(scores.shape, dtype=bool)
-        folds = list(resolve_cv(few_folds(None, n_units), Y, groups).split(scores, Y, groups))
-        for train, test in folds:
-            fold_tuner = copy(self)
-            fold_tuner._fit_rule(
-                X, rows[train], scores[train], Y[train], None if weights is None else weights[train]
-            )
-            predicted_sets[test] = fold_tuner._sets(X, rows[test], scores[test])
-
-        def value(fold_rows: Any) -> float:
-            weight = None if weights is None else weights[fold_rows]
-            if self.scoring == "hamming_loss":
-                return -hamming_loss(Y[fold_rows], predicted_sets[fold_rows], sample_weight=weight)
-            average: Any = self.scoring.removeprefix("f1_")
-            return float(
-                f1_score(Y[fold_rows], predicted_sets[fold_rows], average=average, sample_weight=weight)
-            )
-
-        self.cv_score_ = value(slice(None))
-        self.cv_score_std_ = split_std([value(test) for _, test in folds])
-
-    def _check_guarantee(self) -> None:
-        if self.strategy == "precision_at_least":
-            check_guarantee(self.precision, self.confidence)
-            if self.label_tree is not None and self.error_control == "overall":
-                raise ValueError(
-                    "error_control='overall' counts all that is predicted, and a tree would add ancestors to "
-                    "it: guarantee each label, or leave label_tree=None."
-                )
-        elif self.strategy == "recall_at_least":
-            check_guarantee(self.recall, None, "recall")
-            if self.error_control == "fdr":
-                raise ValueError(
-                    "error_control='fdr' is about precision: a recall holds in expectation, by label or "
-                    "overall."
-                )
-
-    def _fit_guarantees(self, scores: np.ndarray, Y: sparse.csr_array, groups: np.ndarray | None) -> None:
-        label_names = [str(name) for name in self.label_names_]
-        varying_names = [name for name, c in zip(label_names, self._constant, strict=True) if c == 0]
-        overall = self.error_control == "overall"
-        options: dict[str, Any] = (
-            {"groups": groups} if overall else {"groups": groups, "names": varying_names}
+        folds = make_folds(None, data.Y, data.groups, at_most_rows=True)
+        label_sets = self._raise(cross_decide(strategy, data, folds))
+        parts = [slice(None), *(test_rows for _, test_rows in folds)]
+        self.cv_score_, *fold_scores = score_parts(
+            get_measure(self.scoring), data.Y, label_sets, parts, data.sample_weight
         )
-        control: Callable[..., Guarantees]
-        if self.strategy == "recall_at_least":
-            control, target = guarantee_overall_recall if overall else guarantee_recall, self.recall
-        else:
-            control, target = (
-                guarantee_overall_precision if overall else guarantee_precision,
-                self.precision,
-            )
-            options |= {"confidence": self.confidence} | (
-                {} if overall else {"error_control": self.error_control}
-            )
-        is_proven = self._is_prefit() or self._is_split()
-        guarantees = replace(
-            control(scores, Y, target, **options), basis="split" if is_proven else "cross-fitted"
-        )
-        guarantees = guarantees.widened(self._constant, len(scores), label_names)
-        self.guarantees_ = guarantees if overall else self._back_off(guarantees)
-        self.thresholds_ = self.guarantees_.thresholds
-        self.coverage_ = float(self.guarantees_.right.sum() / max(self.guarantees_.positives.sum(), 1))
+        self.cv_score_std_ = split_std(fold_scores)
 
-    def _best_k(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> int:
-        if self.k is not None and not 1 <= self.k <= len(self.classes_):
-            raise ValueError(
-                f"k must be between 1 and the number of labels ({len(self.classes_)}), got {self.k}."
-            )
-        return self.k or best_k(scores, Y, scoring=self.scoring, sample_weight=weights)[0]
-
-    def _constant_thresholds(self) -> np.ndarray:
-        """Return thresholds that always predict the labels always on in training, and no other."""
-        return np.where(self._constant > 0, -np.inf, np.inf)
-
-    def _fit_thresholds(self, scores: np.ndarray, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
-        self.thresholds_ = self._constant_thresholds()
-        varies = self._constant == 0
-        if self.strategy == "proportional":
-            thresholds = proportional_thresholds(scores, Y, sample_weight=weights)
-        else:
-            options: dict[str, Any] = {"scoring": self.scoring, "sample_weight": weights}
-            if self.strategy == "global":
-                thresholds = global_threshold(scores, Y, **options).thresholds
-            else:
-                thresholds = per_label_thresholds(scores, Y, shrinkage=self.shrinkage, **options).thresholds
-        self.thresholds_[varies] = thresholds
+    def _numeric_rows(self, X: Any, rows: Any) -> Any:
+        return check_features(self, safe_indexing(X, rows))
 
     def predict(self, X: Any) -> Any:
         """Label sets of each row, in the form y had in `fit`: its dtype, and sparse if that was sparse."""
@@ -361,21 +258,11 @@ class ThresholdTuner(WrappingClassifier):
         return self._raise(self._own_sets(X, rows, scores))
 
     def _own_sets(self, X: Any, rows: Any, scores: np.ndarray) -> np.ndarray:
-        if hasattr(self, "guarantees_"):
-            return self.guarantees_.decide(scores)
-        if hasattr(self, "thresholds_"):
+        strategy = self._strategy()
+        if hasattr(self, "thresholds_") and not strategy.guarantees:
             return decide(scores, self.thresholds_)
-        predicted_sets = np.broadcast_to(self._constant > 0, scores.shape).copy()
-        varies = self._constant == 0
-        if self.strategy == "top_k":
-            np.put_along_axis(predicted_sets, top_k(scores, min(self.k_, scores.shape[1]))[0], True, axis=1)
-            predicted_sets[:, self._constant < 0] = False
-        elif self.strategy == "label_set_size":
-            Z = check_features(self, safe_indexing(X, rows))
-            predicted_sets[:, varies] = self.set_size_.decide(Z, scores[:, varies])
-        else:
-            predicted_sets[:, varies] = expected_f1_sets(self.f1_sigmoid_.probabilities(scores[:, varies]))
-        return predicted_sets
+        Z = self._numeric_rows(X, rows) if strategy.needs_rows else None
+        return strategy.decide(vars(self), scores, Z, self._constant)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:

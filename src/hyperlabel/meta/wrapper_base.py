@@ -12,17 +12,31 @@ from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from hyperlabel._base import MultiLabelClassifier, place_constant_labels, score_batches, score_rows
+from hyperlabel._base import (
+    MultiLabelClassifier,
+    fit_checked,
+    place_constant_labels,
+    score_batches,
+    score_rows,
+)
 from hyperlabel._params import check_params, forget_fit
 from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
-from hyperlabel._validation import check_targets, check_weights, indicator_of_names, number_groups
+from hyperlabel._validation import (
+    CheckedTargets,
+    TargetLayout,
+    check_weights,
+    indicator_of_names,
+    plain_of_indicator,
+    read_targets,
+)
 from hyperlabel.decision.risk_control import group_shuffle_split
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.label_trees import ConsistentLabels
 from hyperlabel.meta.linear_view import LinearView, linear_view
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
+from hyperlabel.model_selection.folds import count_units, is_number
 from hyperlabel.model_selection.groups import groups_for_fit
-from hyperlabel.model_selection.out_of_fold import few_folds, out_of_fold_scores
+from hyperlabel.model_selection.out_of_fold import score_out_of_fold
 from hyperlabel.moments.model import MomentsModel
 
 HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
@@ -110,11 +124,13 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         check_params(self)
         forget_fit(self)
         (X,) = indexable(X)
-        y = self._imply_sets(y)
-        Y, layout = check_targets(y, n_rows=num_samples(X), name=type(self).__name__)
-        y, Y = indicator_of_names(y, Y, layout), self._imply_columns(Y, layout)
-        if hasattr(self, "tree_columns_"):
-            y = (Y if layout.is_sparse else Y.toarray()).astype(layout.dtype)
+        y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
+        targets = read_targets(y, n_rows=num_samples(X), name=type(self).__name__)
+        layout = targets.layout
+        self._check_settings(layout)
+        Y = self._imply_columns(targets.Y, layout)
+        targets = CheckedTargets(Y, layout)
+        y = self._plain_targets(y, targets)
         routed = self._route_params(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
         if wants_scores and Y.shape[0] == 1:
@@ -125,19 +141,21 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         elif self._is_split():
             train_rows, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
             train_params = check_method_params(X, params=routed["fit"], indices=train_rows)
-            self.estimator_ = clone(self._get_estimator()).fit(
-                safe_indexing(X, train_rows), safe_indexing(y, train_rows), **train_params
+            self.estimator_ = fit_checked(
+                clone(self._get_estimator()),
+                safe_indexing(X, train_rows),
+                safe_indexing(y, train_rows),
+                targets.take(train_rows),
+                train_params,
             )
         else:
             model = clone(self._get_estimator())
             fit_params = dict(routed["fit"])
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
-                groups = routed["split"].get("groups")
-                n_units = Y.shape[0] if groups is None else number_groups(groups, Y.shape[0]).max() + 1
-                model.set_params(cv=few_folds(self.cv, n_units, default=CLOSED_FORM_FOLDS))
+                model.set_params(cv=self._own_folds(Y.shape[0], routed["split"].get("groups")))
                 fit_params |= routed["split"]
-            self.estimator_ = model.fit(X, y, **fit_params)
+            self.estimator_ = fit_checked(model, X, y, targets, fit_params)
         for attribute in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, attribute):
                 setattr(self, attribute, getattr(self.estimator_, attribute))
@@ -145,6 +163,22 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         if hasattr(self, "tree_columns_") and not self._is_prefit():
             _pass_names(self.estimator_, layout.label_names)
         return X, Y, routed
+
+    def _plain_targets(self, y: Any, targets: CheckedTargets) -> Any:
+        """Return y as estimators of other libraries read it, with the ancestors of a tree."""
+        if hasattr(self, "tree_columns_"):
+            return plain_of_indicator(targets.Y, targets.layout)
+        return indicator_of_names(y, targets.Y, targets.layout)
+
+    def _check_settings(self, layout: TargetLayout) -> None:
+        """Refuse settings that do not go with such a y, before anything is fitted."""
+
+    def _own_folds(self, n_rows: int, groups: Any) -> Any:
+        """Return the folds of a closed form: ten by default, never more than rows (groups)."""
+        if self.cv is None and groups is None:
+            return min(CLOSED_FORM_FOLDS, n_rows)
+        cv = CLOSED_FORM_FOLDS if self.cv is None else self.cv
+        return min(int(cv), count_units(n_rows, groups)) if is_number(cv) else cv
 
     def _out_of_fold_scores(
         self, X: Any, y: Any, Y: sparse.csr_array, routed: dict[str, Any]
@@ -169,10 +203,12 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
                 del self.estimator_.oof_scores_
                 self.estimator_._drop_calibrators()
         else:
-            scores = out_of_fold_scores(
+            targets = CheckedTargets(Y, self._layout)
+            scores = score_out_of_fold(
                 self._get_estimator(),
                 X,
-                y,
+                self._plain_targets(y, targets),
+                targets,
                 cv=self.cv,
                 groups=routed["split"].get("groups"),
                 params=routed["fit"],
@@ -197,7 +233,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             routed = process_routing(self, "fit", **params, **split_params)
             split_params = dict(routed.splitter.split) if "splitter" in routed else {}
             return {"fit": dict(routed.estimator.fit), "split": split_params}
-        return {"fit": groups_for_fit(self._get_estimator(), groups) | params, "split": split_params}
+        inner_groups = {} if groups is None else groups_for_fit(self._get_estimator(), groups)
+        return {"fit": inner_groups | params, "split": split_params}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""

@@ -1,14 +1,17 @@
 """One record for each measure: its function, what it reads and which way is better.
 
-Scorers, `evaluate`, `AutoMultiLabel` and comparisons ask this registry. Which measures thresholds can
-maximise is said by `hyperlabel.decision.thresholds`, which holds those algorithms.
+Scorers, `evaluate`, thresholds, `AutoMultiLabel`, comparisons and the command line ask this registry.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+from scipy import sparse
+
 from hyperlabel.metrics import at_k, bipartition, probability, ranking
+from hyperlabel.metrics.validation import CheckedAnswer, Truth
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,8 @@ class Measure:
         Further arguments of `function`.
     aliases : tuple of str, default=()
         Other names.
+    threshold_objective : {"f1_macro", "f1_micro", "f1_samples", "hamming_loss"} or None, default=None
+        What thresholds maximise to make this measure best; None where thresholds are no way to it.
 
     Examples
     --------
@@ -44,6 +49,7 @@ class Measure:
     greater_is_better: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    threshold_objective: str | None = None
 
     def __call__(self, y_true: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the value of the measure."""
@@ -112,10 +118,38 @@ def is_loss(name: str) -> bool:
     return measure is not None and not measure.greater_is_better
 
 
+def score_parts(
+    measure: Measure,
+    Y: sparse.csr_array,
+    label_sets: np.ndarray,
+    parts: Sequence[Any],
+    sample_weight: np.ndarray | None = None,
+) -> list[float]:
+    """Return the score of validated label sets on each of some parts of the rows."""
+    P = sparse.csr_array(label_sets, dtype=np.float64)
+    return [
+        measure.score(
+            Truth(Y[rows]),
+            CheckedAnswer(P[rows]),
+            None if sample_weight is None else sample_weight[rows],
+        )
+        for rows in parts
+    ]
+
+
 def _register_all() -> None:
     loss: dict[str, Any] = {"greater_is_better": False}
+    # A Jaccard index grows with the F1 of the same counts: tp/(tp+fp+fn) = F1/(2 − F1).
+    objectives = {name: name for name in ("f1_macro", "f1_micro", "f1_samples")}
+    objectives |= {"jaccard_macro": "f1_macro", "jaccard_micro": "f1_micro"}
     measures = [
-        Measure("hamming_loss", bipartition.hamming_loss, "label_sets", **loss),
+        Measure(
+            "hamming_loss",
+            bipartition.hamming_loss,
+            "label_sets",
+            threshold_objective="hamming_loss",
+            **loss,
+        ),
         Measure("subset_accuracy", bipartition.subset_accuracy, "label_sets"),
     ]
     for name in bipartition.MEASURES:
@@ -128,6 +162,7 @@ def _register_all() -> None:
                     "label_sets",
                     options={"average": average},
                     aliases=aliases,
+                    threshold_objective=objectives.get(f"{name}_{average}"),
                 )
             )
     measures += [

@@ -3,15 +3,16 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import make_scorer
 
-from hyperlabel._base import label_probabilities, score_rows
+from hyperlabel._base import KnownScores, label_probabilities, score_rows
 from hyperlabel._labels import is_plain, label_sets
 from hyperlabel._sklearn_compat import check_response_method
-from hyperlabel._validation import count_dimensions, layout_of_classes, made_up_names
+from hyperlabel._validation import TargetLayout, count_dimensions, layout_of_classes, made_up_names
 from hyperlabel.metrics import bipartition
 from hyperlabel.metrics.measures import Measure, get_measure, list_measures
-from hyperlabel.metrics.validation import NamedAnswer, named_labels
+from hyperlabel.metrics.validation import CheckedAnswer, NamedAnswer, Truth, named_labels
 
 _SCORES = ("decision_function", "predict_proba")
 _PROBA = ("predict_proba",)
@@ -136,3 +137,17 @@ def get_scorer(name: Any) -> Any:
     if callable(name):
         return name
     return _make_scorer(get_measure(name))
+
+
+def score_known(
+    scorer: Any, Y: Any, scores: np.ndarray, layout: TargetLayout, X: Any, thresholds: Any = 0.0
+) -> float:
+    """Return what a scorer says of known scores; its own measure is asked straight, on validated arrays.
+
+    Label sets are where a score is above its threshold. A scorer of others sees a classifier, X and y.
+    """
+    if isinstance(scorer, LabelScorer) and scorer._response_method != _PROBA:
+        values = scores if isinstance(scorer, ScoreScorer) else sparse.csr_array(scores > thresholds) * 1.0
+        return float(scorer._sign * scorer._score_func(Truth(Y), CheckedAnswer(values), **scorer._kwargs))
+    y = Y if layout.is_sparse else Y.toarray().astype(int)
+    return float(scorer(KnownScores(scores, layout, thresholds), X, y))

@@ -64,6 +64,13 @@ class NamedAnswer(NamedColumns):
     """
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedAnswer:
+    """Predictions that are validated already, to be compared with a `Truth`: sets as csr_array, or scores."""
+
+    values: Any
+
+
 class TopK(NamedTuple):
     """The best labels of each row, best first; an index of -1 pads a shorter list."""
 
@@ -85,6 +92,13 @@ class Truth:
         """Rows and labels."""
         return self.Y.shape
 
+    def clear_unknown(self, P: sparse.csr_array) -> sparse.csr_array:
+        """Return label sets without the entries nobody knows the truth of."""
+        if self.missing is not None:
+            P = sparse.csr_array(P - P.multiply(self.missing))
+            P.eliminate_zeros()
+        return P
+
     def n_known(self, axis: int) -> np.ndarray:
         """Count the known entries of each label (axis 0) or row (axis 1)."""
         full = np.full(self.shape[1 - axis], self.shape[axis], dtype=np.int64)
@@ -100,6 +114,8 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
 
     Sets know only the labels they name: those of `others`, which are compared with them, belong to them too.
     """
+    if isinstance(y_true, Truth):
+        return y_true
     compared_names = [name for compared in others for name in named_labels(compared) or ()]
     if (sets := label_sets(y_true, even_empty=bool(compared_names))) is not None:
         label_names = sorted({*(named_labels(y_true) or ()), *compared_names})
@@ -143,6 +159,8 @@ def name_columns(answer: Any, label_names: Any, name: str) -> Any:
 
 def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
     """Read predicted label sets; entries nobody knows the truth of are cleared."""
+    if isinstance(y_pred, CheckedAnswer):
+        return truth.clear_unknown(y_pred.values)
     if (sets := label_sets(y_pred, even_empty=truth.names is not None)) is not None:
         if truth.names is None:
             raise ValueError("y_pred names labels, but y_true has no names: give both as sets, or neither.")
@@ -152,14 +170,13 @@ def read_label_sets(y_pred: Any, truth: Truth) -> sparse.csr_array:
         y_pred = y_pred if sparse.issparse(y_pred) else _as_two_dimensional(y_pred, "y_pred")
     P = _read_indicator(y_pred, "y_pred")
     _check_shape(P.shape, truth.shape, "y_pred")
-    if truth.missing is not None:
-        P = sparse.csr_array(P - P.multiply(truth.missing))
-        P.eliminate_zeros()
-    return P
+    return truth.clear_unknown(P)
 
 
 def read_scores(y_score: Any, truth: Truth, name: str = "y_score") -> np.ndarray | TopK:
     """Read scores: an n×K array, or a tuple (indices, scores) of the best labels of each row."""
+    if isinstance(y_score, CheckedAnswer):
+        return y_score.values
     if isinstance(y_score, NamedAnswer) and isinstance(y_score.values, tuple):
         return _read_named_lists(y_score, truth, name)
     if isinstance(y_score, tuple):
@@ -185,7 +202,7 @@ def read_scored(
 
 def read_weights(sample_weight: Any, truth: Truth) -> np.ndarray | None:
     """Read the weights of the rows; None means that every row counts once."""
-    return check_weights(sample_weight, truth.Y)
+    return None if sample_weight is None else check_weights(sample_weight, truth.Y)
 
 
 def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> float:

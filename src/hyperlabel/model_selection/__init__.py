@@ -6,9 +6,9 @@ from hyperlabel.model_selection._splits import (
     IterativeStratifiedKFold,
     IterativeStratifiedShuffleSplit,
     iterative_train_test_split,
-    resolve_cv,
 )
 from hyperlabel.model_selection._time import TimeOrderedSplit
+from hyperlabel.model_selection.folds import resolve_cv
 from hyperlabel.model_selection.out_of_fold import out_of_fold_scores
 
 __all__ = [

@@ -9,7 +9,7 @@ from sklearn.utils import indexable
 
 from hyperlabel import metrics
 from hyperlabel._sklearn_compat import cross_validate_any
-from hyperlabel.model_selection._splits import resolve_cv
+from hyperlabel.model_selection.folds import resolve_cv
 from hyperlabel.model_selection.groups import groups_for_fit
 
 

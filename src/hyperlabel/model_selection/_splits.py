@@ -1,13 +1,14 @@
 """Stratified splitters for multi-label data, with scikit-learn's splitter conventions."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 
 from hyperlabel._sklearn_compat import num_samples, safe_indexing, validate_shuffle_split
@@ -15,7 +16,7 @@ from hyperlabel._validation import check_targets, number_groups, split_missing
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
 
-class _Stratified(BaseCrossValidator):
+class StratifiedSplitter(BaseCrossValidator, ABC):
     """What the stratified splitters share: parameters checked, y let in, rows dealt."""
 
     n_splits: int
@@ -31,17 +32,40 @@ class _Stratified(BaseCrossValidator):
             better = "IterativeStratifiedGroupKFold keeps them together"
             warnings.warn(f"{type(self).__name__} ignores groups: {better}.", UserWarning, stacklevel=3)
 
-    def _labels(self, X: Any, y: Any) -> sparse.csr_array:
-        """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} stratifies by y: pass the label indicator matrix.")
-        n_rows, name = None if X is None else num_samples(X), type(self).__name__
-        Y, _ = check_targets(y, n_rows=n_rows, name=name, missing=True)
-        return split_missing(Y)[0]
+    @abstractmethod
+    def deal(self, Y: sparse.csr_array, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the training and test rows of each split of a validated indicator."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the training and test rows of each split.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its number of rows is used; None is allowed.
+        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+            The labels to stratify by; unknown entries (NaN) count as absent.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for splitters that keep groups whole.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Row indices.
+        """
+        return self.deal(check_labels(type(self).__name__, X, y), groups)
+
+
+def check_labels(name: str, X: Any, y: Any) -> sparse.csr_array:
+    """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
+    if y is None:
+        raise ValueError(f"{name} stratifies by y: pass the label indicator matrix.")
+    Y, _ = check_targets(y, n_rows=None if X is None else num_samples(X), name=name, missing=True)
+    return split_missing(Y)[0]
 
 
 @dataclass(eq=False, repr=False)
-class _Folds(_Stratified):
+class _Folds(StratifiedSplitter):
     n_splits: int = 5
     _: KW_ONLY
     shuffle: bool = False
@@ -53,27 +77,12 @@ class _Folds(_Stratified):
             raise ValueError(f"n_splits must be a whole number of at least 2, got {n!r}.")
         self.n_splits = int(n)
 
+    @abstractmethod
     def _fold_of_row(self, Y: sparse.csr_array, groups: Any) -> np.ndarray:
-        raise AttributeError(f"{type(self).__name__} deals no folds.")
+        """Return the fold of each row."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the training and test rows of each fold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Only its number of rows is used; None is allowed.
-        y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-            The labels to stratify by.
-        groups : array-like of shape (n_samples,), default=None
-            The group of each row, for splitters that keep groups whole.
-
-        Yields
-        ------
-        train, test : ndarray of int
-            Row indices.
-        """
-        fold_of_row = self._fold_of_row(self._labels(X, y), groups)
+    def deal(self, Y: sparse.csr_array, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        fold_of_row = self._fold_of_row(Y, groups)
         for f in range(self.n_splits):
             yield np.flatnonzero(fold_of_row != f), np.flatnonzero(fold_of_row == f)
 
@@ -162,7 +171,7 @@ class IterativeStratifiedGroupKFold(_Folds):
 
 
 @dataclass(eq=False, repr=False)
-class IterativeStratifiedShuffleSplit(_Stratified):
+class IterativeStratifiedShuffleSplit(StratifiedSplitter):
     """Random train/test splits in which every label keeps its share of positives.
 
     The rule of `IterativeStratifiedKFold` with two (unequal) parts; the sizes asked for are
@@ -194,10 +203,8 @@ class IterativeStratifiedShuffleSplit(_Stratified):
     train_size: float | int | None = None
     random_state: Any = None
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the training and test rows of each split, in random order; see `IterativeStratifiedKFold`."""
+    def deal(self, Y: sparse.csr_array, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._warn_of_groups(groups)
-        Y = self._labels(X, y)
         n = Y.shape[0]
         n_train, n_test = validate_shuffle_split(n, self.test_size, self.train_size, default_test_size=0.1)
         subset_sizes = np.array([n_train, n_test, n - n_train - n_test])
@@ -253,7 +260,7 @@ def iterative_train_test_split(
     if not arrays:
         raise ValueError("Pass at least one array to split.")
     checked_arrays = indexable(*arrays)
-    Y = _Stratified()._labels(checked_arrays[0], checked_arrays[-1] if y is None else y)
+    Y = check_labels("iterative_train_test_split", checked_arrays[0], checked_arrays[-1] if y is None else y)
     n = Y.shape[0]
     split_sizes = np.array(validate_shuffle_split(n, test_size, train_size, default_test_size=0.25))
     subset_sizes = np.append(split_sizes, n - split_sizes.sum())
@@ -270,32 +277,6 @@ def iterative_train_test_split(
     if shuffle:
         subset_rows = [random.permutation(rows) for rows in subset_rows]
     return [safe_indexing(array, rows) for array in checked_arrays for rows in subset_rows]
-
-
-def resolve_cv(cv: Any, y: Any, groups: Any = None) -> Any:
-    """Return a splitter for whatever `cv=` was given.
-
-    Parameters
-    ----------
-    cv : None, int, splitter or iterable of (train, test)
-        None means 5 folds. A number gives `IterativeStratifiedKFold`, or
-        `IterativeStratifiedGroupKFold` when `groups` is given; the rest is left as it is.
-    y : array-like or sparse matrix
-        The labels.
-    groups : array-like of shape (n_samples,), default=None
-        The group of each row.
-
-    Examples
-    --------
-    >>> from hyperlabel.model_selection import resolve_cv
-    >>> resolve_cv(3, [[1, 0], [0, 1]])
-    IterativeStratifiedKFold(n_splits=3, random_state=None, shuffle=False)
-    """
-    if cv is None:
-        cv = 5
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        return (IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold)(int(cv))
-    return check_cv(cv, y)
 
 
 # -- dealing ------------------------------------------------------------------------------------

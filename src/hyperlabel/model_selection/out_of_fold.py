@@ -7,10 +7,10 @@ from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
-from hyperlabel._base import score_rows
+from hyperlabel._base import fit_checked, score_rows
 from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
-from hyperlabel._validation import TargetLayout, check_targets, indicator_of_names
-from hyperlabel.model_selection._splits import resolve_cv
+from hyperlabel._validation import CheckedTargets, indicator_of_names, read_targets
+from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.model_selection.groups import groups_for_fit
 
 
@@ -58,16 +58,31 @@ def out_of_fold_scores(
     >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
     (100, 5)
     """
-    n = num_samples(X)
-    Y, layout = check_targets(y, n_rows=n)
-    X, y, groups = indexable(X, indicator_of_names(y, Y, layout), groups)
-    splitter = resolve_cv(few_folds(cv, n), y, groups)
-    fold_rows = list(splitter.split(X, y, **({} if groups is None else {"groups": groups})))
+    targets = read_targets(y, n_rows=num_samples(X), name="out_of_fold_scores")
+    y = indicator_of_names(y, targets.Y, targets.layout)
+    return score_out_of_fold(estimator, X, y, targets, cv=cv, groups=groups, params=params, n_jobs=n_jobs)
+
+
+def score_out_of_fold(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    targets: CheckedTargets,
+    *,
+    cv: Any,
+    groups: Any,
+    params: dict[str, Any] | None,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Return the out-of-fold scores of a y that is validated already (`targets`)."""
+    n, layout = targets.Y.shape[0], targets.layout
+    X, y, groups = indexable(X, y, groups)
+    fold_rows = make_folds(cv, targets.Y, groups, X=X, y=y, at_most_rows=True)
     params = dict(params or {})
     if not routing_enabled():
         params = groups_for_fit(estimator, groups) | params
     fold_scores = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(clone(estimator), X, y, train, test, params, layout) for train, test in fold_rows
+        delayed(_fit_fold)(clone(estimator), X, y, targets, train, test, params) for train, test in fold_rows
     )
     score_sum, times_tested = np.zeros((n, layout.n_columns)), np.zeros(n)
     for (_, test), scores in zip(fold_rows, fold_scores, strict=True):
@@ -82,18 +97,11 @@ def _fit_fold(
     model: Any,
     X: Any,
     y: Any,
+    targets: CheckedTargets,
     train: np.ndarray,
     test: np.ndarray,
     params: dict[str, Any],
-    layout: TargetLayout,
 ) -> np.ndarray:
     fold_params = check_method_params(X, params=params, indices=train)
-    model.fit(safe_indexing(X, train), safe_indexing(y, train), **fold_params)
-    return score_rows(model, safe_indexing(X, test), layout)
-
-
-def few_folds(cv: Any, n_rows: int, *, default: int = 5) -> Any:
-    """Return five folds by default, and never more than rows."""
-    if cv is None:
-        cv = default
-    return min(int(cv), n_rows) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else cv
+    fit_checked(model, safe_indexing(X, train), safe_indexing(y, train), targets.take(train), fold_params)
+    return score_rows(model, safe_indexing(X, test), targets.layout)

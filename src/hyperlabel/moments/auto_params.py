@@ -39,6 +39,13 @@ def decide_alpha(moments: RowMoments, alpha: Any, path: RidgePath | None = None)
     return alpha_of_labels(moments, path)
 
 
+def decide_alphas(fold_moments: list[RowMoments], alpha: Any, paths: list[RidgePath]) -> list[float]:
+    """Return λ for each of these sums, along their paths; see `decide_alpha`."""
+    if not is_auto(alpha):
+        return [float(alpha)] * len(paths)
+    return [alpha_of_labels(moments, path) for moments, path in zip(fold_moments, paths, strict=True)]
+
+
 def decide_threshold(
     threshold: Any,
     kind: str,

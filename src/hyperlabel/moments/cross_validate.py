@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import KnownScores, constant_labels, label_counts, place_constant_labels
+from hyperlabel._base import constant_labels, label_counts, place_constant_labels
 from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout
-from hyperlabel.model_selection import resolve_cv
-from hyperlabel.moments.auto_params import decide_alpha, decide_threshold, is_auto
+from hyperlabel.metrics.scorers import score_known
+from hyperlabel.model_selection.folds import make_folds
+from hyperlabel.moments.auto_params import decide_alphas, decide_threshold, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
 from hyperlabel.solvers.moments.fold_moments import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.moments.row_moments import RowMoments
@@ -56,10 +57,8 @@ class Folds:
         loo = isinstance(cv, str)
         if loo and not (closed_form and cv == "loo"):
             raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
-        splits: Any = [(all_rows, all_rows)]
-        if not loo:
-            splits = resolve_cv(cv, Y, groups).split(all_rows[:, None], Y, groups)
-        self.splits = [(np.asarray(train), np.asarray(test)) for train, test in splits if len(test)]
+        splits = [(all_rows, all_rows)] if loo else make_folds(cv, Y, groups)
+        self.splits = [(train, test) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
         if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation
             summed = choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
@@ -80,6 +79,19 @@ class Folds:
 
 # Given test rows and a setting, the scores of a model fitted on the fold's training rows.
 FoldModel = Callable[[Any, Any], np.ndarray]
+# Given a setting, the scores of the test rows of each fold in turn.
+FoldScores = Callable[[Any], Iterator[np.ndarray]]
+
+
+def score_by_model(X: Any, folds: Folds, fold_model: Callable[[Fold], FoldModel]) -> FoldScores:
+    """Return the fold scores of models that are fitted fold by fold, and kept while settings are compared."""
+    fold_models = [fold_model(fold) for fold in folds]
+
+    def fold_scores(setting: Any) -> Iterator[np.ndarray]:
+        for model, (_, test) in zip(fold_models, folds.splits, strict=True):
+            yield model(X[test], setting)
+
+    return fold_scores
 
 
 @dataclass(frozen=True)
@@ -102,25 +114,22 @@ def closed_form_cross_validation(
     layout: TargetLayout,
     folds: Folds,
     settings: Sequence[dict[str, Any]],
-    fold_model: Callable[[Fold], FoldModel],
+    fold_scores: FoldScores,
     scorer: Any,
 ) -> ClosedFormCV:
     """Score every setting on every test fold and keep the out-of-fold scores of the best.
 
-    ``fold_model(fold)`` returns the scoring function of the model fitted on the training rows of that fold,
-    kept while the settings are compared. The scorer sees the indicator, also of a 1-D y; None judges nothing.
+    The scorer sees the indicator, also of a 1-D y; None judges nothing.
     """
-    fold_models = [fold_model(fold) for fold in folds]
     test_folds = [test for _, test in folds.splits]
     best, results, oof_scores = 0, None, np.full(Y.shape, np.nan)
     if scorer is not None:
         layout = as_indicator(layout)
         score_table = np.empty((len(settings), len(test_folds)))
-        for fold, test in enumerate(test_folds):
-            truth = Y[test] if layout.is_sparse else Y[test].toarray().astype(int)
-            for row, setting in enumerate(settings):
-                oof_scores[test] = fold_models[fold](X[test], setting)
-                score_table[row, fold] = scorer(KnownScores(oof_scores[test], layout), X[test], truth)
+        for row, setting in enumerate(settings):
+            for fold, (test, test_scores) in enumerate(zip(test_folds, fold_scores(setting), strict=True)):
+                oof_scores[test] = test_scores
+                score_table[row, fold] = score_known(scorer, Y[test], test_scores, layout, X[test])
         best = int(np.argmax(score_table.mean(axis=1)))
         results = {
             "params": list(settings),
@@ -128,8 +137,8 @@ def closed_form_cross_validation(
             "std_test_score": score_table.std(axis=1),
         } | {f"split{fold}_test_score": score_table[:, fold] for fold in range(len(test_folds))}
     if results is None or best < len(settings) - 1:  # of the last setting they are there
-        for test, model in zip(test_folds, fold_models, strict=True):
-            oof_scores[test] = model(X[test], settings[best])
+        for test, test_scores in zip(test_folds, fold_scores(settings[best]), strict=True):
+            oof_scores[test] = test_scores
     return ClosedFormCV(None if results is None else Results(results), best, oof_scores)
 
 
@@ -161,42 +170,60 @@ def cross_validate_ridge(
     if isinstance(cv, str) and groups is not None:
         raise ValueError("cv='loo' leaves out single rows and would part the groups: give a number of folds.")
 
-    def fold_model(fold: Fold) -> FoldModel:
-        if fold.moments is not None:
-            announced = () if cv == "loo" or is_auto(alphas[0]) else alphas
-            ridge_path: Any = RidgePath(fold.moments, alphas=announced)
-            counts, weight = fold.moments.sum_targets, fold.moments.weight
-            auto_alpha = decide_alpha(fold.moments, alphas[0], ridge_path)
-        else:
-            train_weights = None if sample_weight is None else sample_weight[fold.train]
-            rows, labels = X[fold.train], Y[fold.train]
-            counts, weight = label_counts(labels, train_weights)
-            if is_auto(alphas[0]):
-                ridge_path, auto_alpha = solve_auto(rows, labels, solver=route, sample_weight=train_weights)
-            else:
-                ridge_path = solve_ridge(
-                    rows, labels, alphas=alphas, solver=route, sample_weight=train_weights
-                )
-        constant = constant_labels(counts, weight)
+    is_loo, summed = isinstance(cv, str), route == "gram" or isinstance(cv, str)
+    announced = () if is_loo or is_auto(alphas[0]) else alphas
+    folds = Folds(
+        X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed, closed_form=route != "krylov"
+    )
+    paths, auto_alphas, counts_of_fold = _fold_paths(X, Y, folds, alphas, announced, route, sample_weight)
+    constants = [constant_labels(counts, weight) for counts, weight in counts_of_fold]
 
-        def scores(rows: Any, setting: dict[str, Any]) -> np.ndarray:
-            alpha = auto_alpha if is_auto(setting["alpha"]) else setting["alpha"]
-            squares = partial(ridge_path.fitted_squares, alpha)
-            fold_threshold = decide_threshold(
-                threshold, layout.kind, counts / weight, squares, counts, weight
+    def fold_scores(setting: dict[str, Any]) -> Iterator[np.ndarray]:
+        alpha_of_fold = auto_alphas if is_auto(setting["alpha"]) else [setting["alpha"]] * len(paths)
+        thresholds = [
+            decide_threshold(
+                threshold, layout.kind, counts / weight, partial(path.fitted_squares, alpha), counts, weight
             )
-            if isinstance(cv, str):
-                return leave_one_out(ridge_path, rows, Y, alpha, sample_weight) - fold_threshold
-            linear_map = _make_linear_map(ridge_path.solve(alpha))
-            return place_constant_labels(linear_map.scores(rows) - fold_threshold, constant)
+            for path, alpha, (counts, weight) in zip(paths, alpha_of_fold, counts_of_fold, strict=True)
+        ]
+        if is_loo:
+            yield leave_one_out(paths[0], X, Y, alpha_of_fold[0], sample_weight) - thresholds[0]
+            return
+        solutions = [path.solve(alpha) for path, alpha in zip(paths, alpha_of_fold, strict=True)]
+        for solution, fold_threshold, constant, (_, test) in zip(
+            solutions, thresholds, constants, folds.splits, strict=True
+        ):
+            scores = _make_linear_map(solution).scores(X[test]) - fold_threshold
+            yield place_constant_labels(scores, constant) if constant.any() else scores
 
-        return scores
-
-    summed = route == "gram" or isinstance(cv, str)
-    options: Any = {"sample_weight": sample_weight, "summed": summed, "closed_form": route != "krylov"}
-    folds = Folds(X, Y, cv, groups=groups, **options)
     settings = [{"alpha": alpha} for alpha in alphas]
-    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_model, scorer), folds.total
+    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_scores, scorer), folds.total
+
+
+def _fold_paths(
+    X: Any, Y: Any, folds: Folds, alphas: list[Any], announced: Any, route: Any, sample_weight: Any
+) -> tuple[list[Any], list[float], list[tuple[np.ndarray, float]]]:
+    """Return the ridge path of every fold, λ where it is "auto", and the labels' counts with the weight.
+
+    Stage by stage, all folds at each: one layer works at a time.
+    """
+    if folds.sums is not None:
+        fold_moments = list(folds.sums)
+        paths: list[Any] = [RidgePath(moments, alphas=announced) for moments in fold_moments]
+        counts_of_fold = [(moments.sum_targets, moments.weight) for moments in fold_moments]
+        return paths, decide_alphas(fold_moments, alphas[0], paths), counts_of_fold
+    paths, auto_alphas, counts_of_fold = [], [], []
+    for train, _ in folds.splits:
+        train_weights = None if sample_weight is None else sample_weight[train]
+        counts_of_fold.append(label_counts(Y[train], train_weights))
+        options: Any = {"solver": route, "sample_weight": train_weights}
+        if is_auto(alphas[0]):
+            path, auto_alpha = solve_auto(X[train], Y[train], **options)
+            auto_alphas.append(auto_alpha)
+        else:
+            path = solve_ridge(X[train], Y[train], alphas=alphas, **options)
+        paths.append(path)
+    return paths, auto_alphas, counts_of_fold
 
 
 def _make_linear_map(ridge_solution: RidgeResult) -> LinearMap:

@@ -94,7 +94,8 @@ class LinearMap:
     def scores(self, X: Any) -> np.ndarray:
         """Scores of rows, n×k."""
         if self.product is not None:
-            return as_dense(X @ self.product.T) + self.intercept
+            products = X @ self.product.T
+            return (products if isinstance(products, np.ndarray) else as_dense(products)) + self.intercept
         assert self.through is not None
         codes = as_dense(X @ self.through.basis) + self.through.offset
         return as_dense(codes @ self.through.readout) + self.through.base
