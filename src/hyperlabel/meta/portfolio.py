@@ -25,6 +25,7 @@ from hyperlabel.forest import LabelForest
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.catalogue import LANDMARKS, DataShape, method_spec
 from hyperlabel.meta.closed_form_search import ClosedFormSearchCV
+from hyperlabel.meta.wrapper_base import split_off_scores
 from hyperlabel.solvers.clock import working_seconds
 
 # λ of the ridge family, as multiples of the mean diagonal of XᵀX.
@@ -140,10 +141,9 @@ def _run_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
 
 def _split_off_scores(ridge: BinaryRelevance) -> tuple[BinaryRelevance, np.ndarray]:
     """Return a ridge fitted with folds as the model of all samples and its out-of-fold scores."""
-    oof_scores = ridge.oof_scores_
-    del ridge.oof_scores_, ridge.cv_results_
-    ridge._drop_calibrators()
-    return ridge.set_params(alpha=ridge.alpha_, cv=None, scoring=None), oof_scores
+    oof_scores = split_off_scores(ridge)
+    del ridge.cv_results_
+    return ridge.set_params(alpha=ridge.alpha_, scoring=None), oof_scores
 
 
 def choose_preprocessor(task: Task, deadline: float) -> tuple[Any, Any]:
@@ -233,15 +233,14 @@ def _run_forest(task: Task, deadline: float) -> Iterator[CandidateRun]:
         raise OutOfTime(4 * n_folds * tree_seconds)
     model = task.make("forest", splits=split_kind, n_estimators=n_trees, cv=task.splits)
     task.fit(model)
-    oof_scores, params = model.oof_scores_, {"n_estimators": n_trees}
-    del model.oof_scores_
+    oof_scores, params = split_off_scores(model), {"n_estimators": n_trees}
     seconds = task.clock() - start_time
     # Split by columns, trees grown on most samples with leaves filled from all need no second growth.
     keeps_trees = not model._by_means and min(len(train) for train, _ in task.splits) > task.X.shape[0] / 2
     yield CandidateRun(
         "forest",
         params,
-        model.set_params(cv=None),
+        model,
         oof_scores,
         seconds,
         0.0 if keeps_trees else 1.3 * seconds,

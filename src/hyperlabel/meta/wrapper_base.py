@@ -38,6 +38,7 @@ from hyperlabel.model_selection.folds import count_units, is_number
 from hyperlabel.model_selection.groups import groups_for_fit
 from hyperlabel.model_selection.out_of_fold import score_out_of_fold
 from hyperlabel.moments.model import MomentsModel
+from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 
 HELD_OUT = 1 / 3  # of the rows (groups), with cv="split"
 CLOSED_FORM_FOLDS = 10  # of the shared ridge; five would fit on a fifth fewer samples and score too low
@@ -55,6 +56,16 @@ def held_out_rows(n: int, groups: Any = None) -> tuple[np.ndarray, np.ndarray]:
 def has_closed_form_cv(estimator: Any) -> bool:
     """Say whether out-of-fold scores cost this estimator next to nothing."""
     return isinstance(estimator, BinaryRelevance) and estimator._is_ridge()
+
+
+def split_off_scores(model: Any) -> np.ndarray:
+    """Return the out-of-fold scores of a fitted model, which forgets them and the folds it was asked for."""
+    oof_scores: np.ndarray = model.oof_scores_
+    del model.oof_scores_
+    if isinstance(model, OutOfFoldProbabilities):
+        model._drop_calibrators()
+    model.set_params(cv=None)
+    return oof_scores
 
 
 def iter_nested_estimators(model: Any, inner: str = "estimator_") -> Iterator[Any]:
@@ -199,9 +210,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             scores = np.asarray(estimator_scores, dtype=np.float64)
             scores = scores[:, None] if scores.ndim == 1 else scores
             if getattr(self.estimator, "cv", None) is None:  # we asked for them, not the user
-                self.estimator_.set_params(cv=None)
-                del self.estimator_.oof_scores_
-                self.estimator_._drop_calibrators()
+                split_off_scores(self.estimator_)
         else:
             targets = CheckedTargets(Y, self._layout)
             scores = score_out_of_fold(

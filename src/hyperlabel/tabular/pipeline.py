@@ -34,9 +34,6 @@ WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
 UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 
 
-THRESHOLD_MEASURES = ("f1_macro", "f1_micro", "hamming_loss")
-
-
 @dataclass(frozen=True)
 class Choices:
     """What the options of ``fit`` say about the model."""
@@ -173,6 +170,7 @@ def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | Non
     There are no more folds than `n_units`: rows, or groups that stay whole.
     """
     from hyperlabel._base import seeded
+    from hyperlabel.decision.thresholds import can_tune_each_label, list_tunable
     from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
     from hyperlabel.meta.catalogue import method_spec
 
@@ -187,9 +185,9 @@ def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | Non
             choices.scoring, time_budget=choices.budget, cv=cv_folds, random_state=choices.seed
         )
     method_entry = method_spec(method)
-    if choices.scoring not in THRESHOLD_MEASURES:
+    if not can_tune_each_label(choices.scoring):
         raise ValueError(
-            f"Thresholds can be tuned for {', '.join(THRESHOLD_MEASURES)}, not for {choices.scoring!r}: "
+            f"Thresholds can be tuned for {', '.join(list_tunable())}, not for {choices.scoring!r}: "
             "choose one of them, or --method auto."
         )
     grid = _set_alpha(method_entry.name, method_entry.grid(rows), choices.alpha)

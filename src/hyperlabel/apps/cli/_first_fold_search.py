@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 
 from hyperlabel.decision import per_label_thresholds
-from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
+from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.model_selection.groups import groups_for_fit
 
 
@@ -31,12 +31,13 @@ class Chosen(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Chosen:
         """Choose the setting and fit it on all rows; rows of one group stay in one fold."""
-        splitter_class = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
-        fold_splitter = splitter_class(self.cv, shuffle=True, random_state=self.random_state)
-        first_fold, *other_folds = fold_splitter.split(X, y, groups)
+        Y = sparse.csr_array(y)
+        first_fold, *other_folds = make_folds(
+            self.cv, Y, groups, shuffle=True, random_state=self.random_state
+        )
         grid_settings = list(ParameterGrid(self.grid))
         held_out_scores = [self._score_test_rows(X, y, groups, *first_fold, s) for s in grid_settings]
-        first_fold_labels = sparse.csr_array(y[first_fold[1]])
+        first_fold_labels = Y[first_fold[1]]
         setting_scores = [
             per_label_thresholds(fold_scores, first_fold_labels, scoring=self.scoring).value
             for fold_scores in held_out_scores

@@ -168,10 +168,14 @@ def _add_pictures(store: Any, suite: str, data: Any, options: dict[str, Any]) ->
 
 
 def _threshold_strategy(options: dict[str, Any]) -> str | None:
+    from hyperlabel.decision.thresholds import can_tune_each_label
+    from hyperlabel.metrics.measures import find_measure
+
     if options["thresholds"] == "auto":
-        return {"f1_macro": "per_label", "f1_micro": "per_label", "f1_samples": "global"}.get(
-            options["scoring"][0]
-        )
+        measure = find_measure(options["scoring"][0])
+        if measure is None or measure.threshold_objective is None or not measure.greater_is_better:
+            return None  # the Hamming loss is least where a score is above 0
+        return "per_label" if can_tune_each_label(measure.name) else "global"
     return None if options["thresholds"] == "none" else options["thresholds"]
 
 

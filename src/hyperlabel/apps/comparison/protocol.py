@@ -132,21 +132,20 @@ class Splits:
         return split_rows
 
     def _make_splitter(self, data: Dataset, repeat: int) -> tuple[Any, Any]:
-        from hyperlabel import model_selection
+        from hyperlabel.model_selection import TimeOrderedSplit
+        from hyperlabel.model_selection.folds import make_splitter
 
         shuffle_options: dict[str, Any] = {"shuffle": True, "random_state": self.seed + repeat}
         if self.kind == "folds":
-            return model_selection.IterativeStratifiedKFold(self.n_splits, **shuffle_options), None
+            return make_splitter(self.n_splits, **shuffle_options), None
         if self.kind == "groups":
             if data.groups is None:
                 raise ValueError(f"{data.name} has no groups: name the column that holds them.")
-            return model_selection.IterativeStratifiedGroupKFold(
-                self.n_splits, **shuffle_options
-            ), data.groups
+            return make_splitter(self.n_splits, data.groups, **shuffle_options), data.groups
         if self.kind == "time":
             if data.time is None:
                 raise ValueError(f"{data.name} has no time column: name the column that holds it.")
-            return model_selection.TimeOrderedSplit(self.n_splits), data.time
+            return TimeOrderedSplit(self.n_splits), data.time
         raise ValueError(f"kind must be folds, groups, time or random; got {self.kind!r}.")
 
     def _draw_random_split(self, n: int, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -312,10 +311,9 @@ def tune_grid(
     """Return the choice of the grid with the best mean score over stratified folds; groups stay together."""
     from sklearn.model_selection import ParameterGrid
 
-    from hyperlabel.model_selection import IterativeStratifiedGroupKFold, IterativeStratifiedKFold
+    from hyperlabel.model_selection.folds import make_folds
 
-    splitter_type = IterativeStratifiedKFold if groups is None else IterativeStratifiedGroupKFold
-    cv = list(splitter_type(folds, shuffle=True, random_state=seed).split(X, Y, groups))
+    cv = make_folds(folds, sparse.csr_array(Y), groups, shuffle=True, random_state=seed)
     grid_points = list(ParameterGrid(grid))
     mean_scores = [mean_score(model, grid_point, X, Y, scoring, cv, groups) for grid_point in grid_points]
     best_params: dict[str, Any] = grid_points[int(np.nanargmax(mean_scores))]

@@ -1,6 +1,6 @@
 """The numbers of a model's page: exact counts at every threshold, measures with intervals, a label map."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ from scipy.spatial import cKDTree
 from scipy.stats import beta
 
 from hyperlabel.decision import decide
+from hyperlabel.decision.strategies import OutOfFold, Strategy, cross_decide
 from hyperlabel.metrics import reliability
-from hyperlabel.model_selection import IterativeStratifiedKFold
+from hyperlabel.model_selection.folds import make_folds
 
 EDGES = 254  # thresholds a label offers; a row then needs one byte for each label
 _DRAWS = 200  # bootstrap draws of rows
@@ -23,7 +24,7 @@ _NEAR_POSITIVES = 170  # of the edges; the others follow the scores of all rows
 class PageScores:
     """Scores of labelled rows by models that did not see them, and the thresholds of the model.
 
-    `kind` says where the scores come from: "out of fold" or "as new rows". `tune` is how the thresholds
+    `kind` says where the scores come from: "out of fold" or "as new rows". `strategy` is how the thresholds
     were chosen on these very scores, None if on others; `rule` says so where the model decides otherwise than
     by a threshold for each label.
     """
@@ -32,7 +33,7 @@ class PageScores:
     Y: sparse.csr_array
     thresholds: np.ndarray
     kind: str
-    tune: Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None = None
+    strategy: Strategy | None = None
     guarantee: float | None = None
     rule: str = ""
 
@@ -145,7 +146,7 @@ def summary_metrics(judged: PageScores) -> dict[str, Any]:
     }
     f1_low, f1_high = f1_interval(hit_counts[0], predicted_counts[0], actual_counts[0])
     return {
-        "cross_fitted": judged.tune is not None,
+        "cross_fitted": judged.strategy is not None,
         "measures": {
             name: [float(v[0]), *map(float, _bootstrap_interval(v, n))] for name, v in measure_draws.items()
         },
@@ -189,17 +190,10 @@ def _bootstrap_interval(measure_draws: np.ndarray, n_rows: int) -> np.ndarray:
 
 def honest_sets(judged: PageScores) -> np.ndarray:
     """Return label sets by thresholds chosen on other rows: chosen again for each fifth where needed."""
-    tune_thresholds = judged.tune
-    if tune_thresholds is None:
+    if judged.strategy is None:
         return decide(judged.scores, judged.thresholds)
-    label_sets = np.zeros(judged.scores.shape, dtype=bool)
-    n_folds = min(5, judged.scores.shape[0])
-    splitter = IterativeStratifiedKFold(n_folds, shuffle=True, random_state=0)
-    for train_rows, test_rows in splitter.split(judged.scores, judged.Y):
-        label_sets[test_rows] = decide(
-            judged.scores[test_rows], tune_thresholds(judged.scores[train_rows], judged.Y[train_rows])
-        )
-    return label_sets
+    folds = make_folds(5, judged.Y, at_most_rows=True, shuffle=True, random_state=0)
+    return cross_decide(judged.strategy, OutOfFold(judged.scores, judged.Y), folds)
 
 
 def calibration_errors(judged: PageScores, p: np.ndarray) -> list[float]:

@@ -1,6 +1,5 @@
 """Scores for a fitted model's page: out-of-fold on the rows of its fit, plain predictions on new rows."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import score_rows
 from hyperlabel.apps.report.model_numbers import PageScores, honest_sets
-from hyperlabel.decision import global_threshold, per_label_thresholds, proportional_thresholds
+from hyperlabel.decision.strategies import PerLabel, ThresholdStrategy, make_strategy
 from hyperlabel.meta import ThresholdTuner
 from hyperlabel.meta.wrapper_base import has_closed_form_cv
 from hyperlabel.model_selection import out_of_fold_scores
@@ -32,7 +31,7 @@ def score_page_rows(
         Y,
         thresholds,
         "out of fold" if is_out_of_fold else "as new rows",
-        tune=_get_tuning_rule(final_step) if is_out_of_fold or rule_sentence else None,
+        strategy=_get_strategy(final_step) if is_out_of_fold or rule_sentence else None,
         guarantee=float(final_step.precision) if has_guarantee else None,
         rule=rule_sentence,
     )
@@ -63,27 +62,19 @@ def _get_model_thresholds(final_step: Any, scores: np.ndarray, Y: sparse.csr_arr
     """Return the thresholds of the model, and a sentence where it does not decide by them."""
     if hasattr(final_step, "thresholds_"):
         return np.asarray(final_step.thresholds_, dtype=np.float64), ""
-    tune_thresholds = _get_tuning_rule(final_step)
-    if tune_thresholds is None:
+    strategy = _get_strategy(final_step)
+    if strategy is None:
         gives_probabilities = not hasattr(final_step, "decision_function")
         return np.full(Y.shape[1], 0.5 if gives_probabilities else 0.0), ""
     rule_sentence = (
         f"The model decides by {final_step.strategy}; the thresholds of this page are those of the best F1."
     )
-    return tune_thresholds(scores, Y), rule_sentence
+    return strategy.find_thresholds(scores, Y), rule_sentence
 
 
-def _get_tuning_rule(final_step: Any) -> Callable[[np.ndarray, sparse.csr_array], np.ndarray] | None:
-    """Return how the model's thresholds follow from scores; None where they were not tuned."""
+def _get_strategy(final_step: Any) -> ThresholdStrategy | None:
+    """Return how thresholds follow from scores, as the model's do or else per label; None if not tuned."""
     if not isinstance(final_step, ThresholdTuner) or hasattr(final_step, "guarantees_"):
         return None  # the thresholds of a guarantee come from rows of their own
-    scoring, strategy = final_step.scoring, final_step.strategy
-    if strategy == "proportional":
-        return lambda scores, Y: proportional_thresholds(scores, Y)
-    if strategy == "global":
-        return lambda scores, Y: global_threshold(scores, Y, scoring=scoring).thresholds
-    if strategy == "per_label":
-        return lambda scores, Y: (
-            per_label_thresholds(scores, Y, scoring=scoring, shrinkage=final_step.shrinkage).thresholds
-        )
-    return lambda scores, Y: per_label_thresholds(scores, Y, scoring="f1_macro").thresholds
+    strategy = make_strategy(final_step.strategy, final_step.get_params(deep=False))
+    return strategy if isinstance(strategy, ThresholdStrategy) else PerLabel()
