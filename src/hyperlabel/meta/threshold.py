@@ -203,13 +203,14 @@ class ThresholdTuner(WrappingClassifier):
 
     def _fit_strategy(self, strategy: Strategy, data: OutOfFold) -> None:
         """Take over what a strategy fits, and score it on the other folds."""
-        for name, value in strategy.fit(data).items():
+        fitted = strategy.fit(data)
+        if strategy.guarantees and self.error_control != "overall":
+            guarantees = self._back_off(fitted["guarantees_"])
+            fitted |= {"guarantees_": guarantees, "thresholds_": guarantees.thresholds}
+        for name, value in fitted.items():
             setattr(self, name, value)
         if not strategy.guarantees:
             self._cross_score(strategy, data)
-        elif self.error_control != "overall":
-            self.guarantees_ = self._back_off(self.guarantees_)
-            self.thresholds_ = self.guarantees_.thresholds
 
     def _check_settings(self, layout: TargetLayout) -> None:
         self._strategy().check(len(layout.classes))
