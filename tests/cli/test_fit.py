@@ -300,6 +300,41 @@ def test_doctor():
     assert "self-test     model file: ok" in run("doctor").stdout
 
 
+def test_a_warm_installation_compiles_nothing_more(tmp_path):
+    """Fits of a later process load compiled code: `doctor --warm` in the recipe of an image pays for them."""
+    later_fits = """
+import numpy as np
+import hyperlabel
+from hyperlabel.solvers import compiling
+from numba.core import event
+
+class Count(event.Listener):
+    n_compiled = 0
+
+    def on_start(self, event):
+        self.n_compiled += 1
+
+    def on_end(self, event):
+        pass
+
+compile_count = Count()
+event.register("numba:compile", compile_count)
+compiling.stop_interpreting()
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 10))
+Y = (X @ rng.normal(size=(10, 6)) > 1).astype(int)
+for name in ("RankSVM", "ThresholdTuner", "MLkNN", "LabelForest"):
+    getattr(hyperlabel, name)().fit(X, Y).predict(X)
+print(compile_count.n_compiled)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for command in (["-m", "hyperlabel", "doctor", "--warm"], ["-c", later_fits]):
+        child = subprocess.run(
+            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True
+        )
+    assert int(child.stdout) == 0
+
+
 def test_three_commands_in_a_shell(tmp_path):
     """As a newcomer types them: fit, predict through a pipe, evaluate."""
     tickets(tmp_path / "train.csv")

@@ -230,7 +230,7 @@ CASES: dict[str, dict[str, str]] = {
         "--to": f"{SPLIT} => {SPLIT} --to jsonl",
         "--json": f"{SPLIT} => {SPLIT} --json",
     },
-    "doctor": {"--json": "doctor => doctor --json"},
+    "doctor": {"--json": "doctor => doctor --json", "--warm": "doctor => doctor --warm"},
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 _FIRST_CALL = """
 import numpy as np
+import scipy.sparse
 import hyperlabel
 from numba.core import event
 
@@ -26,6 +27,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 10))
 Y = (X @ rng.normal(size=(10, 6)) > 1).astype(int)
 {call}.fit(X, Y).predict(X)
+{call}.fit(scipy.sparse.csr_array(X * (X > 1)), Y) if "LabelForest" in "{call}" else None
 print(compile_count.n_compiled)
 """
 
@@ -34,8 +36,13 @@ print(compile_count.n_compiled)
     ("call", "most_compiled"),
     [
         ("hyperlabel.BinaryRelevance()", 0),
-        ("hyperlabel.ThresholdTuner()", 8),
-        ("hyperlabel.MultiLabelCalibrator(hyperlabel.BinaryRelevance())", 8),
+        ("hyperlabel.ThresholdTuner()", 0),
+        ("hyperlabel.MultiLabelCalibrator(hyperlabel.BinaryRelevance())", 0),
+        ("hyperlabel.PLST()", 0),
+        ("hyperlabel.MLkNN()", 4),
+        ("hyperlabel.RankSVM()", 8),
+        ("hyperlabel.LabelForest(5)", 10),
+        ("hyperlabel.CompressedSensing()", 14),
     ],
 )
 def test_a_first_call_compiles_few_kernels(call, most_compiled, tmp_path):

@@ -6,7 +6,16 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from hyperlabel import metrics
+from hyperlabel.solvers.labels import nested_metric_path
 from hyperlabel.solvers.labels.nested_metric_path import score_nested
+
+
+@pytest.fixture(autouse=True, params=["numpy", "compiled"])
+def way_to_score(request, monkeypatch):
+    """Every test runs on both ways: few scores are ranked by NumPy, many are followed in compiled code."""
+    if request.param == "compiled":
+        monkeypatch.setattr(nested_metric_path, "FEW", 0)
+
 
 DIRECT = {
     "ndcg": lambda Y, S, k: metrics.ndcg_at_k(Y, S, k=k),

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from hyperlabel.solvers import compiling
+from hyperlabel.solvers.labels import stratify
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
 
@@ -79,6 +81,27 @@ def test_equals_the_plain_rule(seed, n_folds, grouped, random):
     np.testing.assert_array_equal(ours, plain_deal(counts, shares, rng=rng(), **extra))
     if not grouped:
         np.testing.assert_array_equal(np.bincount(ours, minlength=n_folds), extra["rows_per_fold"])
+
+
+def test_plain_python_deals_as_compiled_code_does(monkeypatch):
+    """Small tables are dealt without numba; a process that deals more compiles, and must deal the same."""
+    rng = np.random.default_rng(0)
+    counts = sparse.csr_array((rng.random((400, 30)) < 0.1).astype(float))
+    folds = {}
+    for way in ("_interpret", "ready"):
+        kernel = stratify._deal_units
+        chosen = kernel._interpret if way == "_interpret" else kernel.ready()
+        monkeypatch.setattr(type(kernel), "for_steps", lambda self, n_steps, chosen=chosen: chosen)
+        folds[way] = solve_stratify(counts, np.full(5, 0.2), rng=np.random.default_rng(1)).fold
+    np.testing.assert_array_equal(folds["_interpret"], folds["ready"])
+    assert set(folds["ready"]) == set(range(5))
+
+
+def test_many_steps_are_compiled_and_few_are_not():
+    budget = compiling._StepBudget(10)
+    assert [budget.takes(steps) for steps in (4, 7, 6, 1)] == [True, False, True, False]
+    budget.close()
+    assert not budget.takes(1)
 
 
 def test_single_label_rows_are_dealt_evenly():

@@ -9,6 +9,7 @@ import importlib
 import threading
 from collections.abc import Callable, Collection
 from functools import cache, partial, update_wrapper
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from hyperlabel.solvers.clock import COMPILE_TIME
 
 Function = Callable[..., Any]
 _FIRST_CALL = threading.Lock()
+# So many steps of plain Python, in all calls of a process, take about as long as loading numba does.
+INTERPRETED_STEPS = 1_000_000
 
 
 def compiled(function: Function | None = None, *, fastmath: bool | Collection[str] = False) -> Any:
@@ -56,6 +59,34 @@ class _Compiled:
                     plain_function.__globals__[global_name] = global_object.ready()
         return self._ready
 
+    def for_steps(self, n_steps: float) -> Function:
+        """Return the function to call for about `n_steps` inner steps: plain Python while few were asked for.
+
+        Loading numba costs half a second, compiling seconds. The plain form reads 1-D arrays as lists and
+        writes them back, so arguments must not overlap. It gives the same bits: float64, int64, no fastmath.
+        """
+        if self._ready is None and _BUDGET.takes(n_steps):
+            return self._interpret
+        return self.ready()
+
+    def _interpret(self, *arguments: Any) -> Any:
+        lists = [item.tolist() if isinstance(item, np.ndarray) else item for item in arguments]
+        result = self._plain_function()(*lists)
+        for item, values in zip(arguments, lists, strict=True):
+            if isinstance(item, np.ndarray) and item.flags.writeable:
+                item[:] = values
+        return result
+
+    def _plain_function(self) -> Function:
+        """Return the function as Python, with the functions it calls."""
+        plain_function: Any = self.__wrapped__
+        namespace = {
+            name: item._plain_function() if isinstance(item, _Compiled) and item is not self else item
+            for name, item in plain_function.__globals__.items()
+            if name in plain_function.__code__.co_names
+        }
+        return FunctionType(plain_function.__code__, namespace)
+
     def __reduce__(self) -> tuple[Any, ...]:
         plain_function: Any = self.__wrapped__
         return _find_function, (plain_function.__module__, plain_function.__qualname__)
@@ -64,6 +95,34 @@ class _Compiled:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.ready(), name)
+
+
+class _StepBudget:
+    """The steps of plain Python that this process has left before it loads compiled code."""
+
+    def __init__(self, n_steps: float) -> None:
+        self._left, self._lock = n_steps, threading.Lock()
+
+    def takes(self, n_steps: float) -> bool:
+        """Whether so many steps are left; they are then used up."""
+        with self._lock:
+            if n_steps > self._left:
+                return False
+            self._left -= n_steps
+            return True
+
+    def close(self) -> None:
+        """Leave no step."""
+        with self._lock:
+            self._left = 0.0
+
+
+_BUDGET = _StepBudget(INTERPRETED_STEPS)
+
+
+def stop_interpreting() -> None:
+    """From here on run every kernel compiled, however small its work."""
+    _BUDGET.close()
 
 
 @cache

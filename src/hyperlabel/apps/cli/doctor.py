@@ -25,9 +25,11 @@ _OPTIONAL = {
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def doctor(as_json: bool) -> None:
+@click.option("--warm", is_flag=True, help="Compile what every method needs, once for all later processes.")
+def doctor(as_json: bool, warm: bool) -> None:
     """Check this installation; exit code 1 if the self-test fails."""
     from hyperlabel import __version__
+    from hyperlabel.apps.cli._compile_ahead import compile_ahead
 
     findings: dict[str, Any] = {
         "hyperlabel": __version__,
@@ -39,6 +41,8 @@ def doctor(as_json: bool) -> None:
         "threads": _thread_settings(),
         "self_test": self_test(),
     }
+    if warm:
+        findings["compiled"] = compile_ahead()
     if as_json:
         print_json(findings)
     else:
@@ -109,3 +113,6 @@ def _print_findings(findings: dict[str, Any]) -> None:
     for check in findings["self_test"]:
         state = "ok" if check["ok"] else f"FAILED ({check['error'] or 'wrong answer'})"
         click.echo(f"  self-test     {check['check']}: {state} ({check['seconds']} s)")
+    if "compiled" in findings:
+        compiled = findings["compiled"]
+        click.echo(f"  compiled      {compiled['kernels']} kernels in {compiled['seconds']} s, kept on disk")

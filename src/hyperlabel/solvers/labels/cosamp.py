@@ -86,6 +86,8 @@ def solve_sparse_codes(
     values, residual = np.zeros((n, s)), np.zeros(n)
     n_iter = np.zeros(n, dtype=np.int64)
     recover_rows = _cosamp_rows if method == "cosamp" else _omp_rows
+    scratch = np.empty((4, K)), np.empty((4, 3 * s)), np.empty((4, 3 * s), np.int64), np.empty((3 * s, 3 * s))
+    in_support = np.zeros(K, dtype=np.bool_)
     for row_block in row_blocks(n, 8 * K):  # correlations a block at a time: n×K may not fit
         C = codes[row_block] @ P
         squared_norms = np.einsum("ij,ij->i", codes[row_block], codes[row_block])
@@ -101,18 +103,22 @@ def solve_sparse_codes(
             values[row_block],
             residual[row_block],
             n_iter[row_block],
+            *scratch,
+            in_support,
         )
     return SparseCodes(indices, values, residual, n_iter, K)
 
 
 @compiled
-def _list_largest_entries(a, count, out):
+def _list_largest_entries(a, n_entries, count, out, largest_entries):
     """Put the indices of the `count` largest entries of a ≥ 0 into `out`, ties to the first; return how many.
 
     Fewer than `count` if products of large numbers overflowed to NaN, which is never among the largest.
     """
-    largest_entries, n_placed = np.full(count, -1.0), 0
-    for j in range(len(a)):
+    n_placed = 0
+    for i in range(count):
+        largest_entries[i] = -1.0
+    for j in range(n_entries):
         if a[j] > largest_entries[count - 1]:
             i = count - 1
             while i > 0 and largest_entries[i - 1] < a[j]:
@@ -126,18 +132,22 @@ def _list_largest_entries(a, count, out):
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})  # or the sums stay scalar
-def _solve_support(G, c, support, m, z):
-    """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky (LAPACK)."""
-    A = np.empty((m, m))
+def _solve_support(G, c, support, m, z, L):
+    """Least squares on the support: (G_TT + jitter) z = c_T by Cholesky, row by row of L."""
     trace = 0.0
     for i in range(m):
-        support_column = support[i]
-        for j in range(i + 1):
-            A[i, j] = A[j, i] = G[support_column, support[j]]
-        trace += A[i, i]
+        trace += G[support[i], support[i]]
+    jitter = JITTER * trace / m
     for i in range(m):
-        A[i, i] += JITTER * trace / m
-    L = np.linalg.cholesky(A)
+        gram_row = G[support[i]]
+        for j in range(i + 1):
+            v = gram_row[support[j]]
+            for k in range(j):
+                v -= L[i, k] * L[j, k]
+            if j < i:
+                L[i, j] = v / L[j, j]
+            else:  # columns that depend on each other leave rounding: a pivot is at least the jitter
+                L[i, i] = np.sqrt(max(v + jitter, jitter))
     for i in range(m):
         v = 0.0
         for k in range(i):
@@ -172,26 +182,30 @@ def _compute_residual_energy(c, support, m, z, proxy, squared_norm):
 
 @compiled
 def _store_code(support, z, m, residual_energy, squared_norm, indices, values):
-    ascending_order = np.argsort(support[:m])
-    indices[:] = -1
-    values[:] = 0.0
+    """Write the support in ascending order and its entries; return ‖r − P z‖/‖r‖."""
+    for i in range(len(indices)):
+        indices[i] = -1
+        values[i] = 0.0
     for i in range(m):
-        indices[i] = support[ascending_order[i]]
-        values[i] = z[ascending_order[i]]
+        position = i
+        while position > 0 and indices[position - 1] > support[i]:
+            indices[position] = indices[position - 1]
+            values[position] = values[position - 1]
+            position -= 1
+        indices[position] = support[i]
+        values[position] = z[i]
     return np.sqrt(residual_energy / squared_norm) if squared_norm > 0 else 0.0
 
 
 @compiled
-def _cosamp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values, residual, n_iter):
+def _cosamp_rows(
+    C, G, squared_norms, s, max_iter, tol, patient, indices, values, residual, n_iter, label_rows, entry_rows,
+    support_rows, L, in_support,
+):  # fmt: skip
     n, K = C.shape
-    max_merged = min(3 * s, K)
-    z = np.empty(max_merged)
-    magnitude, proxy = np.empty(K), np.empty(K)
-    merged, picked = np.empty(max_merged, np.int64), np.empty(min(2 * s, K), np.int64)
-    pruned_index = np.empty(s, np.int64)
-    support, coefs = np.empty(s, np.int64), np.empty(s)
-    best_support, best_coefs = np.empty(s, np.int64), np.empty(s)
-    in_support = np.zeros(K, np.bool_)
+    magnitude, proxy, largest_entries = label_rows[0], label_rows[1], label_rows[2]
+    z, z_size, coefs, best_coefs = entry_rows[0], entry_rows[1], entry_rows[2], entry_rows[3]
+    merged, picked, support, best_support = support_rows[0], support_rows[1], support_rows[2], support_rows[3]
     for row in range(n):
         c = C[row]
         m, best_m = 0, 0
@@ -201,7 +215,7 @@ def _cosamp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values
             n_iter[row] += 1
             for j in range(K):
                 magnitude[j] = abs(proxy[j])
-            n_picked = _list_largest_entries(magnitude, len(picked), picked)  # identify
+            n_picked = _list_largest_entries(magnitude, K, min(2 * s, K), picked, largest_entries)  # identify
             t = 0
             for i in range(m):  # merge
                 merged[t] = support[i]
@@ -215,35 +229,43 @@ def _cosamp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values
                 in_support[support[i]] = False
             if t == 0:
                 break
-            _solve_support(G, c, merged, t, z)  # estimate
-            m = _list_largest_entries(np.abs(z[:t]), min(s, t), pruned_index)  # prune
+            _solve_support(G, c, merged, t, z, L)  # estimate
+            for i in range(t):
+                z_size[i] = abs(z[i])
+            m = _list_largest_entries(z_size, t, min(s, t), picked, largest_entries)  # prune
             for i in range(m):
-                support[i] = merged[pruned_index[i]]
-                coefs[i] = z[pruned_index[i]]
+                support[i] = merged[picked[i]]
+                coefs[i] = z[picked[i]]
             _correlate_residual(G, c, support, m, coefs, proxy)
             residual_energy = _compute_residual_energy(c, support, m, coefs, proxy, squared_norms[row])
             # without progress the best support so far is the answer; 1e-9 is the rounding of the energy
             if not patient and residual_energy >= best_energy * (1.0 - 1e-9):
                 break
             best_energy, best_m = residual_energy, m
-            best_support[:m] = support[:m]
-            best_coefs[:m] = coefs[:m]
+            for i in range(m):
+                best_support[i] = support[i]
+                best_coefs[i] = coefs[i]
         residual[row] = _store_code(
             best_support, best_coefs, best_m, best_energy, squared_norms[row], indices[row], values[row]
         )
 
 
 @compiled
-def _omp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values, residual, n_iter):
-    n, K = C.shape
-    z, proxy, support = np.empty(s), np.empty(K), np.empty(s, np.int64)
-    for row in range(n):
+def _omp_rows(
+    C, G, squared_norms, s, max_iter, tol, patient, indices, values, residual, n_iter, label_rows, entry_rows,
+    support_rows, L, in_support,
+):  # fmt: skip
+    proxy, z, support = label_rows[1], entry_rows[0], support_rows[2]
+    for row in range(len(C)):
         c = C[row]
         m, residual_energy = 0, squared_norms[row]
         _correlate_residual(G, c, support, 0, z, proxy)
         while m < s and residual_energy > tol * tol * squared_norms[row]:
             n_iter[row] += 1
-            j = np.argmax(np.abs(proxy))
+            j = 0
+            for label in range(1, len(proxy)):
+                if abs(proxy[label]) > abs(proxy[j]):
+                    j = label
             is_new = True
             for i in range(m):
                 is_new = is_new and support[i] != j
@@ -251,7 +273,7 @@ def _omp_rows(C, G, squared_norms, s, max_iter, tol, patient, indices, values, r
                 break  # nothing outside the support correlates with the rest
             support[m] = j
             m += 1
-            _solve_support(G, c, support, m, z)
+            _solve_support(G, c, support, m, z, L)
             _correlate_residual(G, c, support, m, z, proxy)
             residual_energy = _compute_residual_energy(c, support, m, z, proxy, squared_norms[row])
         residual[row] = _store_code(

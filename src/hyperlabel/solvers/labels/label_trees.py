@@ -29,12 +29,14 @@ from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_
 
 STEPS = 2
 KEPT = 0.97
+HALVINGS = 40  # the last entry kept is known to 2⁻⁴⁰ of the largest; equal entries are taken in turn
 SAME = 1.0 - 1e-9  # the cosine of label sets that do not differ
 TIE = 1e-9
 
 Tree = tuple[
     sparse.csr_array, np.ndarray, np.ndarray
 ]  # w of each node, thresholds, children (a leaf's: itself)
+_Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, data
 
 
 def grow_tree(X: sparse.csr_array, Y: sparse.csr_array, leaf_size: int, seed: int) -> Tree:
@@ -50,11 +52,9 @@ def grow_tree(X: sparse.csr_array, Y: sparse.csr_array, leaf_size: int, seed: in
     children, split_thresholds, *split_arrays = _grow_nodes(
         csr_parts(X), csr_parts(Y), X.shape[1], Y.shape[1], leaf_size, node_draws
     )
-    return (
-        sparse.csr_array(tuple(split_arrays[::-1]), shape=(len(split_thresholds), X.shape[1])),
-        split_thresholds,
-        children,
-    )
+    splits = sparse.csr_array(tuple(split_arrays[::-1]), shape=(len(split_thresholds), X.shape[1]))
+    splits.sort_indices()
+    return splits, split_thresholds, children
 
 
 def find_leaves(X: sparse.csr_array, forest: Tree, roots: np.ndarray) -> np.ndarray:
@@ -68,16 +68,13 @@ def find_leaves(X: sparse.csr_array, forest: Tree, roots: np.ndarray) -> np.ndar
     check_shape("children", children, (n_nodes, 2))
     check_shape("roots", roots, (len(roots),))
     leaves = np.empty((X.shape[0], len(roots)), dtype=np.int32)
-    split_rows = splits.indptr, splits.indices, splits.data.astype(np.float32, copy=False)
-    node_arrays = (array.astype(np.int32, copy=False) for array in (children, roots))
+    n_weights = min(len(splits.data), len(splits.indices))
     _fill_leaves(
-        csr_parts(X),
-        X.shape[1],
-        split_rows,
-        split_thresholds.astype(np.float64, copy=False),
-        *node_arrays,
-        leaves,
-    )
+        *csr_parts(X), np.clip(splits.indptr, 0, n_weights), splits.indices,
+        splits.data.astype(np.float32, copy=False), split_thresholds.astype(np.float64, copy=False),
+        children.astype(np.int32, copy=False), np.clip(roots, 0, n_nodes - 1).astype(np.int32),
+        np.zeros(X.shape[1]), leaves,
+    )  # fmt: skip
     return leaves
 
 
@@ -93,49 +90,31 @@ def leaf_frequencies(leaves: np.ndarray, edges: sparse.csr_array, Y: sparse.csr_
     return (leaf_memberships @ (leaf_shares @ (met_edges @ Y))).toarray()
 
 
-@compiled
-def _grow_nodes(X, Y, n_columns, n_labels, leaf_size, node_draws):
+def _grow_nodes(
+    X: _Rows, Y: _Rows, n_columns: int, n_labels: int, leaf_size: int, node_draws: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Part node after node, breadth first; return children, thresholds and the parts of all w."""
     n = len(X[0]) - 1
     children, split_thresholds = np.empty((2 * n, 2), dtype=np.int32), np.zeros(2 * n)
     node_bounds, row_order = np.zeros((2 * n, 2), dtype=np.int64), np.arange(n)
-    node, n_nodes, n_weights = 0, 1, 0
     node_bounds[0, 1] = n
-    row_side, row_scores = np.empty(n, dtype=np.int8), np.empty(n)
-    pull, group_sums, group_means = np.empty(n_labels), np.empty((2, n_labels)), np.empty((2, n_columns))
-    label_list, label_last_node = np.empty(n_labels, dtype=np.int64), np.full(n_labels, -1)
-    column_list, column_last_node = np.empty(n_columns, dtype=np.int64), np.full(n_columns, -1)
-    indptr = np.zeros(2 * n + 1, dtype=np.int64)
+    indptr, counts = np.zeros(2 * n + 1, dtype=np.int64), np.array([0, 1, 0])
     indices, data = np.empty(4 * n, dtype=np.int32), np.empty(4 * n, dtype=np.float32)
-    while node < n_nodes:
-        children[node], indptr[node + 1] = node, n_weights
-        first_row, last_row = node_bounds[node]
-        rows, n_second = row_order[first_row:last_row], 0
-        if len(rows) > leaf_size:
-            met_columns = label_list[: _list_columns(Y, rows, node, label_last_node, label_list)]
-            n_second = _group_by_labels(Y, rows, met_columns, node_draws[node], pull, group_sums, row_side)
-        if 0 < n_second < len(rows):
-            met_columns = column_list[: _list_columns(X, rows, node, column_last_node, column_list)]
-            split_threshold = _split_by_features(
-                X, rows, met_columns, row_side, n_second, group_means, row_scores
-            )
-            is_above = row_scores[rows] > split_threshold
-            split_position = last_row - np.sum(is_above)
-            rows[:] = np.concatenate((rows[~is_above], rows[is_above]))
-            if first_row < split_position < last_row:
-                max_weights = n_weights + len(met_columns)
-                if max_weights > len(data):
-                    indices, data = _grow_array(indices, max_weights), _grow_array(data, max_weights)
-                for c in np.sort(met_columns):
-                    if group_means[0, c] != 0.0:
-                        indices[n_weights], data[n_weights] = c, group_means[0, c]
-                        n_weights += 1
-                indptr[node + 1], split_thresholds[node] = n_weights, split_threshold
-                node_bounds[n_nodes] = first_row, split_position
-                node_bounds[n_nodes + 1] = split_position, last_row
-                children[node] = n_nodes, n_nodes + 1
-                n_nodes += 2
-        node += 1
+    row_side, row_floats = np.empty(n, dtype=np.int8), np.empty((2, n))
+    label_floats, column_floats = np.empty((3, n_labels)), np.empty((3, n_columns))
+    label_list, column_list = np.empty((2, n_labels), np.int64), np.empty((2, n_columns), np.int64)
+    label_list[1] = column_list[1] = -1
+    # The kernel stops when the parts of w are full: arrays that grow in compiled code compile slowly.
+    while not _part_nodes(
+        *X, *Y, leaf_size, node_draws, children, split_thresholds, node_bounds, row_order, indptr, indices,
+        data, counts, row_side, row_floats, label_floats, column_floats, label_list, column_list,
+    ):  # fmt: skip
+        indices, data = (
+            np.concatenate([part, np.empty(max(len(part), n_columns), part.dtype)])
+            for part in (indices, data)
+        )
+        label_list[1] = column_list[1] = -1  # the node in hand comes again
+    _, n_nodes, n_weights = counts
     return (
         children[:n_nodes],
         split_thresholds[:n_nodes],
@@ -146,12 +125,74 @@ def _grow_nodes(X, Y, n_columns, n_labels, leaf_size, node_draws):
 
 
 @compiled
-def _list_columns(A, rows, node, last_node, column_list):
+def _part_nodes(
+    x_ptr, x_cols, x_data, y_ptr, y_cols, y_data, leaf_size, node_draws, children, split_thresholds,
+    node_bounds, row_order, indptr, indices, data, counts, row_side, row_floats, label_floats, column_floats,
+    label_list, column_list,
+):  # fmt: skip
+    """Part nodes from the first unfinished one on; return whether all are, or the parts of w are full."""
+    node, n_nodes, n_weights = counts[0], counts[1], counts[2]
+    pull, group_means, row_scores = label_floats[0], column_floats[0], row_floats[0]
+    while node < n_nodes:
+        children[node, 0] = children[node, 1] = node
+        indptr[node + 1] = n_weights
+        first_row, last_row = node_bounds[node, 0], node_bounds[node, 1]
+        rows, n_second, n_met = row_order[first_row:last_row], 0, 0
+        if len(rows) > leaf_size:
+            n_met = _list_columns(y_ptr, y_cols, rows, node, label_list[1], label_list[0])
+            n_second = _group_by_labels(
+                y_ptr, y_cols, y_data, rows, label_list[0], n_met, node_draws[node], pull, label_floats[1],
+                label_floats[2], row_side,
+            )  # fmt: skip
+        if 0 < n_second < len(rows):
+            n_met = _list_columns(x_ptr, x_cols, rows, node, column_list[1], column_list[0])
+            if n_weights + n_met > len(data):
+                counts[0], counts[1], counts[2] = node, n_nodes, n_weights
+                return False
+            split_threshold = _split_by_features(
+                x_ptr, x_cols, x_data, rows, column_list[0], n_met, row_side, n_second, group_means,
+                column_floats[1], column_floats[2], row_scores,
+            )  # fmt: skip
+            n_below = _part_rows(rows, row_scores, split_threshold, row_floats[1])
+            if 0 < n_below < len(rows):
+                for i in range(n_met):
+                    c = column_list[0, i]
+                    if group_means[c] != 0.0:
+                        indices[n_weights] = c
+                        data[n_weights] = group_means[c]
+                        n_weights += 1
+                indptr[node + 1], split_thresholds[node] = n_weights, split_threshold
+                node_bounds[n_nodes, 0], node_bounds[n_nodes, 1] = first_row, first_row + n_below
+                node_bounds[n_nodes + 1, 0], node_bounds[n_nodes + 1, 1] = first_row + n_below, last_row
+                children[node, 0], children[node, 1] = n_nodes, n_nodes + 1
+                n_nodes += 2
+        node += 1
+    counts[0], counts[1], counts[2] = node, n_nodes, n_weights
+    return True
+
+
+@compiled
+def _part_rows(rows, row_scores, split_threshold, rows_above):
+    """Put the rows up to the threshold first, both parts in their order; return how many they are."""
+    n_below, n_above = 0, 0
+    for i in range(len(rows)):
+        if row_scores[rows[i]] > split_threshold:
+            rows_above[n_above] = rows[i]
+            n_above += 1
+        else:
+            rows[n_below] = rows[i]
+            n_below += 1
+    for i in range(n_above):
+        rows[n_below + i] = int(rows_above[i])
+    return n_below
+
+
+@compiled
+def _list_columns(indptr, indices, rows, node, last_node, column_list):
     """List the columns that these rows hold, each once, and return how many."""
-    indptr, indices, _ = A
     n_columns = 0
-    for r in rows:
-        for p in range(indptr[r], indptr[r + 1]):
+    for i in range(len(rows)):
+        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
             if last_node[indices[p]] != node:
                 last_node[indices[p]] = node
                 column_list[n_columns] = indices[p]
@@ -160,9 +201,8 @@ def _list_columns(A, rows, node, last_node, column_list):
 
 
 @compiled
-def _multiply_row(A, r, dense):
+def _multiply_row(indptr, indices, data, r, dense):
     """Return row r of A times a dense vector."""
-    indptr, indices, data = A
     dot_product = 0.0
     for p in range(indptr[r], indptr[r + 1]):
         dot_product += data[p] * dense[indices[p]]
@@ -170,104 +210,121 @@ def _multiply_row(A, r, dense):
 
 
 @compiled
-def _add_row(A, r, dense):
+def _add_row(indptr, indices, data, r, dense):
     """Add row r of A to a dense vector."""
-    indptr, indices, data = A
     for p in range(indptr[r], indptr[r + 1]):
         dense[indices[p]] += data[p]
 
 
 @compiled
-def _group_by_labels(Y, rows, labels, draw, pull, group_sums, row_side):
+def _group_by_labels(
+    indptr, indices, data, rows, labels, n_met, draw, pull, first_sums, second_sums, row_side
+):  # fmt: skip
     """Part these rows by labels into `row_side`; return the size of the second group, 0 if all agree."""
-    for j in labels:
-        pull[j] = 0.0
-    _add_row(Y, rows[int(draw[0] * len(rows))], pull)
+    for i in range(n_met):
+        pull[labels[i]] = 0.0
+    _add_row(indptr, indices, data, rows[int(draw[0] * len(rows))], pull)
     n_different = 0
-    for r in rows:
-        row_side[r] = _multiply_row(Y, r, pull) < SAME
-        n_different += row_side[r]
+    for i in range(len(rows)):
+        row_side[rows[i]] = _multiply_row(indptr, indices, data, rows[i], pull) < SAME
+        n_different += row_side[rows[i]]
     if n_different == 0:
         return 0
     nth_different = int(draw[1] * n_different)
-    for j in labels:
-        pull[j] = -pull[j]
-    for r in rows:
-        if row_side[r]:
+    for i in range(n_met):
+        pull[labels[i]] = -pull[labels[i]]
+    for i in range(len(rows)):
+        if row_side[rows[i]]:
             if nth_different == 0:
-                _add_row(Y, r, pull)
+                _add_row(indptr, indices, data, rows[i], pull)
                 break
             nth_different -= 1
     n_second = 0
     for _ in range(STEPS):
         n_second = 0
-        for j in labels:
-            group_sums[0, j] = group_sums[1, j] = 0.0
-        for r in rows:
-            row_side[r] = _multiply_row(Y, r, pull) > TIE
+        for i in range(n_met):
+            first_sums[labels[i]] = second_sums[labels[i]] = 0.0
+        for i in range(len(rows)):
+            r = rows[i]
+            row_side[r] = _multiply_row(indptr, indices, data, r, pull) > TIE
             n_second += row_side[r]
-            _add_row(Y, r, group_sums[row_side[r]])
+            _add_row(indptr, indices, data, r, second_sums if row_side[r] else first_sums)
         first_square = second_square = 0.0
-        for j in labels:
-            first_square += group_sums[0, j] * group_sums[0, j]
-            second_square += group_sums[1, j] * group_sums[1, j]
+        for i in range(n_met):
+            first_square += first_sums[labels[i]] * first_sums[labels[i]]
+            second_square += second_sums[labels[i]] * second_sums[labels[i]]
         if first_square == 0.0 or second_square == 0.0:
             return 0
-        for j in labels:
-            pull[j] = group_sums[1, j] / np.sqrt(second_square) - group_sums[0, j] / np.sqrt(first_square)
+        for i in range(n_met):
+            j = labels[i]
+            pull[j] = second_sums[j] / np.sqrt(second_square) - first_sums[j] / np.sqrt(first_square)
     return n_second
 
 
 @compiled
-def _split_by_features(X, rows, columns, row_side, n_second, group_means, row_scores):
-    """Leave w in the first of `group_means` and its products in `row_scores`; return the threshold."""
-    for c in columns:
-        group_means[0, c] = group_means[1, c] = 0.0
-    for r in rows:
-        _add_row(X, r, group_means[row_side[r]])
-    w = np.empty(len(columns))
-    for i, c in enumerate(columns):
-        w[i] = group_means[1, c] / n_second - group_means[0, c] / (len(rows) - n_second)
-        group_means[0, c] = 0.0
-    missing_square = KEPT * np.sum(w * w)
-    for i in np.argsort(-np.abs(w)):
-        if missing_square <= 0.0:
-            break
-        missing_square -= w[i] * w[i]
-        # rounded as it is stored: training rows and new rows then go the same way
-        group_means[0, columns[i]] = np.float32(w[i])
-    score_sums = np.zeros(2)
-    for r in rows:
-        row_scores[r] = _multiply_row(X, r, group_means[0])
-        score_sums[row_side[r]] += row_scores[r]
-    return (score_sums[1] / n_second + score_sums[0] / (len(rows) - n_second)) / 2.0
+def _split_by_features(
+    indptr, indices, data, rows, columns, n_met, row_side, n_second, first_means, second_means, w, row_scores,
+):  # fmt: skip
+    """Leave w in `first_means` and its products in `row_scores`; return the threshold."""
+    for i in range(n_met):
+        first_means[columns[i]] = second_means[columns[i]] = 0.0
+    for i in range(len(rows)):
+        r = rows[i]
+        _add_row(indptr, indices, data, r, second_means if row_side[r] else first_means)
+    total_square = largest = 0.0
+    for i in range(n_met):
+        c = columns[i]
+        w[i] = second_means[c] / n_second - first_means[c] / (len(rows) - n_second)
+        first_means[c] = 0.0
+        total_square += w[i] * w[i]
+        if abs(w[i]) > largest:
+            largest = abs(w[i])
+    # Entries above `high` are too few, entries above `low` enough: halving finds the last one needed.
+    low, high, missing_square = 0.0, largest, KEPT * total_square
+    for _ in range(HALVINGS):
+        middle, square = (low + high) / 2.0, 0.0
+        for i in range(n_met):
+            if abs(w[i]) > middle:
+                square += w[i] * w[i]
+        if square < missing_square:
+            high = middle
+        else:
+            low = middle
+    for i in range(n_met):
+        if abs(w[i]) > high:
+            missing_square -= w[i] * w[i]
+            # rounded as it is stored: training rows and new rows then go the same way
+            first_means[columns[i]] = np.float32(w[i])
+    for i in range(n_met):
+        if missing_square > 0.0 and low < abs(w[i]) <= high:
+            missing_square -= w[i] * w[i]
+            first_means[columns[i]] = np.float32(w[i])
+    first_score = second_score = 0.0
+    for i in range(len(rows)):
+        r = rows[i]
+        row_scores[r] = _multiply_row(indptr, indices, data, r, first_means)
+        if row_side[r]:
+            second_score += row_scores[r]
+        else:
+            first_score += row_scores[r]
+    return (second_score / n_second + first_score / (len(rows) - n_second)) / 2.0
 
 
 @compiled
-def _grow_array(values, min_length):
-    """Return a copy of at least twice the length."""
-    longer_array = np.empty(2 * max(len(values), min_length), dtype=values.dtype)
-    longer_array[: len(values)] = values
-    return longer_array
-
-
-@compiled
-def _fill_leaves(X, n_columns, splits, split_thresholds, children, roots, row_leaves):
+def _fill_leaves(
+    indptr, indices, data, split_indptr, split_indices, split_weights, split_thresholds, children, roots, x,
+    row_leaves,
+):  # fmt: skip
     """Fill `row_leaves`; a child that does not come after its parent ends the descent."""
-    indptr, indices, data = X
-    split_indptr, split_indices, split_weights = splits
-    x, n_nodes = np.zeros(n_columns), min(len(split_thresholds), len(children), len(split_indptr) - 1)
+    n_nodes, n_columns = len(split_thresholds), len(x)
     for t in range(len(roots)):  # tree by tree: its weights stay at hand
         for r in range(len(indptr) - 1):
             for p in range(indptr[r], indptr[r + 1]):
                 x[indices[p]] = data[p]
-            node = min(max(roots[t], 0), n_nodes - 1)
+            node = roots[t]
             while True:
                 split_score = 0.0
-                for p in range(
-                    max(split_indptr[node], 0),
-                    min(split_indptr[node + 1], len(split_weights), len(split_indices)),
-                ):
+                for p in range(split_indptr[node], split_indptr[node + 1]):
                     if 0 <= split_indices[p] < n_columns:
                         split_score += split_weights[p] * x[split_indices[p]]
                 child_node = children[node, 1 if split_score > split_thresholds[node] else 0]

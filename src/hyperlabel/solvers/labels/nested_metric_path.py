@@ -15,7 +15,8 @@ Y         true labels                         n×K
 grid      the M to score, ascending           G
 leg_norms ‖p_j‖ over the leg's components     K
 
-Scores are kept in single precision here: they only choose M.
+Scores are kept in single precision here: they only choose M. Up to `FEW` scores NumPy ranks all labels for
+each M, which takes as long and compiles nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ ROWS = 256  # a block of scores that stays in cache
 LEG = 96  # components followed from one matrix product, at most: the first move scores the most
 JUMP = 6  # from so many new components on, a matrix product is cheaper than following them
 STRETCH = 64  # labels looked at together
+FEW = 5_000_000  # scores n·K·len(grid)
 LARGEST = 1e18  # length of a code or component whose square and products single precision can hold
 SLACK = 1 + 1e-4  # the bounds hold for rounded sums too
 
@@ -60,8 +62,11 @@ def score_nested(
     rank_discounts = 1.0 / np.log2(np.arange(2.0, k + 2))
     ideal_gains = np.concatenate([[0.0], np.cumsum(rank_discounts)])
     metric_sums = np.zeros((4, len(grid)))  # nDCG, hits@k, predicted, predicted and true
-    indptr, indices = csr_parts(Y)[:2]
     counts_labels = metric in ("f1_micro", "hamming_loss")
+    if n * K * len(grid) <= FEW:
+        _score_each(R, P, base, Y, grid, rank_discounts, ideal_gains, counts_labels, metric_sums)
+        return _finish_metric(metric, metric_sums, Y, k)
+    indptr, indices = csr_parts(Y)[:2]
     grid_legs = [
         (*grid_leg, _bound_score_moves(P, grid[grid_leg[1] : grid_leg[2]])) for grid_leg in _split_grid(grid)
     ]
@@ -72,17 +77,53 @@ def score_nested(
         for (first_component, last_component), grid_start, grid_stop, leg_norms in grid_legs:
             S += R[row_block, first_component:last_component] @ P[first_component:last_component]
             label_rows = indptr[first_row : row_block.stop + 1], indices
-            score_arrays = (
-                rank_discounts,
-                ideal_gains,
-                leading_labels,
-                counts_labels,
-                metric_sums[:, grid_start:grid_stop],
-            )
+            score_arrays = rank_discounts, ideal_gains, leading_labels, counts_labels, metric_sums, grid_start
             _score_path(
-                S, R[row_block], by_label, grid[grid_start:grid_stop], leg_norms, *label_rows, *score_arrays
-            )
+                S, R[row_block], by_label, grid[grid_start:grid_stop], leg_norms, *label_rows, *score_arrays,
+                *_make_scratch(K, k, grid_stop - grid_start),
+            )  # fmt: skip
     return _finish_metric(metric, metric_sums, Y, k)
+
+
+def _make_scratch(K: int, k: int, n_grid: int) -> tuple[np.ndarray, ...]:
+    """Return room for the labels followed in a row: a kernel that makes none itself compiles faster."""
+    label_flags = np.zeros((2, K), dtype=np.bool_)
+    best_scores, scores = np.empty(k, np.float32), np.empty(K, np.float32)
+    tracks = np.empty((K, n_grid), np.float32)
+    return best_scores, np.empty(k, np.int64), np.empty(K, np.int64), scores, tracks, *label_flags
+
+
+def _score_each(
+    R: np.ndarray,
+    P: np.ndarray,
+    base: np.ndarray,
+    Y: Any,
+    grid: np.ndarray,
+    rank_discounts: np.ndarray,
+    ideal_gains: np.ndarray,
+    counts_labels: bool,
+    metric_sums: np.ndarray,
+) -> None:
+    """Rank all labels of all rows for each M; labels are lines here, so that the best are found abreast."""
+    n = len(R)
+    relevant = Y.toarray().T.astype(bool)
+    ideal = ideal_gains[np.minimum(relevant.sum(axis=0), len(rank_discounts))]
+    row_weights = np.divide(1.0, ideal, out=np.zeros(n), where=ideal > 0)
+    S, n_added, row_index = np.repeat(base[:, None], n, axis=1), 0, np.arange(n)
+    for g, M in enumerate(grid):
+        S += P[n_added:M].T @ R[:, n_added:M].T
+        n_added = M
+        if counts_labels:
+            positive = S > 0
+            metric_sums[2, g], metric_sums[3, g] = positive.sum(), (positive & relevant).sum()
+            continue
+        remaining = S.copy()
+        for rank_discount in rank_discounts:
+            best = remaining.argmax(axis=0)  # ties go to the lowest index
+            is_hit = relevant[best, row_index]
+            metric_sums[0, g] += rank_discount * (row_weights @ is_hit)
+            metric_sums[1, g] += is_hit.sum()
+            remaining[best, row_index] = -np.inf
 
 
 def _check_inputs(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
@@ -175,8 +216,11 @@ def _is_still_top(scores, n_scores, best_index):
 @compiled
 def _keeps_order(tracks, n_followed, best_index, is_best):
     """Whether the listed labels stay the best all along their tracks, in the same order and without a tie."""
-    n_violations, is_best[:n_followed] = np.int32(0), False
-    is_best[best_index] = True
+    n_violations = np.int32(0)
+    for c in range(n_followed):
+        is_best[c] = False
+    for t in range(len(best_index)):
+        is_best[best_index[t]] = True
     for t in range(1, len(best_index)):
         higher_track, lower_track = tracks[best_index[t - 1]], tracks[best_index[t]]
         for g in range(len(higher_track)):
@@ -193,7 +237,8 @@ def _keeps_order(tracks, n_followed, best_index, is_best):
 def _find_kth_bound(s, radius, leg_norms, best_bounds):
     """Return the k-th largest of the lower bounds s − radius·leg_norms: no lower score is among the k."""
     k = len(best_bounds)
-    best_bounds[:] = -np.inf
+    for i in range(k):
+        best_bounds[i] = -np.inf
     for j in range(len(s)):
         lower_bound = s[j] - radius * leg_norms[j]
         if lower_bound > best_bounds[k - 1]:
@@ -209,7 +254,8 @@ def _find_kth_bound(s, radius, leg_norms, best_bounds):
 def _bound_from_leaders(s, radius, leg_norms, leading_labels):
     """Bound the k-th largest score of the leg from below, by the k labels that were best before it."""
     kth_bound = np.float32(np.inf)
-    for j in leading_labels:
+    for t in range(len(leading_labels)):
+        j = leading_labels[t]
         kth_bound = min(kth_bound, s[j] - radius * leg_norms[j])
     return kth_bound
 
@@ -294,18 +340,13 @@ def _count_positive(scores, n_followed, names, relevant):
 @compiled
 def _score_path(
     S, R, P, grid, leg_norms, indptr, indices, rank_discounts, ideal_gains, leading_labels, counts_labels,
-    metric_sums,
+    metric_sums, grid_start, best_scores, best_index, names, scores, tracks, relevant, is_best,
 ):  # fmt: skip
     """Score grid[0] (the components in S), then follow the labels that count up to grid[-1]."""
-    n, K = S.shape
-    k = len(rank_discounts)
-    best_scores, best_index = np.empty(k, np.float32), np.empty(k, np.int64)
-    names, scores = np.empty(K, np.int64), np.empty(K, np.float32)
-    tracks = np.empty((K, len(grid)), np.float32)
-    relevant, is_best = np.zeros(K, np.bool_), np.zeros(K, np.bool_)
-    for i in range(n):
+    for i in range(len(S)):
         s, n_relevant = S[i], indptr[i + 1] - indptr[i]
-        relevant[indices[indptr[i] : indptr[i + 1]]] = True
+        for t in range(indptr[i], indptr[i + 1]):
+            relevant[indices[t]] = True
         radius = _compute_code_norm(R[i, grid[0] : grid[-1]])
         if counts_labels:
             n_followed, n_sure, sure_hits = _list_undecided_labels(s, radius, leg_norms, relevant, names)
@@ -321,15 +362,15 @@ def _score_path(
         keeps_order, row_gain, n_hits = False, 0.0, 0
         for g in range(len(grid)):
             if keeps_order:
-                metric_sums[0, g] += row_gain
-                metric_sums[1, g] += n_hits
+                metric_sums[0, grid_start + g] += row_gain
+                metric_sums[1, grid_start + g] += n_hits
                 continue
             for c in range(n_followed):
                 scores[c] = tracks[c, g]
             if counts_labels:
                 n_positive, n_true = _count_positive(scores, n_followed, names, relevant)
-                metric_sums[2, g] += n_sure + n_positive
-                metric_sums[3, g] += sure_hits + n_true
+                metric_sums[2, grid_start + g] += n_sure + n_positive
+                metric_sums[3, grid_start + g] += sure_hits + n_true
                 continue
             if g == 0 or not _is_still_top(scores, n_followed, best_index):
                 _list_top_scores(scores, n_followed, best_scores, best_index)
@@ -337,8 +378,10 @@ def _score_path(
                     best_index, names, relevant, rank_discounts, ideal_gains, n_relevant
                 )
             keeps_order = g == 0 and _keeps_order(tracks, n_followed, best_index, is_best)
-            metric_sums[0, g] += row_gain
-            metric_sums[1, g] += n_hits
+            metric_sums[0, grid_start + g] += row_gain
+            metric_sums[1, grid_start + g] += n_hits
         if not counts_labels:
-            leading_labels[i] = names[best_index]
-        relevant[indices[indptr[i] : indptr[i + 1]]] = False
+            for t in range(len(best_index)):
+                leading_labels[i, t] = names[best_index[t]]
+        for t in range(indptr[i], indptr[i + 1]):
+            relevant[indices[t]] = False

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.arrays import row_blocks
-from hyperlabel.solvers.compiling import check_finite, check_rows, check_shape, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_finite, check_rows, check_shape
 
 
 def bin_scores(
@@ -49,34 +49,17 @@ def bin_scores(
     row_weights, positive_weights = np.zeros((2, fold.max(initial=0) + 1, k, n_bins))
     bins_per_unit = n_bins / (2 * half_range) / score_std
     for row_block in block_slices:
-        block_scores = np.ascontiguousarray(scores[row_block], dtype=np.float64)
-        _fill_bins(
-            block_scores,
-            *csr_parts(Y[row_block])[:2],
-            weight[row_block],
-            fold[row_block],
-            score_mean,
-            bins_per_unit,
-            np.empty(k, dtype=np.int64),
-            row_weights,
-            positive_weights,
-        )
+        bin_position = (scores[row_block] - score_mean) * bins_per_unit
+        bin_position += n_bins / 2
+        bin_index = np.clip(bin_position, 0, n_bins - 1, out=bin_position).astype(np.int64)
+        bin_index += (fold[row_block, None] * k + np.arange(k)) * n_bins
+        _add_at(row_weights, bin_index.ravel(), np.repeat(weight[row_block], k))
+        Y_block = Y[row_block]
+        label_counts = np.diff(Y_block.indptr)
+        positive_index = bin_index[np.repeat(np.arange(len(bin_index)), label_counts), Y_block.indices]
+        _add_at(positive_weights, positive_index, np.repeat(weight[row_block], label_counts))
     return score_mean, score_std, row_weights, positive_weights
 
 
-@compiled
-def _fill_bins(
-    scores, indptr, indices, weight, fold, score_mean, bins_per_unit, bin_index, row_weights, positive_weights
-):
-    n_bins = row_weights.shape[2]
-    for i in range(len(scores)):
-        for j in range(len(score_mean)):
-            bin_position = (scores[i, j] - score_mean[j]) * bins_per_unit[j] + n_bins / 2
-            if bin_position < 0.0:
-                bin_position = 0.0
-            elif bin_position > n_bins - 1.0:
-                bin_position = n_bins - 1.0
-            bin_index[j] = int(bin_position)
-            row_weights[fold[i], j, bin_index[j]] += weight[i]
-        for t in range(indptr[i], indptr[i + 1]):
-            positive_weights[fold[i], indices[t], bin_index[indices[t]]] += weight[i]
+def _add_at(sums: np.ndarray, entries: np.ndarray, weights: np.ndarray) -> None:
+    np.add.at(sums.reshape(-1), entries, weights)

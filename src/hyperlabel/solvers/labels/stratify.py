@@ -16,13 +16,14 @@ code                 meaning                                        shape
 indptr …             label counts of each unit, CSR (a row: ones)   u×k
 size                 rows in each unit (a row: 1)                   u
 shares               r, the wanted share of each fold (sums to 1)   f
-fold_demand          c, positives of a label a fold still wants     k×f
+fold_demand          c, positives of a label a fold still wants     k·f
 fold_capacity        rows a fold still wants                        f
 remaining_positives  positives of a label still to be dealt         k
 
 The next label comes from a heap in which a label rises with each lower count, so dealing costs
 O(nnz·(log k + f)) time and O(nnz + k·f) memory; Y is never dense. The kernel is written out in plain
-loops: numba compiles each call of `min`, `heappush` or an array's method anew, seconds in all.
+loops over 1-D arrays: numba compiles each call of `min`, `heappush` or an array's method anew, and small
+tables are dealt by the same loops in plain Python, without numba.
 """
 
 from dataclasses import dataclass
@@ -74,20 +75,21 @@ def solve_stratify(
         rows_per_fold if is_exact else shares * unit_rows.sum(), dtype=np.float64
     ).copy()
     check_shape("rows_per_fold", fold_capacity, (len(shares),))
-    fold_demand = np.outer(label_totals, shares)
+    fold_demand = np.outer(label_totals, shares).ravel()
     label_rank = np.arange(n_labels) if rng is None else rng.permutation(n_labels)
     tie_draws = np.zeros(n_units) if rng is None else rng.random(n_units)
     unit_fold = np.empty(n_units, dtype=np.int64)
     dealt_fold = np.full(n_units, -1, dtype=np.int64)
     label_heap = np.lexsort((label_rank, label_totals))  # sorted, so a heap
-    _deal_units(
+    n_steps = len(shares) * (sorted_counts.nnz + 2 * n_units) + n_units
+    _deal_units.for_steps(n_steps)(
         *csr_parts(sorted_counts), *csr_parts(by_label)[:2], unit_rows[unit_order], max(unit_rows.sum(), 1.0),
         label_totals, label_totals.copy(), label_heap, np.argsort(label_heap), label_rank.astype(np.int64),
         fold_demand, fold_capacity, np.asarray(shares, dtype=np.float64), np.empty(len(shares)), tie_draws,
         is_exact, dealt_fold,
     )  # fmt: skip
     unit_fold[unit_order] = dealt_fold
-    max_deviation = np.abs(fold_demand).max(axis=1)[label_totals > 0]
+    max_deviation = np.abs(fold_demand.reshape(n_labels, len(shares))).max(axis=1)[label_totals > 0]
     return Stratification(unit_fold, float(max_deviation.mean()) if len(max_deviation) else 0.0)
 
 
@@ -115,7 +117,9 @@ def _deal_units(
                 )
                 for q in range(first_entry, last_entry):
                     fold_gain[f] += (
-                        data[q] * (fold_demand[indices[q], f] - 0.5 * data[q]) / label_totals[indices[q]]
+                        data[q]
+                        * (fold_demand[indices[q] * n_folds + f] - 0.5 * data[q])
+                        / label_totals[indices[q]]
                     )
                 fold_gain[f] /= shares[f]
             chosen_fold = _choose_fold(fold_gain, fold_capacity, is_exact, tie_draws[unit])
@@ -123,7 +127,7 @@ def _deal_units(
             fold_capacity[chosen_fold] -= size[unit]
             for q in range(first_entry, last_entry):
                 unit_label = indices[q]
-                fold_demand[unit_label, chosen_fold] -= data[q]
+                fold_demand[unit_label * n_folds + chosen_fold] -= data[q]
                 remaining_positives[unit_label] -= data[q]
                 if unit_label != label:
                     _raise_label(unit_label, label_heap, heap_position, remaining_positives, label_rank)

@@ -25,7 +25,8 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
         raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
     best_with, best_without = np.full((n, K), -np.inf), np.full((n, K), -np.inf)
     S = np.ascontiguousarray(S, dtype=np.float64)
-    _fill_best_scores(S, *csr_parts(vertices)[:2], best_with, best_without)
+    best_vertices, last_vertex = S.argmax(axis=1), np.full(K, -1, dtype=np.int64)
+    _fill_best_scores(S, *csr_parts(vertices)[:2], best_vertices, last_vertex, best_with, best_without)
     return best_with, best_without
 
 
@@ -49,12 +50,11 @@ def label_margins(best_with: np.ndarray, best_without: np.ndarray, chosen: np.nd
 
 
 @compiled
-def _fill_best_scores(S, indptr, indices, best_with, best_without):
+def _fill_best_scores(S, indptr, indices, best_vertices, last_vertex, best_with, best_without):
     n, C = S.shape
     K = best_with.shape[1]
-    last_vertex = np.full(K, -1, np.int64)
     for row in range(n):
-        best_vertex = np.argmax(S[row])
+        best_vertex = best_vertices[row]
         for k in range(K):
             best_without[row, k] = S[row, best_vertex]  # right for every label outside the best set
         for q in range(indptr[best_vertex], indptr[best_vertex + 1]):
@@ -69,4 +69,5 @@ def _fill_best_scores(S, indptr, indices, best_with, best_without):
                 k = indices[q]
                 if last_vertex[k] != c:
                     best_without[row, k] = max(best_without[row, k], s)
-        last_vertex[:] = -1
+        for k in range(K):
+            last_vertex[k] = -1

@@ -63,7 +63,11 @@ def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> 
         check_rows(T)
         csr_arrays = *csr_parts(X.sorted_indices()), *csr_parts(T.sorted_indices().tocsc())
         _search_inverted_index(
-            *csr_arrays, T.shape[0], skip.astype(np.int64), neighbors.index, neighbors.distance
+            *csr_arrays,
+            *np.zeros((2, T.shape[0])),
+            skip.astype(np.int64),
+            neighbors.index,
+            neighbors.distance,
         )
     else:
         _search_dense(X, T, skip.astype(np.int64), neighbors)
@@ -115,12 +119,20 @@ def _search_dense(X: np.ndarray, T: np.ndarray, skip: np.ndarray, neighbors: Nea
             skip[row_block],
             block_neighbors.index,
             block_neighbors.distance,
+            np.empty(len(T)),
+            np.empty_like(neighbors.index[0]),
+            np.empty_like(neighbors.distance[0]),
         )
 
 
 def _center_rows(X: np.ndarray, mean_row: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    centered_rows = np.empty(X.shape, dtype=dtype)
-    return centered_rows, _write_centered_rows(X, mean_row, centered_rows)
+    centered_rows, squared_norms = np.empty(X.shape, dtype=dtype), np.empty(len(X))
+    for row_block in row_blocks(len(X), 8 * X.shape[1]):
+        block_rows = X[row_block] - mean_row
+        with np.errstate(over="ignore"):  # the norms tell whether float32 holds these rows
+            centered_rows[row_block] = block_rows
+            np.einsum("ij,ij->i", block_rows, block_rows, out=squared_norms[row_block])
+    return centered_rows, squared_norms
 
 
 @compiled
@@ -145,76 +157,62 @@ def _merge_block(distances, first_row, skip, index, distance):
 
 
 @compiled
-def _write_centered_rows(X, mean_row, centered_rows):
-    """Write X − mean_row into `centered_rows`; return the squared norms of its rows."""
-    squared_norms = np.empty(len(X))
-    for i in range(len(X)):
-        squared_norm = 0.0
-        for c in range(X.shape[1]):
-            value = X[i, c] - mean_row[c]
-            centered_rows[i, c] = value
-            squared_norm += value * value
-        squared_norms[i] = squared_norm
-    return squared_norms
-
-
-@compiled
 def _squared_distance(x, t):
     """Σ(x − t)² in a fixed order of four interleaved sums, so that equal rows tie exactly."""
     d = len(x)
     a, b, c, e = 0.0, 0.0, 0.0, 0.0
     for i in range(0, d - 3, 4):
-        a += (x[i] - t[i]) ** 2
-        b += (x[i + 1] - t[i + 1]) ** 2
-        c += (x[i + 2] - t[i + 2]) ** 2
-        e += (x[i + 3] - t[i + 3]) ** 2
+        a += (x[i] - t[i]) * (x[i] - t[i])
+        b += (x[i + 1] - t[i + 1]) * (x[i + 1] - t[i + 1])
+        c += (x[i + 2] - t[i + 2]) * (x[i + 2] - t[i + 2])
+        e += (x[i + 3] - t[i + 3]) * (x[i + 3] - t[i + 3])
     for i in range(d - d % 4, d):
-        a += (x[i] - t[i]) ** 2
+        a += (x[i] - t[i]) * (x[i] - t[i])
     return (a + b) + (c + e)
 
 
 @compiled
-def _refine_dense(X, T, query_products, x_norms, row_norms, underflow_slack, skip, index, distance):
+def _refine_dense(
+    X, T, query_products, x_norms, row_norms, underflow_slack, skip, index, distance, upper_bounds,
+    smallest_index, smallest_bounds,
+):  # fmt: skip
     """Keep rows whose lower bound is within the k-th smallest upper bound; measure those exactly."""
     n, d = T.shape
     k = index.shape[1]
     # |error of 2xᵀt| ≤ (d + 3)·u·(‖x‖² + ‖t‖²), u the unit roundoff of float32 (both factors rounded)
     relative_error = (d + 4) * 2.0**-24
-    raised_norms, bound_slack, upper_bounds = (
-        row_norms * (1.0 + relative_error),
-        2.0 * relative_error * row_norms,
-        np.empty(n),
-    )
-    smallest_index, smallest_bounds = np.empty(k, np.int64), np.empty(k)
     for i in range(X.shape[0]):
         for j in range(n):
+            raised_norm = row_norms[j] * (1.0 + relative_error)
             upper_bounds[j] = (
-                raised_norms[j] - 2.0 * query_products[i, j]
+                raised_norm - 2.0 * query_products[i, j]
             )  # of the distance less ‖x‖², up to the error in x
         if skip[i] >= 0:
             upper_bounds[skip[i]] = np.inf
-        smallest_bounds[:] = np.inf
+        for t in range(k):
+            smallest_bounds[t] = np.inf
         for j in range(n):
             if upper_bounds[j] < smallest_bounds[k - 1]:
                 _insert_neighbor(upper_bounds[j], j, smallest_index, smallest_bounds)
         distance_limit = smallest_bounds[k - 1] + 2.0 * relative_error * x_norms[i] + underflow_slack
         for j in range(n):
-            if upper_bounds[j] - bound_slack[j] <= distance_limit:
+            if upper_bounds[j] - 2.0 * relative_error * row_norms[j] <= distance_limit:
                 exact_distance = _squared_distance(X[i], T[j])
                 if exact_distance < distance[i, k - 1]:
                     _insert_neighbor(exact_distance, j, index[i], distance[i])
 
 
 @compiled
-def _search_inverted_index(x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, n, skip, index, distance):
-    k = index.shape[1]
-    row_norms = np.zeros(n)
+def _search_inverted_index(
+    x_ptr, x_cols, x_data, f_ptr, f_rows, f_data, row_norms, query_products, skip, index, distance
+):
+    n, k = len(row_norms), index.shape[1]
     for c in range(len(f_ptr) - 1):
         for p in range(f_ptr[c], f_ptr[c + 1]):
             row_norms[f_rows[p]] += f_data[p] * f_data[p]
-    query_products = np.empty(n)
     for i in range(len(x_ptr) - 1):
-        query_products[:] = 0.0
+        for j in range(n):
+            query_products[j] = 0.0
         query_norm = 0.0
         for q in range(x_ptr[i], x_ptr[i + 1]):
             value, c = x_data[q], x_cols[q]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_expit
 
-from hyperlabel.solvers.compiling import check_rows, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_rows
 
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +25,11 @@ def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray
     _check_neighbors(neighbors, Y)
     if len(neighbors) != Y.shape[0]:
         raise ValueError(f"Each of the {Y.shape[0]} rows of Y needs its neighbours, got {len(neighbors)}.")
-    return _count_all_rows(np.ascontiguousarray(neighbors, dtype=np.int64), *csr_parts(Y)[:2], Y.shape[1])
+    counts = _count_labels(neighbors, Y)
+    n_counts, own_counts = neighbors.shape[1] + 1, sparse.csr_array(counts.multiply(_ones(Y)))
+    all_rows = _tabulate(counts, n_counts, np.full(Y.shape[1], len(neighbors)))
+    with_label = _tabulate(own_counts, n_counts, np.bincount(Y.indices, minlength=Y.shape[1]))
+    return with_label, all_rows - with_label
 
 
 def log_odds(with_label: np.ndarray, without_label: np.ndarray, smoothing: float) -> np.ndarray:
@@ -78,8 +82,9 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, log_odds_table: np.ndarr
         )
     scores = np.empty((len(neighbors), Y.shape[1]))
     scores[:] = log_odds_table[:, 0]
-    neighbors = np.ascontiguousarray(neighbors, dtype=np.int64)
-    _fill_scores(neighbors, *csr_parts(Y)[:2], np.ascontiguousarray(log_odds_table), scores)
+    counts = _count_labels(neighbors, Y)
+    row_index = np.repeat(np.arange(len(neighbors)), np.diff(counts.indptr))
+    scores[row_index, counts.indices] = log_odds_table[counts.indices, counts.data]
     return scores
 
 
@@ -91,44 +96,26 @@ def _check_neighbors(neighbors: np.ndarray, Y: sparse.csr_array) -> None:
         raise ValueError(f"Neighbours must be rows of Y, 0 … {Y.shape[0] - 1}.")
 
 
-@compiled
-def _count_labels(neighbors, indptr, indices, label_counts, met_labels):
-    """Count the labels of the neighbours; return how many different ones were met."""
-    n_met = 0
-    for neighbor in neighbors:
-        for p in range(indptr[neighbor], indptr[neighbor + 1]):
-            label = indices[p]
-            if label_counts[label] == 0:
-                met_labels[n_met] = label
-                n_met += 1
-            label_counts[label] += 1
-    return n_met
+def _count_labels(neighbors: np.ndarray, Y: sparse.csr_array) -> sparse.csr_array:
+    """Return how many neighbours of a row carry each label, m×K; nothing is stored where none does."""
+    row_starts = np.arange(len(neighbors) + 1) * neighbors.shape[1]
+    is_neighbor = sparse.csr_array(
+        (np.ones(neighbors.size, dtype=np.int64), neighbors.ravel(), row_starts),
+        shape=(len(neighbors), Y.shape[0]),
+    )
+    return is_neighbor @ _ones(Y)
 
 
-@compiled
-def _count_all_rows(neighbors, indptr, indices, n_labels):
-    n, k = neighbors.shape
-    all_rows = np.zeros((n_labels, k + 1))
-    with_label = np.zeros((n_labels, k + 1))
-    label_counts, met_labels = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
-    all_rows[:, 0] = n
-    for i in range(n):
-        n_met = _count_labels(neighbors[i], indptr, indices, label_counts, met_labels)
-        for p in range(indptr[i], indptr[i + 1]):
-            with_label[indices[p], label_counts[indices[p]]] += 1
-        for m in range(n_met):
-            all_rows[met_labels[m], label_counts[met_labels[m]]] += 1
-            all_rows[met_labels[m], 0] -= 1
-            label_counts[met_labels[m]] = 0
-    return with_label, all_rows - with_label
+def _ones(Y: sparse.csr_array) -> sparse.csr_array:
+    return sparse.csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
 
 
-@compiled
-def _fill_scores(neighbors, indptr, indices, log_odds_table, scores):
-    n_labels = len(log_odds_table)
-    label_counts, met_labels = np.zeros(n_labels, np.int64), np.empty(n_labels, np.int64)
-    for i in range(len(neighbors)):
-        n_met = _count_labels(neighbors[i], indptr, indices, label_counts, met_labels)
-        for m in range(n_met):
-            scores[i, met_labels[m]] = log_odds_table[met_labels[m], label_counts[met_labels[m]]]
-            label_counts[met_labels[m]] = 0
+def _tabulate(counts: sparse.csr_array, n_counts: int, n_rows: np.ndarray) -> np.ndarray:
+    """Return how many of its `n_rows` rows have count 0, 1, … of a label, K×n_counts."""
+    n_labels = counts.shape[1]
+    table = np.bincount(
+        counts.indices.astype(np.int64) * n_counts + counts.data, minlength=n_labels * n_counts
+    )
+    table = table.reshape(n_labels, n_counts).astype(np.float64)
+    table[:, 0] = n_rows - table.sum(axis=1)
+    return table

@@ -129,15 +129,7 @@ class _State:
                     f"The starting duals have shape {alpha.shape}, this problem has {problem.n_pairs} pairs."
                 )
             self.alpha = alpha.astype(dtype)
-            _clip_to_box(
-                self.alpha,
-                problem.start,
-                problem.indptr,
-                problem.indices,
-                self.upper,
-                problem.cost,
-                self.slack,
-            )
+            _clip_to_box(problem, self.alpha, self.upper, self.slack)
         W, b, self.total = problem.weights_of(self.alpha)
         self.is_sparse = sparse.issparse(problem.X)
         if self.is_sparse:
@@ -161,15 +153,17 @@ class _State:
         p = self.problem
         is_busy = np.zeros(len(visit_order), dtype=np.bool_)
         pair_arrays = (p.norms, visit_order, p.indptr, p.indices, p.start, self.upper, p.cost, self.slack)
+        k = p.n_labels  # room for a row's labels and scores: kernels that make none compile faster
+        scratch = np.empty((2, k), dtype=np.int64), np.empty((4, k)), np.empty(1, dtype=self.alpha.dtype)
         if self.is_sparse:
             gap_sum, max_gradient, min_gradient, dual_change = _visit_sparse_rows(
                 p.X.data, p.X.indices, p.X.indptr, self.offsets, self.constant, *pair_arrays,
-                low, high, self.alpha, self.W, self.b, self.g, is_busy,
+                low, high, self.alpha, self.W, self.b, self.g, is_busy, *scratch,
             )  # fmt: skip
             W = self.W - np.outer(p.shift, self.b)
         else:
             gap_sum, max_gradient, min_gradient, dual_change = _visit_dense_rows(
-                p.X, *pair_arrays, low, high, self.alpha, self.W, self.b, is_busy
+                p.X, *pair_arrays, low, high, self.alpha, self.W, self.b, is_busy, *scratch
             )
             W = self.W
         self.total += dual_change
@@ -177,18 +171,13 @@ class _State:
         return gap_sum / max(dual_objective + gap_sum, 1e-300), max_gradient, min_gradient, is_busy
 
 
-@compiled
-def _clip_to_box(alpha, start, indptr, indices, upper, cost, slack):
-    rounded_bound = np.empty(1, alpha.dtype)
-    for i in range(start.shape[0] - 1):
-        n_relevant = indptr[i + 1] - indptr[i]
-        if start[i + 1] == start[i]:
-            continue
-        pairs_per_label = (start[i + 1] - start[i]) // n_relevant
-        for a in range(n_relevant):
-            rounded_bound[0] = upper[i] * cost[indices[indptr[i] + a]] * slack
-            for t in range(start[i] + a * pairs_per_label, start[i] + (a + 1) * pairs_per_label):
-                alpha[t] = min(max(alpha[t], 0.0), rounded_bound[0])
+def _clip_to_box(problem: RankProblem, alpha: np.ndarray, upper: np.ndarray, slack: float) -> None:
+    """Clip the duals to 0 … u_ip in place."""
+    n_relevant = np.diff(problem.indptr)
+    pairs_per_label = np.diff(problem.start) // np.maximum(n_relevant, 1)
+    label_bounds = np.repeat(upper, n_relevant) * problem.cost[problem.indices] * slack
+    pair_bounds = np.repeat(label_bounds.astype(alpha.dtype), np.repeat(pairs_per_label, n_relevant))
+    np.clip(alpha, 0.0, pair_bounds, out=alpha)
 
 
 @compiled(fastmath={"contract"})
@@ -223,10 +212,18 @@ def _step_pairs(
                     stays_active = True
             else:
                 stays_active, any_moved = True, True
-                max_gradient, min_gradient = max(max_gradient, G), min(min_gradient, G)
+                if max_gradient < G:
+                    max_gradient = G
+                elif min_gradient > G:
+                    min_gradient = G
                 # P − D of this pair: the hinge u·max(0, −G) plus α·G
                 row_gap += old_dual * G if G > 0.0 else (old_dual - dual_bound) * G
-                alpha[t] = min(max(old_dual - G * half_inverse_norm, 0.0), dual_bound)  # (23)
+                new_dual = old_dual - G * half_inverse_norm  # (23)
+                if new_dual < 0.0:
+                    new_dual = 0.0
+                elif new_dual > dual_bound:
+                    new_dual = dual_bound
+                alpha[t] = new_dual
                 delta = np.float64(alpha[t]) - old_dual
                 relevant_score += delta * norm
                 irrelevant_scores[j] -= delta * norm
@@ -242,12 +239,17 @@ def _step_pairs(
 
 @compiled(fastmath={"contract"})
 def _visit_dense_rows(
-    X, norms, visit_order, indptr, indices, start, upper, cost, slack, low, high, alpha, W, b, is_busy
+    X, norms, visit_order, indptr, indices, start, upper, cost, slack, low, high, alpha, W, b, is_busy,
+    label_rows, score_rows, rounded_bound,
 ):  # fmt: skip
     d, k = W.shape
-    relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
-    f, label_steps, rounded_bound = np.empty(k), np.empty(k), np.empty(1, alpha.dtype)
-    irrelevant_scores, irrelevant_steps = np.empty(k), np.empty(k)
+    relevant_labels, irrelevant_labels = label_rows[0], label_rows[1]
+    f, label_steps, irrelevant_scores, irrelevant_steps = (
+        score_rows[0],
+        score_rows[1],
+        score_rows[2],
+        score_rows[3],
+    )
     gap_sum, max_gradient, min_gradient, dual_change = 0.0, 0.0, 0.0, 0.0
     unrolled_stop = d - d % 4
     for s in range(visit_order.shape[0]):
@@ -267,7 +269,10 @@ def _visit_dense_rows(
             upper[i], cost, slack, low, high, label_steps, irrelevant_scores, irrelevant_steps, rounded_bound,
         )  # fmt: skip
         gap_sum, dual_change = gap_sum + row_gap, dual_change + row_change
-        max_gradient, min_gradient = max(max_gradient, row_max), min(min_gradient, row_min)
+        if row_max > max_gradient:
+            max_gradient = row_max
+        if row_min < min_gradient:
+            min_gradient = row_min
         if any_moved:  # (24), (25)
             for p in range(k):
                 b[p] += label_steps[p]
@@ -281,12 +286,16 @@ def _visit_dense_rows(
 @compiled(fastmath={"contract"})
 def _visit_sparse_rows(
     data, columns, rows, offsets, constant, norms, visit_order, indptr, indices, start, upper, cost, slack,
-    low, high, alpha, V, c, g, is_busy,
+    low, high, alpha, V, c, g, is_busy, label_rows, score_rows, rounded_bound,
 ):  # fmt: skip
     k = V.shape[1]
-    relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
-    f, label_steps, rounded_bound = np.empty(k), np.empty(k), np.empty(1, alpha.dtype)
-    irrelevant_scores, irrelevant_steps = np.empty(k), np.empty(k)
+    relevant_labels, irrelevant_labels = label_rows[0], label_rows[1]
+    f, label_steps, irrelevant_scores, irrelevant_steps = (
+        score_rows[0],
+        score_rows[1],
+        score_rows[2],
+        score_rows[3],
+    )
     gap_sum, max_gradient, min_gradient, dual_change = 0.0, 0.0, 0.0, 0.0
     for s in range(visit_order.shape[0]):
         i = visit_order[s]
@@ -303,7 +312,10 @@ def _visit_sparse_rows(
             upper[i], cost, slack, low, high, label_steps, irrelevant_scores, irrelevant_steps, rounded_bound,
         )  # fmt: skip
         gap_sum, dual_change = gap_sum + row_gap, dual_change + row_change
-        max_gradient, min_gradient = max(max_gradient, row_max), min(min_gradient, row_min)
+        if row_max > max_gradient:
+            max_gradient = row_max
+        if row_min < min_gradient:
+            min_gradient = row_min
         if any_moved:
             for p in range(k):
                 c[p] += label_steps[p]

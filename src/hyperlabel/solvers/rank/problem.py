@@ -107,6 +107,10 @@ class RankProblem:
         """Row blocks whose n×k scores fit in a few megabytes."""
         return row_blocks(self.X.shape[0], 8 * self.n_labels)
 
+    def _row_scratch(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return room for the labels of a row and for its scores: kernels that make none compile faster."""
+        return np.empty((2, self.n_labels), dtype=np.int64), np.empty(self.n_labels)
+
     def scores(self, rows: slice, W: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Scores f of a block of rows."""
         return self.X[rows] @ W + (b - self.shift @ W)
@@ -116,7 +120,9 @@ class RankProblem:
         hinge_loss = 0.0
         for row_block in self.blocks():
             F = self.scores(row_block, W, b)
-            hinge_loss += pair_loss(F, row_block.start, self.indptr, self.indices, self.unit, self.cost)
+            hinge_loss += _sum_pair_losses(
+                F, row_block.start, self.indptr, self.indices, self.unit, self.cost, *self._row_scratch()
+            )
         return float(0.5 * (np.vdot(W, W) + b @ b) + C * hinge_loss)
 
     def weights_of(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -125,7 +131,10 @@ class RankProblem:
         W, b = np.zeros((self.X.shape[1], k)), np.zeros(k)
         for row_block in self.blocks():
             beta = np.zeros((row_block.stop - row_block.start, k))
-            dual_sum += block_sums(row_block.start, self.indptr, self.indices, self.start, alpha, beta)
+            label_rows, _ = self._row_scratch()
+            dual_sum += _sum_block_duals(
+                row_block.start, self.indptr, self.indices, self.start, alpha, beta, label_rows
+            )
             W += self.X[row_block].T @ beta
             b += beta.sum(axis=0)
         return W - np.outer(self.shift, b), b, dual_sum
@@ -182,19 +191,15 @@ def split_labels(i, indptr, indices, relevant_labels, irrelevant_labels):
 def _sum_hinges(margin_offset, irrelevant_scores, n_irrelevant):
     hinge_sum = 0.0
     for j in range(n_irrelevant):
-        hinge_sum += max(0.0, margin_offset + irrelevant_scores[j])
+        margin_miss = margin_offset + irrelevant_scores[j]
+        hinge_sum += margin_miss if margin_miss > 0.0 else 0.0
     return hinge_sum
 
 
 @compiled
-def pair_loss(F, first_row, indptr, indices, unit, cost):
+def _sum_pair_losses(F, first_row, indptr, indices, unit, cost, label_rows, irrelevant_scores):
     """Σ unit_i c_p [1 − f_p + f_q]₊ over the rows of a score block that begins at `first_row`."""
-    k = F.shape[1]
-    relevant_labels, irrelevant_labels, irrelevant_scores = (
-        np.empty(k, np.int64),
-        np.empty(k, np.int64),
-        np.empty(k),
-    )
+    relevant_labels, irrelevant_labels = label_rows[0], label_rows[1]
     block_loss = 0.0
     for r in range(F.shape[0]):
         i = first_row + r
@@ -210,10 +215,9 @@ def pair_loss(F, first_row, indptr, indices, unit, cost):
 
 
 @compiled
-def block_sums(first_row, indptr, indices, start, alpha, beta):
+def _sum_block_duals(first_row, indptr, indices, start, alpha, beta, label_rows):
     """Fill β (15) of the rows from `first_row` on; return the sum of their α."""
-    k = beta.shape[1]
-    relevant_labels, irrelevant_labels = np.empty(k, np.int64), np.empty(k, np.int64)
+    relevant_labels, irrelevant_labels = label_rows[0], label_rows[1]
     dual_sum = 0.0
     for r in range(beta.shape[0]):
         i = first_row + r
