@@ -87,6 +87,8 @@ def test_plain_python_deals_as_compiled_code_does(monkeypatch):
     """Small tables are dealt without numba; a process that deals more compiles, and must deal the same."""
     rng = np.random.default_rng(0)
     counts = sparse.csr_array((rng.random((400, 30)) < 0.1).astype(float))
+    stratify._deal_units.ready()  # what it calls is compiled along, it itself still chooses
+    assert callable(stratify._deal_units.for_steps(1))
     folds = {}
     for way in ("_interpret", "ready"):
         kernel = stratify._deal_units

@@ -54,8 +54,9 @@ class _Compiled:
                 with _FIRST_CALL:  # of several threads, one imports numba
                     _watch_numba()
                 self._ready = _compile_cached(plain_function, self._options)
-            for global_name, global_object in list(plain_function.__globals__.items()):
-                if isinstance(global_object, _Compiled):
+            for global_name in plain_function.__code__.co_names:  # numba must see what it calls
+                global_object = plain_function.__globals__.get(global_name)
+                if isinstance(global_object, _Compiled) and global_object is not self:
                     plain_function.__globals__[global_name] = global_object.ready()
         return self._ready
 

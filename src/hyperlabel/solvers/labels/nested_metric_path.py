@@ -104,14 +104,14 @@ def _score_each(
     counts_labels: bool,
     metric_sums: np.ndarray,
 ) -> None:
-    """Rank all labels of all rows for each M; labels are lines here, so that the best are found abreast."""
+    """Rank all labels of all rows for each M."""
     n = len(R)
-    relevant = Y.toarray().T.astype(bool)
-    ideal = ideal_gains[np.minimum(relevant.sum(axis=0), len(rank_discounts))]
+    relevant = Y.toarray().astype(bool)
+    ideal = ideal_gains[np.minimum(relevant.sum(axis=1), len(rank_discounts))]
     row_weights = np.divide(1.0, ideal, out=np.zeros(n), where=ideal > 0)
-    S, n_added, row_index = np.repeat(base[:, None], n, axis=1), 0, np.arange(n)
+    S, n_added, row_index = np.repeat(base[None, :], n, axis=0), 0, np.arange(n)
     for g, M in enumerate(grid):
-        S += P[n_added:M].T @ R[:, n_added:M].T
+        S += R[:, n_added:M] @ P[n_added:M]
         n_added = M
         if counts_labels:
             positive = S > 0
@@ -119,11 +119,11 @@ def _score_each(
             continue
         remaining = S.copy()
         for rank_discount in rank_discounts:
-            best = remaining.argmax(axis=0)  # ties go to the lowest index
-            is_hit = relevant[best, row_index]
+            best = remaining.argmax(axis=1)  # ties go to the lowest index
+            is_hit = relevant[row_index, best]
             metric_sums[0, g] += rank_discount * (row_weights @ is_hit)
             metric_sums[1, g] += is_hit.sum()
-            remaining[best, row_index] = -np.inf
+            remaining[row_index, best] = -np.inf
 
 
 def _check_inputs(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
