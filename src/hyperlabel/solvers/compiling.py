@@ -7,7 +7,8 @@ a comparison or a rounded number decides which entry is read or written.
 
 import importlib
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cache, partial, update_wrapper
 from types import FunctionType
 from typing import Any
@@ -140,6 +141,28 @@ def _watch_numba() -> None:
             COMPILE_TIME.on_end()
 
     event.register("numba:compiler_lock", Watch())
+
+
+@contextmanager
+def counting_compiled() -> Iterator[list[str]]:
+    """Give a list that grows by the name of each function that numba compiles meanwhile."""
+    from numba.core import event
+
+    compiled_names: list[str] = []
+
+    class Listing(event.Listener):
+        def on_start(self, event: Any) -> None:
+            compiled_names.append(event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    listing = Listing()
+    event.register("numba:compile", listing)
+    try:
+        yield compiled_names
+    finally:
+        event.unregister("numba:compile", listing)
 
 
 def _find_function(module: str, name: str) -> Any:

@@ -11,25 +11,12 @@ from scipy import sparse
 
 def compile_ahead() -> dict[str, Any]:
     """Fit every method on dense and on sparse rows; return how many fits, kernels and seconds that took."""
-    from numba.core import event
-
-    from hyperlabel.solvers.compiling import stop_interpreting
+    from hyperlabel.solvers.compiling import counting_compiled, stop_interpreting
     from hyperlabel.solvers.labels.nested_metric_path import FEW, score_nested
 
-    class CompileCount(event.Listener):
-        n_compiled = 0
-
-        def on_start(self, event: Any) -> None:
-            self.n_compiled += 1
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    compile_count, n_fits = CompileCount(), 0
-    event.register("numba:compile", compile_count)
-    start_seconds = time.perf_counter()
+    start_seconds, n_fits = time.perf_counter(), 0
     stop_interpreting()
-    with warnings.catch_warnings():
+    with counting_compiled() as compiled_names, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of samples as small as these, nobody reads the scores
         for model, X, Y in _iter_fits():
             model.fit(X, Y)
@@ -44,9 +31,8 @@ def compile_ahead() -> dict[str, Any]:
                 np.zeros((n_rows, n_labels)), np.eye(n_labels), np.zeros(n_labels), label_rows,
                 np.arange(1, n_labels + 1), metric=metric,
             )  # fmt: skip
-    event.unregister("numba:compile", compile_count)
     seconds = round(time.perf_counter() - start_seconds, 2)
-    return {"fits": n_fits, "kernels": compile_count.n_compiled, "seconds": seconds}
+    return {"fits": n_fits, "kernels": len(compiled_names), "seconds": seconds}
 
 
 def _iter_fits() -> Iterator[tuple[Any, Any, Any]]:
