@@ -73,21 +73,11 @@ class _Compiled:
 
     def _interpret(self, *arguments: Any) -> Any:
         lists = [item.tolist() if isinstance(item, np.ndarray) else item for item in arguments]
-        result = self._plain_function()(*lists)
+        result = _plain_form(self.__wrapped__)(*lists)
         for item, values in zip(arguments, lists, strict=True):
             if isinstance(item, np.ndarray) and item.flags.writeable:
                 item[:] = values
         return result
-
-    def _plain_function(self) -> Function:
-        """Return the function as Python, with the functions it calls."""
-        plain_function: Any = self.__wrapped__
-        namespace = {
-            name: item._plain_function() if isinstance(item, _Compiled) and item is not self else item
-            for name, item in plain_function.__globals__.items()
-            if name in plain_function.__code__.co_names
-        }
-        return FunctionType(plain_function.__code__, namespace)
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain_function: Any = self.__wrapped__
@@ -97,6 +87,19 @@ class _Compiled:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.ready(), name)
+
+
+def _plain_form(function: Any) -> Function:
+    """Return a kernel as Python, with the kernels it calls, compiled by now or not."""
+    namespace = {}
+    for name in function.__code__.co_names:
+        if name in function.__globals__:
+            item = function.__globals__[name]
+            inner_function = (
+                item.__wrapped__ if isinstance(item, _Compiled) else getattr(item, "py_func", None)
+            )
+            namespace[name] = item if inner_function is None else _plain_form(inner_function)
+    return FunctionType(function.__code__, namespace)
 
 
 class _StepBudget:
