@@ -8,7 +8,18 @@ they show the same runs (a table and five figures of one sweep are computed once
 from pathlib import Path
 
 from hyperlabel.apps.comparison.environment import CODE_FOLDERS
-from reproduction import beyond, contest, cvpr09, jcp14, kdd08, kdd08_forms, neco12
+from reproduction import (
+    beyond,
+    contest,
+    cvpr09,
+    jcp14,
+    kdd08,
+    kdd08_forms,
+    kdd08_text,
+    neco12,
+    neco12_trees,
+    ranking_reduction,
+)
 from reproduction.item import Item, Plan, Runs
 from reproduction.result import Curve, Number, Result
 
@@ -28,5 +39,16 @@ CODE_FOLDERS.append(Path(__file__).resolve().parent)
 
 def items() -> list[Item]:
     """Return everything that can be asked for, tables first within each paper."""
-    files = (kdd08, kdd08_forms, jcp14, cvpr09, neco12, contest, beyond)
+    files = (
+        kdd08,
+        kdd08_text,
+        kdd08_forms,
+        jcp14,
+        cvpr09,
+        neco12,
+        neco12_trees,
+        ranking_reduction,
+        contest,
+        beyond,
+    )
     return [item for file in files for item in file.ITEMS]

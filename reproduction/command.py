@@ -36,7 +36,7 @@ class _PlainCommand(click.Command):
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--list", "as_list", is_flag=True, help="Show what there is and which data it needs.")
-@click.option("--quick", is_flag=True, help="Fewer repeats and smaller grids: all in under 20 minutes.")
+@click.option("--quick", is_flag=True, help="Fewer repeats and smaller grids: all in under 10 minutes.")
 @click.option(
     "--data", "folder", default=None, help="Folder of the benchmark files. [default: $HYPERLABEL_DATA]"
 )
@@ -84,7 +84,8 @@ def main(
         if not quick:  # the page of a full run also says what the quick form costs
             quick_plan, collect = replace(plan, quick=True), replace(options, collect_only=True)
             quick_results, _ = run_items(selected, quick_plan, collect)
-        write_markdown(results, quick_results, record, Path(markdown))
+            quick_results = [replace(result, quick_cpu=result.cpu) for result in quick_results]
+        write_markdown(results, quick_results, Path(markdown))
     _print_results(results, out_path, as_json)
     if not any(result.numbers or result.curves for result in results):
         raise ValueError(_reason_for_nothing(selected, results, plan, options))

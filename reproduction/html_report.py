@@ -19,7 +19,8 @@ from hyperlabel.apps.report.page import (
     render_page,
 )
 from hyperlabel.apps.report.summary import without_folders
-from reproduction.claims import NEAR, printed_distances
+from reproduction.claims import printed_distances
+from reproduction.readings import NEAR
 from reproduction.result import Curve, Number, Result
 
 

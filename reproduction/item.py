@@ -102,7 +102,10 @@ class Runs:
         first_of_split: dict[Any, tuple[float, str]] = {}
         for i, (value, cell) in enumerate(all_scores):
             first_of_split.setdefault(i if split_of[cell] is None else str(split_of[cell]), (value, cell))
-        values, cell_ids = zip(*first_of_split.values(), strict=True) if first_of_split else ((), ())
+        # Pairs of numbers are compared split by split, whatever order the cells were finished in.
+        in_order = sorted(first_of_split, key=lambda split: (not str(split).isdigit(), str(split).zfill(9)))
+        in_order_values = [first_of_split[split] for split in in_order]
+        values, cell_ids = zip(*in_order_values, strict=True) if in_order_values else ((), ())
         return Scores(values, cell_ids)
 
     def number(self, row: str, column: str, scores: Sequence[float], paper: float | None = None) -> Number:
@@ -110,7 +113,8 @@ class Runs:
         finite_scores = [score for score in scores if math.isfinite(score)]
         mean = float(np.mean(finite_scores)) if finite_scores else math.nan
         std = float(np.std(finite_scores, ddof=1)) if len(finite_scores) > 1 else math.nan
-        return Number(row, column, mean, std, len(finite_scores), paper, getattr(scores, "cells", ()))
+        cells, by_split = getattr(scores, "cells", ()), tuple(map(float, scores))
+        return Number(row, column, mean, std, len(finite_scores), paper, cells, by_split)
 
     def numbers(self, entries: Iterable[tuple[str, str, Scores, float | None]]) -> list[Number]:
         """Return the table entries (row, column, scores, paper's number) that have scores."""
@@ -214,6 +218,11 @@ def _edges_note(edge_choices: Mapping[tuple[str, str, str], list[float | None]])
 def _spec_without_split(spec: Mapping[str, Any]) -> str:
     """Return what cells that differ only in their split have in common."""
     return canonical_json({key: value for key, value in spec.items() if key != "split"})
+
+
+def full_only(cells: Callable[[Plan], list[Job]]) -> Callable[[Plan], list[Job]]:
+    """Return the cells of the full form only: a quick run leaves readings out that are not counted."""
+    return lambda plan: [] if plan.quick else cells(plan)
 
 
 def rows_by_split(columns: Sequence[Sequence[float]]) -> list[list[float]] | None:

@@ -10,20 +10,18 @@ form="least_squares"        lsHG, regression (24)–(30)
 alpha, lambdas              λ (14)(28); names that end in ^λ have λ > 0, the others λ = 0
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import config_context
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.feature_selection import chi2
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
-from hyperlabel import BinaryRelevance, HypergraphSpectral, RankSVM, projection_path
+from hyperlabel import BinaryRelevance, RankSVM, projection_path
 from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
 from hyperlabel.metrics import get_scorer, roc_auc_score
@@ -34,12 +32,13 @@ from reproduction.item import (
     Plan,
     Runs,
     Scores,
+    full_only,
     make_cells,
     make_curve,
     random_split,
     statistics_item,
 )
-from reproduction.result import Result
+from reproduction.result import Number, Result
 from reproduction.search import search_grid
 
 EXPANSIONS = {"clique": "c", "star": "*", "zhou": "z", "cca": "cca"}
@@ -47,8 +46,6 @@ FORMS = {"exact": "HG", "least_squares": "lsHG"}
 DATA = {"scene": 900, "yeast": 900, "yahoo-arts": 2000, "yahoo5k-computers": 2000}
 COLUMNS = {"scene": "Scene", "yeast": "Yeast", "yahoo-arts": "Arts", "yahoo5k-computers": "Computers"}
 TABLE2 = PRINTED["tables"]["kdd08-table2"]
-# Weightings of terms a reader of §5.1 would try; every one is learned on training rows alone.
-WEIGHTINGS = ("frequent", "frequent, tf-idf", "chi2, tf-idf")
 # The grids of λ of Figures 3 (dense data) and 4 (text), in full and quick.
 DENSE_LAMBDAS = (
     (0.1, 1.0, 10.0, 20.0, 50.0, 75.0, 100.0, 200.0, 350.0, 500.0, 750.0, 1000.0),
@@ -61,33 +58,24 @@ SettingScores = dict[tuple[str, Any], float]
 
 def prepare(data: Dataset, n_terms: int = 2000) -> Dataset:
     """Remove labels with fewer than 50 rows; of text keep the most frequent terms, rows of length 1."""
-    data = _remove_rare_labels(data)
+    data = remove_rare_labels(data)
     X = data.X
     if sparse.issparse(X):
         n_rows_with_term = np.asarray((X != 0).sum(axis=0)).ravel()
-        X = _normalize_rows(X[:, np.sort(np.argsort(-n_rows_with_term, kind="stable")[:n_terms])])
+        X = normalize_rows(X[:, np.sort(np.argsort(-n_rows_with_term, kind="stable")[:n_terms])])
     return Dataset(X, data.Y, name=data.name, label_names=data.label_names)
 
 
-def _remove_rare_labels(data: Dataset) -> Dataset:
+def remove_rare_labels(data: Dataset) -> Dataset:
+    """Remove the labels with fewer than 50 rows (§5.1)."""
     frequent = np.flatnonzero(np.asarray(data.Y.sum(axis=0)).ravel() >= 50)
     label_names = [data.label_names[j] for j in frequent]
     return Dataset(data.X, data.Y[:, frequent], name=data.name, label_names=label_names)
 
 
-def _normalize_rows(X: Any) -> sparse.csr_array:
+def normalize_rows(X: Any) -> sparse.csr_array:
+    """Scale rows to length 1."""
     return sparse.csr_array(normalize(X))
-
-
-def _weigh_terms(weighting: str, X: Any, Y: np.ndarray, train: np.ndarray) -> Any:
-    """Select and weigh 2000 terms by the training rows; return all rows, of length 1."""
-    term_scores = np.asarray((X[train] != 0).sum(axis=0), dtype=float).ravel()
-    if weighting.startswith("chi2"):
-        term_scores = np.nan_to_num(np.max([chi2(X[train], y)[0] for y in Y[train].T if y.any()], axis=0))
-    X = X[:, np.sort(np.argsort(-term_scores, kind="stable")[:2000])]
-    if weighting.endswith("tf-idf"):
-        X = TfidfTransformer(sublinear_tf=True, norm=None).fit(X[train]).transform(X)
-    return _normalize_rows(X)
 
 
 def lambda_grid(name: str, quick: bool) -> tuple[float, ...]:
@@ -100,7 +88,7 @@ def method_name(expansion: str, form: str) -> str:
     return f"{FORMS[form]}_{EXPANSIONS[expansion]}"
 
 
-def _svm_auc(
+def svm_auc(
     model: Any,
     X_train: Any,
     Y_train: np.ndarray,
@@ -141,7 +129,7 @@ def _spectral(
         path = projection_path(data.X[fit_rows], Y[fit_rows], alphas=alphas)
         rows = (data.X[fit_rows], Y[fit_rows], data.X[score_rows], Y[score_rows])
         return {
-            (method_name(expansion, form), alpha): _svm_auc(
+            (method_name(expansion, form), alpha): svm_auc(
                 path.model((expansion, form), alpha), *rows, units=units
             )
             for alpha in alphas
@@ -163,7 +151,7 @@ def _spectral(
             score_path(train[fit_rows], train[score_rows], list(lambdas))
             for fit_rows, score_rows in cv.split(data.X[train], Y[train])
         ]
-        best_lambdas = _best_settings(fold_scores)
+        best_lambdas = best_settings(fold_scores)
         values += [
             Measurement(name, "nested", test_scores[name, best]) for name, best in best_lambdas.items()
         ]
@@ -173,7 +161,12 @@ def _spectral(
     return JobResult(values, details={"chosen": chosen, "grids": grids})
 
 
-def _best_settings(fold_scores: list[SettingScores]) -> dict[str, Any]:
+def spectral_at_zero(data: Dataset, split: int, n_train: int) -> JobResult:
+    """AUC of every expansion and form at λ = 0."""
+    return _spectral(data, split, n_train, (), True, 0, "metric")
+
+
+def best_settings(fold_scores: list[SettingScores]) -> dict[str, Any]:
     """Return the setting of each method with the best mean over the folds; of equals the first."""
     best: dict[str, tuple[float, Any]] = {}
     for name, setting in fold_scores[0]:
@@ -215,115 +208,81 @@ def _rivals(data: Dataset, split: int, n_train: int, grid: tuple[float, ...], fo
     return JobResult(values, details={"chosen": chosen, "grids": grids, "gap": duality_gap})
 
 
-def _weighted_terms(
-    data: Dataset, split: int, n_train: int, lambdas: Any, weightings: tuple[str, ...], folds: int
-) -> JobResult:
-    """HG^λ and lsHG^λ of the clique with λ and the weighting of terms chosen together, inside."""
-    train, test = random_split(data.n_rows, n_train, 8, split)
-    Y = data.Y.toarray()
-    methods = {method_name("clique", form): HypergraphSpectral(form=form) for form in FORMS}
-
-    def score_path(weighting: str, fit_rows: np.ndarray, score_rows: np.ndarray) -> SettingScores:
-        X = _weigh_terms(weighting, data.X, Y, fit_rows)
-        path = projection_path(X[fit_rows], Y[fit_rows], methods=methods, alphas=lambdas)
-        rows = (X[fit_rows], Y[fit_rows], X[score_rows], Y[score_rows])
-        return {(model.name, (weighting, model.alpha)): _svm_auc(model, *rows) for model in path}
-
-    def score_all(fit_rows: np.ndarray, score_rows: np.ndarray) -> SettingScores:
-        return {
-            setting: score
-            for weighting in weightings
-            for setting, score in score_path(weighting, fit_rows, score_rows).items()
-        }
-
-    cv = IterativeStratifiedKFold(folds, shuffle=True, random_state=split)
-    folds_rows = cv.split(data.X[train], Y[train])
-    fold_scores = [score_all(train[fit_rows], train[score_rows]) for fit_rows, score_rows in folds_rows]
-    best = _best_settings(fold_scores)
-    best_weightings = {weighting for weighting, _ in best.values()}
-    test_scores = {weighting: score_path(weighting, train, test) for weighting in best_weightings}
-    values = [
-        Measurement(f"{name}^λ, terms chosen", "nested", test_scores[setting[0]][name, setting])
-        for name, setting in best.items()
-    ]
-    chosen = {f"{name}^λ, terms chosen": {"λ": alpha} for name, (_, alpha) in best.items()}
-    grids = {name: {"λ": list(lambdas)} for name in chosen}
-    terms = {name: weighting for name, (weighting, _) in best.items()}
-    return JobResult(values, details={"chosen": chosen, "grids": grids, "terms": terms})
-
-
 def _count_splits(plan: Plan) -> Callable[[str], int]:
     return lambda name: plan.pick(10, 1 if name.startswith("yahoo") else 2)
 
 
-def _spectral_cells(names: Iterable[str], plan: Plan) -> list[Job]:
+def spectral_cells(
+    names: Iterable[str],
+    plan: Plan,
+    units: str = "metric",
+    prepare_data: Callable[[Dataset], Dataset] = prepare,
+    n_splits: Callable[[str], int] | None = None,
+) -> list[Job]:
     """The cells of Table 2 and of Figures 3 and 4, which show the same runs."""
 
     def settings(name: str) -> dict[str, Any]:
         search = {"lambdas": lambda_grid(name, plan.quick), "zero": True, "folds": plan.pick(3, 2)}
-        return {"n_train": DATA[name], **search}
+        return {"n_train": DATA[name], **search, **({"units": units} if units == "metric" else {})}
 
-    return make_cells(plan, names, "kdd08 spectral", _spectral, _count_splits(plan), settings, prepare)
+    what = "kdd08 spectral, units" if units == "metric" else "kdd08 spectral"
+    return make_cells(plan, names, what, _spectral, n_splits or _count_splits(plan), settings, prepare_data)
 
 
-def _rival_cells(plan: Plan) -> list[Job]:
+def rival_cells(
+    names: Iterable[str],
+    plan: Plan,
+    prepare_data: Callable[[Dataset], Dataset] = prepare,
+    n_splits: Callable[[str], int] | None = None,
+) -> list[Job]:
+    """The cells of Rank-SVM and the SVM per label, which see no projection."""
+
     def settings(name: str) -> dict[str, Any]:
         grid = plan.pick((0.1, 1.0, 10.0, 100.0), (1.0,))
         return {"n_train": DATA[name], "grid": grid, "folds": plan.pick(3, 2)}
 
-    return make_cells(plan, DATA, "kdd08 rivals", _rivals, _count_splits(plan), settings, prepare)
+    return make_cells(
+        plan, names, "kdd08 rivals", _rivals, n_splits or _count_splits(plan), settings, prepare_data
+    )
 
 
-def _units_cells(plan: Plan) -> list[Job]:
-    """The cells of Table 2 with Wᵀx in the units of (14), and the rivals, which see no projection."""
-
-    def settings(name: str) -> dict[str, Any]:
-        search = {"lambdas": lambda_grid(name, plan.quick), "zero": True, "folds": plan.pick(3, 2)}
-        return {"n_train": DATA[name], **search, "units": "metric"}
-
-    cells = make_cells(plan, DATA, "kdd08 spectral, units", _spectral, _count_splits(plan), settings, prepare)
-    return [*cells, *_rival_cells(plan)]
+def _table2_cells(units: str, plan: Plan) -> list[Job]:
+    return [*spectral_cells(DATA, plan, units), *rival_cells(DATA, plan)]
 
 
-def _table2_cells(plan: Plan) -> list[Job]:
-    folds, n_splits = plan.pick(3, 2), _count_splits(plan)
-
-    def term_settings(name: str) -> dict[str, Any]:
-        search = {"lambdas": lambda_grid(name, plan.quick), "weightings": WEIGHTINGS, "folds": folds}
-        return {"n_train": DATA[name], **search}
-
-    term_cells = partial(make_cells, plan, ["yahoo-arts"], "kdd08 weightings", _weighted_terms)
-    return [
-        *_spectral_cells(DATA, plan),
-        *_rival_cells(plan),
-        *term_cells(n_splits, term_settings, _remove_rare_labels),
-    ]
-
-
-def _collect_table2(plan: Plan, runs: Runs) -> Result:
-    own_rows = ("SVM per label", *(f"{FORMS[form]}_c^λ, terms chosen" for form in FORMS))
+def table2_numbers(runs: Runs, columns: Mapping[str, str]) -> list[Number]:
+    """Return the entries of Table 2, and the SVM per label that the paper names without a figure."""
 
     def row_scores(name: str, row: str) -> Scores:
         if row.endswith("^λ"):
             return runs.scores(name, row.removesuffix("^λ"), "nested")
-        is_tuned = row in own_rows or row == "RankSVM"
+        is_tuned = row in ("SVM per label", "RankSVM")
         return runs.scores(name, row, "nested") if is_tuned else runs.scores(name, row, "roc_auc", 0.0)
 
-    numbers = runs.numbers(
-        (row, column, row_scores(name, row), paper)
-        for row in (*TABLE2, *own_rows)
-        for (name, column), paper in zip(COLUMNS.items(), TABLE2.get(row, (None,) * 4), strict=True)
+    return runs.numbers(
+        (
+            row,
+            column,
+            row_scores(name, row),
+            TABLE2[row][list(COLUMNS).index(name)] if row in TABLE2 else None,
+        )
+        for row in (*TABLE2, "SVM per label")
+        for name, column in columns.items()
     )
+
+
+def _collect_table2(plan: Plan, runs: Runs) -> Result:
     notes = [
         f"^λ: λ chosen by {plan.pick(3, 2)}-fold cross-validation on the training rows.",
         f"Splits: {plan.pick('10', '2 (text: 1)')}; the spread is over overlapping random partitions.",
     ]
-    return Result(numbers=numbers, notes=notes)
+    return Result(numbers=table2_numbers(runs, COLUMNS), notes=notes)
 
 
 def _size_cells(name: str, plan: Plan) -> list[Job]:
-    settings = [{"n_train": n, "lambdas": (), "zero": True, "folds": 0} for n in _training_sizes(plan)]
-    return make_cells(plan, [name], "kdd08 spectral", _spectral, plan.pick(10, 2), settings, prepare)
+    options = {"lambdas": (), "zero": True, "folds": 0, "units": "metric"}
+    settings = [{"n_train": n, **options} for n in _training_sizes(plan)]
+    return make_cells(plan, [name], "kdd08 spectral, units", _spectral, plan.pick(10, 2), settings, prepare)
 
 
 def _training_sizes(plan: Plan) -> list[int]:
@@ -356,14 +315,15 @@ def _collect_lambdas(name: str, plan: Plan, runs: Runs) -> Result:
 
 
 ITEMS = [
-    Item("kdd08-units", "Table 2, the SVM on Wᵀx as (14) scales it", tuple(DATA), _units_cells,
-         _collect_table2),
     statistics_item("kdd08-table1", ("rows", "features", "labels")),
-    Item("kdd08-table2", "Mean ROC AUC of HG, lsHG and RankSVM", tuple(DATA), _table2_cells, _collect_table2),
+    Item("kdd08-table2", "Mean ROC AUC of HG, lsHG and RankSVM", tuple(DATA),
+         partial(_table2_cells, "metric"), _collect_table2),
+    Item("kdd08-sqrt-n", "Table 2, another reading: Wᵀx times √n", tuple(DATA),
+         full_only(partial(_table2_cells, "sqrt_n")), _collect_table2),
     *(Item(f"kdd08-fig{i}", f"HG against lsHG, training size, {name}", (name,),
            partial(_size_cells, name), partial(_collect_sizes, name))
       for i, name in ((1, "scene"), (2, "yeast"))),
     *(Item(f"kdd08-fig{i}", f"Regularisation path, {COLUMNS[name]}", (name,),
-           partial(_spectral_cells, (name,)), partial(_collect_lambdas, name))
+           partial(spectral_cells, (name,)), partial(_collect_lambdas, name))
       for i, name in ((3, "scene"), (4, "yahoo-arts"))),
 ]  # fmt: skip

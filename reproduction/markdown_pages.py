@@ -1,50 +1,82 @@
-"""The pages of docs/reproduction: one per paper, and the one that judges the claims."""
+"""The pages of docs/reproduction, written from a record of results that every run adds to.
+
+``results.json`` is the record: numbers with their cells and scores of single splits, curves, CPU times. A run
+of some items replaces these and leaves the others, so that one table can be computed anew by itself.
+"""
 
 import json
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from hyperlabel._files import write_text
-from reproduction import PAPERS, Result
+from reproduction import PAPERS, items
 from reproduction.claims import costs, summary
+from reproduction.inventory import inventory_page
+from reproduction.result import Cpu, Result
+from reproduction.why_page import why_page
+
+RECORD = "results.json"
 
 
-def write_markdown(
-    results: list[Result], quick_results: list[Result], record: dict[str, Any], folder: Path
-) -> None:
-    """Write one page per paper, the page of claims, and the numbers of both with their cells as JSON."""
+def read_record(folder: Path, name: str = RECORD) -> list[Result]:
+    """Return the results that earlier runs left in a folder; none where there is no record."""
+    path = folder / name
+    return [Result.from_dict(entry) for entry in json.loads(path.read_text("utf-8"))] if path.exists() else []
+
+
+def merge(stored: Sequence[Result], new: Sequence[Result]) -> list[Result]:
+    """Return the stored results with the new ones in their place, in the order of the items."""
+    by_id = {result.id: result for result in stored}
+    for result in new:
+        if not (result.numbers or result.curves):
+            continue
+        old_quick = by_id[result.id].quick_cpu if result.id in by_id else Cpu()
+        has_quick = bool(result.quick_cpu.cells)
+        by_id[result.id] = result if has_quick else replace(result, quick_cpu=old_quick)
+    return [by_id[item.id] for item in items() if item.id in by_id]
+
+
+def write_markdown(results: list[Result], quick_results: list[Result], folder: Path) -> None:
+    """Write one page per paper, the page of claims, why the rest is missed, and the record behind them."""
     folder.mkdir(parents=True, exist_ok=True)
     suffix, run_kind = ("-quick", ": quick run") if results[0].quick else ("", "")
-    keys = ("hyperlabel", "code", "python", "numpy", "scipy", "scikit-learn", "numba", "cpu")
-    versions = "; ".join(
-        ", ".join(f"{key} {environment[key]}" for key in keys) for environment in record["environments"]
-    )
-    origin = f"Written by `{record['command']}`, {datetime.now(UTC):%Y-%m-%d}"
+    quick_cpu = {result.id: result.quick_cpu for result in quick_results}
+    new = [replace(result, quick_cpu=quick_cpu.get(result.id, Cpu())) for result in results]
+    record = merge(read_record(folder, f"results{suffix}.json"), new)
+    entries = [{**result.as_dict(), "cpu": result.cpu, "quick_cpu": result.quick_cpu} for result in record]
+    lines = [json.dumps(entry, ensure_ascii=False) for entry in entries]
+    write_text(folder / f"results{suffix}.json", "[" + ",\n".join(lines) + "]\n")
+    for name, text in pages(record, run_kind).items():
+        write_text(folder / name.replace(".md", f"{suffix}.md"), text)
+
+
+def pages(record: list[Result], run_kind: str = "") -> dict[str, str]:
+    """Return the text of every page by its name."""
+    texts = {}
     for paper, title in PAPERS.items():
-        paper_results = [result for result in results if result.id.startswith(f"{paper}-")]
-        head = [f"# {title}{run_kind}", f"{origin}. {versions}; one BLAS thread per fit."]
+        paper_results = [result for result in record if result.id.startswith(f"{paper}-")]
         if paper_results:
-            write_text(folder / f"{paper}{suffix}.md", _paper_page(paper_results, head))
+            texts[f"{paper}.md"] = _paper_page(paper_results, f"# {title}{run_kind}")
     paragraphs = [
         f"# What holds of the papers' claims{run_kind}",
-        f"{origin}, from the numbers on the pages of this section (`results{suffix}.json` names the cells "
-        "behind each). A claim marked (ours) is not the papers'.",
-        "\n".join(summary(results)),
-        "\n".join(costs(results, quick_results)),
+        "Written by `python -m reproduction --markdown docs/reproduction` from `results.json`, which "
+        "names the "
+        "cells behind each number.",
+        "\n".join(summary(record)),
+        "\n".join(costs(record)),
     ]
-    write_text(folder / f"summary{suffix}.md", "\n\n".join(paragraphs) + "\n")
-    tables = [json.dumps(result.as_dict(), ensure_ascii=False) for result in results if result.numbers]
-    write_text(folder / f"results{suffix}.json", "[" + ",\n".join(tables) + "]\n")
+    texts["summary.md"] = "\n\n".join(paragraphs) + "\n"
+    texts["why-the-rest-is-missed.md"] = why_page(record)
+    texts["inventory.md"] = inventory_page()
+    return texts
 
 
-def _paper_page(results: list[Result], head: list[str]) -> str:
-    computed = [result for result in results if result.numbers or result.curves]
-    not_run = ", ".join(f"`{result.id}`" for result in results if result not in computed)
+def _paper_page(results: list[Result], head: str) -> str:
     paragraphs = [
-        *head,
-        "The paper's figure, ours (mean over splits), the spread over splits, ours minus the paper's.",
-        f"**Not run with this code:** {not_run}." if not_run else "",
-        *(result.markdown() for result in computed),
+        head,
+        "The paper's figure, ours (mean over splits), the standard deviation over splits, ours minus the "
+        "paper's. Each table names the run it comes from.",
+        *(result.markdown() for result in results),
     ]
-    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    return "\n\n".join(paragraphs)

@@ -20,11 +20,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 import hyperlabel as hl
 from hyperlabel import labelspace
 from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
+from hyperlabel.geometry.hypercube import hadamard_order
 from hyperlabel.metrics import evaluate
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.labels.cosamp import solve_sparse_codes
@@ -61,20 +63,12 @@ QUICK_DIMENSIONS = {
     "yeast": (1, 2, 4, 8, 14),
     "emotions": tuple(range(1, 7)),
 }
-# Figure 3 fits one model tree per dimension. All of them would take days, so three sets have few M and rows.
-TREE_DIMENSIONS = {
-    "emotions": QUICK_DIMENSIONS["emotions"],
-    "yeast": QUICK_DIMENSIONS["yeast"],
-    "corel5k": (4, 8),
-    "mediamill-disc3": (2, 11),
-    "delicious": (4, 10),
-}
 MEASURES = ("hamming_loss", "ranking_loss", "roc_auc_macro", "f1_macro", "precision_macro", "recall_macro")
-_MAIN_METHODS = ("PBR", "PLST", "CS")
+MAIN_METHODS = ("PBR", "PLST", "CS")
 _CLR_DATA = ("yeast", "emotions", "mediamill-disc3")
 
 
-def _split_rows(data: Dataset, split: int) -> tuple[np.ndarray, np.ndarray]:
+def split_rows(data: Dataset, split: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the training and test rows of a partition; every experiment of the paper uses the same ones."""
     return random_split(data.n_rows, round(0.9 * data.n_rows), 12, split)
 
@@ -94,14 +88,15 @@ def _model_makers() -> dict[str, Callable[[int, int], Any]]:
     }
 
 
-def _measure(series: str, m: float | None, Y: Any, scores: np.ndarray) -> list[Measurement]:
+def measure(series: str, m: float | None, Y: Any, scores: np.ndarray) -> list[Measurement]:
+    """Return the six measures of a series at M."""
     measures = evaluate(Y, (scores > 0).astype(np.int8), scores)
     return [Measurement(series, name, float(measures[name]), m) for name in MEASURES]
 
 
 def _sweep(data: Dataset, split: int, methods: tuple[str, ...], dimensions: tuple[int, ...]) -> JobResult:
     """Fit every method at every M on one partition; also measure the ideal learner and the encoding error."""
-    train, test = _split_rows(data, split)
+    train, test = split_rows(data, split)
     X_train, Y_train, X_test, Y_test = data.X[train], data.Y[train], data.X[test], data.Y[test]
     seconds: dict[str, float] = {}
     model_makers = _model_makers()
@@ -115,17 +110,17 @@ def _sweep(data: Dataset, split: int, methods: tuple[str, ...], dimensions: tupl
 
     model_makers["PLST"](1, split).fit(X_train[:60], Y_train[:60])  # compile before the clock runs
     br = timed("BR fit", hl.BinaryRelevance(alpha=0.01).fit, X_train, Y_train)
-    values += _measure("BR", None, Y_test, timed("BR predict", br.decision_function, X_test))
+    values += measure("BR", None, Y_test, timed("BR predict", br.decision_function, X_test))
     for name in methods:
         for m in dimensions:
             model = timed(f"{name} {m} fit", model_makers[name](m, split).fit, X_train, Y_train)
             scores = timed(f"{name} {m} predict", model.decision_function, X_test)
             if name.startswith("CS"):
                 # The paper ranks labels by its 0/1 output; the series "(soft)" by the recovered entries.
-                soft_values = _measure(f"{name} (soft)", float(m), Y_test, scores)
+                soft_values = measure(f"{name} (soft)", float(m), Y_test, scores)
                 values += [v for v in soft_values if v.metric in ("ranking_loss", "roc_auc_macro")]
                 scores = np.where(scores > 0, 1.0, -1.0)
-            values += _measure(name, float(m), Y_test, scores)
+            values += measure(name, float(m), Y_test, scores)
             values.append(Measurement(name, "ideal_hamming", _ideal_loss(model, Y_test), float(m)))
             if not name.startswith("CS"):
                 errors = model.error_decomposition(X_test, Y_test)
@@ -176,7 +171,11 @@ def _collect_table3(plan: Plan, runs: Runs) -> Result:
     numbers = []
     for name, printed in TABLE3.items():
         m, row = float(BEST_M[name]), SHOWN[name]
-        series_of_column = {"BR": ("BR", None), "PLST(M*)": ("PLST", m), "CS(M*)": ("CS", m)}
+        series_of_column = {
+            "BR": ("BR", None),
+            "PLST(M*)": ("PLST", m),
+            "CS(M*)": ("CS, fixed matrix", None),
+        }
         numbers += standard_errors(runs, (
             (row, column, runs.scores(name, series, "hamming_loss", x), paper)
             for (column, (series, x)), paper in zip(series_of_column.items(), printed, strict=True)
@@ -219,7 +218,7 @@ def _collect_table4(plan: Plan, runs: Runs) -> Result:
     return Result(numbers=runs.numbers(entries()), digits=3, scores=False)
 
 
-def _sweep_curves(
+def sweep_curves(
     runs: Runs,
     name: str,
     metric: str,
@@ -250,7 +249,7 @@ def _collect_curves(
     for metric in metrics:
         for name in names:
             dimensions = _plan_dimensions(plan, name)
-            curves += _sweep_curves(runs, name, metric, methods, dimensions, constant_methods)
+            curves += sweep_curves(runs, name, metric, methods, dimensions, constant_methods)
     notes = [_splits_note(plan), *(_unseen_note(runs, names) if "ideal_hamming" in metrics else [])]
     return Result(curves=curves, notes=notes, digits=5)
 
@@ -273,65 +272,6 @@ def _unseen_note(runs: Runs, names: tuple[str, ...]) -> list[str]:
     return [f"Left by PLST at M = K: {'; '.join(data_texts)}. Such a label has no direction."]
 
 
-def _tree_sweep(data: Dataset, split: int, dimensions: tuple[int, ...]) -> JobResult:
-    """Figure 3: a model tree per code in place of the ridge."""
-    train, test = _split_rows(data, split)
-    if data.name not in ("emotions", "yeast"):
-        train = np.random.default_rng([13, split]).choice(train, 1000, replace=False)
-    X_train, Y_train, X_test, Y_test = data.X[train], data.Y[train], data.X[test], data.Y[test]
-    values = []
-    encoders = {"PLST": labelspace.PrincipalEncoder, "PBR": labelspace.FrequentLabelsEncoder}
-    for name, make_encoder in encoders.items():
-        codes = make_encoder(dimensions[-1]).fit_transform(Y_train)
-        # The codes of a small M are the first columns of those of a larger one: one set of trees serves all.
-        predicted_codes = _predict_by_trees(X_train, codes, X_test)
-        for m in dimensions:
-            points = make_encoder(m).fit(Y_train).inverse_transform(predicted_codes[:, :m])
-            values += _measure(name, float(m), Y_test, 2 * points - 1)
-    for m in dimensions:
-        encoder = labelspace.HadamardEncoder(m, random_state=split).fit(Y_train)
-        points = encoder.inverse_transform(_predict_by_trees(X_train, encoder.transform(Y_train), X_test))
-        values += _measure("CS", float(m), Y_test, 2 * points - 1)
-    return JobResult(values)
-
-
-def _predict_by_trees(X_train: Any, codes: Any, X_test: Any) -> np.ndarray:
-    """Fit a model tree to every column of the codes; return the codes predicted for the test rows."""
-    try:
-        from cubist import Cubist
-        from pandas import DataFrame
-    except ImportError as missing:
-        raise ImportError("Figure 3 needs model trees: pip install cubist pandas.") from missing
-    names = [f"x{i}" for i in range(X_train.shape[1])]
-    train_frame, test_frame = (DataFrame(as_dense(X), columns=names) for X in (X_train, X_test))
-    predicted_codes = [
-        # In a constant code there is nothing to learn.
-        Cubist(random_state=0).fit(train_frame, code).predict(test_frame)
-        if np.ptp(code)
-        else np.full(len(test_frame), code[0])
-        for code in as_dense(codes).T
-    ]
-    return np.stack(predicted_codes, axis=1)
-
-
-def _tree_cells(plan: Plan) -> list[Job]:
-    def n_splits(name: str) -> int:
-        counts = plan.pick({"emotions": 20, "yeast": 5}, {"emotions": 2, "yeast": 1})
-        return counts.get(name, plan.pick(1, 0))
-
-    def settings(name: str) -> dict[str, Any]:
-        return {"dimensions": TREE_DIMENSIONS[name]}
-
-    return make_cells(plan, TREE_DIMENSIONS, "neco12 model tree", _tree_sweep, n_splits, settings)
-
-
-def _collect_tree_curves(plan: Plan, runs: Runs) -> Result:
-    curves = []
-    for name, dimensions in TREE_DIMENSIONS.items():
-        curves += _sweep_curves(runs, name, "hamming_loss", _MAIN_METHODS, dimensions)
-    return Result(curves=curves)
-
-
 _STOPPING_RULES: dict[str, dict[str, Any]] = {
     "stops at no progress": {},
     "20 iterations": {"max_iter": 20, "patient": True},
@@ -341,7 +281,7 @@ _SENSING_MATRICES: dict[str, Any] = {f"{kind} matrix": kind for kind in ("bernou
 
 def _stopping(data: Dataset, split: int) -> JobResult:
     """Hamming loss of CS at M* by CoSaMP's stopping rule, and with the other random matrices of §3.1."""
-    train, test = _split_rows(data, split)
+    train, test = split_rows(data, split)
     true_sets = data.Y[test].toarray() > 0
     # Codes are linear in the labels, and so are their ridge solutions: one solve for the labels serves all.
     model = solve_ridge(data.X[train], data.Y[train], alphas=(0.01,)).solve(0.01)
@@ -359,6 +299,28 @@ def _stopping(data: Dataset, split: int) -> JobResult:
     return JobResult(values)
 
 
+def _fixed_matrix(data: Dataset, split: int, m: int) -> JobResult:
+    """Hamming loss of CS at M* with the first M rows and K columns of a Hadamard matrix."""
+    train, test = split_rows(data, split)
+    n_labels = data.n_labels
+    signs = linalg.hadamard(hadamard_order(n_labels))[:m, :n_labels] / math.sqrt(m)
+    model = solve_ridge(data.X[train], data.Y[train] @ signs.T, alphas=(0.01,)).solve(0.01)
+    codes = as_dense(data.X[test] @ model.coef) + model.intercept
+    largest_set = int(np.diff(data.Y[train].indptr).max())
+    recovered = solve_sparse_codes(signs, codes, largest_set).toarray() > 0.5
+    loss = float(np.mean(recovered != (data.Y[test].toarray() > 0)))
+    return JobResult([Measurement("CS, fixed matrix", "hamming_loss", loss)])
+
+
+def _table3_cells(plan: Plan) -> list[Job]:
+    def settings(name: str) -> dict[str, Any]:
+        return {"m": BEST_M[name]}
+
+    n_splits = partial(count_splits, plan)
+    fixed_cells = make_cells(plan, DATA, "neco12 fixed matrix", _fixed_matrix, n_splits, settings)
+    return [*_plan_main_cells(plan), *fixed_cells]
+
+
 def _collect_stopping(plan: Plan, runs: Runs) -> Result:
     numbers = standard_errors(runs, (
         (SHOWN[name], rule, runs.scores(name, rule, "hamming_loss"), TABLE3[name][2])
@@ -369,15 +331,15 @@ def _collect_stopping(plan: Plan, runs: Runs) -> Result:
 
 def _ranking_sweep(data: Dataset, split: int) -> JobResult:
     """Figure 5: calibrated label ranking beside PLST, PBR and CS."""
-    train, test = _split_rows(data, split)
+    train, test = split_rows(data, split)
     model = hl.CalibratedLabelRanking(alpha=0.01).fit(data.X[train], data.Y[train])
-    return JobResult(_measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
+    return JobResult(measure("CLR", None, data.Y[test], model.decision_function(data.X[test])))
 
 
 def _ranking_cells(plan: Plan) -> list[Job]:
     n_splits = partial(count_splits, plan)
     return [
-        *_sweep_cells(_CLR_DATA, _MAIN_METHODS, plan),
+        *_sweep_cells(_CLR_DATA, MAIN_METHODS, plan),
         *make_cells(plan, _CLR_DATA, "neco12 clr", _ranking_sweep, n_splits),
     ]
 
@@ -400,26 +362,24 @@ def _figure_item(
 
 _REFERENCE_POINTS = ("PLST", "PLST-Origin", "PBR", "PBR-Mean", "CS", "CS-BestVertex")
 _IMPROVED_METHODS = ("PLST", "PLST-Origin", "PBR-Mean", "CS-BestVertex")
-_plan_main_cells = partial(_sweep_cells, DATA, _MAIN_METHODS)
+_plan_main_cells = partial(_sweep_cells, DATA, MAIN_METHODS)
 ITEMS = [
     statistics_item("neco12-table2", ("rows", "labels", "cardinality", "distinct", "hypercube", "largest")),
-    Item("neco12-table3", "Test Hamming loss at M*", DATA, _plan_main_cells, _collect_table3),
+    Item("neco12-table3", "Test Hamming loss at M*", DATA, _table3_cells, _collect_table3),
     Item("neco12-table4", "Time at M*", DATA, _plan_main_cells, _collect_table4),
-    _figure_item(2, "Hamming loss against M, ridge", "hamming_loss", DATA, _MAIN_METHODS),
+    _figure_item(2, "Hamming loss against M, ridge", "hamming_loss", DATA, MAIN_METHODS),
     Item("neco12-stopping", "Hamming loss of CS by CoSaMP's stopping rule and random matrix", DATA,
          lambda plan: make_cells(plan, DATA, "neco12 stopping, sensing", _stopping,
                                  partial(count_splits, plan)),
          _collect_stopping),
-    Item("neco12-fig3", "Hamming loss against M, model trees", tuple(TREE_DIMENSIONS), _tree_cells,
-         _collect_tree_curves),
-    _figure_item(4, "Ranking loss against M", "ranking_loss", DATA, _MAIN_METHODS, ("CS (soft)",)),
+    _figure_item(4, "Ranking loss against M", "ranking_loss", DATA, MAIN_METHODS, ("CS (soft)",)),
     _figure_item(5, "Calibrated label ranking beside PLST", ("ranking_loss", "hamming_loss"), _CLR_DATA,
-                 _MAIN_METHODS, constant_methods=("BR", "CLR"), plan_cells=_ranking_cells),
-    _figure_item(6, "Macro AUC against M", "roc_auc_macro", DATA, _MAIN_METHODS, ("CS (soft)",)),
-    _figure_item(7, "Macro F1 against M", "f1_macro", DATA, _MAIN_METHODS),
+                 MAIN_METHODS, constant_methods=("BR", "CLR"), plan_cells=_ranking_cells),
+    _figure_item(6, "Macro AUC against M", "roc_auc_macro", DATA, MAIN_METHODS, ("CS (soft)",)),
+    _figure_item(7, "Macro F1 against M", "f1_macro", DATA, MAIN_METHODS),
     _figure_item(8, "Macro precision and recall on delicious", ("precision_macro", "recall_macro"),
-                 ("delicious",), _MAIN_METHODS),
-    _figure_item(9, "Hamming loss with the ideal learner", "ideal_hamming", DATA, _MAIN_METHODS,
+                 ("delicious",), MAIN_METHODS),
+    _figure_item(9, "Hamming loss with the ideal learner", "ideal_hamming", DATA, MAIN_METHODS,
                  constant_methods=()),
     _figure_item(10, "Encoding error of PBR and PLST", "encoding_error", DATA, ("PBR", "PLST"),
                  constant_methods=()),

@@ -1,8 +1,11 @@
 """A reproduced table or figure: our numbers beside the paper's, curves, and notes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
+
+_JSON_KEYS = ("id", "title", "quick", "digits", "scores", "notes", "missing", "failures", "made")
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Number:
     n: int = 0
     paper: float | None = None
     cells: tuple[str, ...] = ()
+    by_split: tuple[float, ...] = ()
 
     @property
     def difference(self) -> float:
@@ -29,7 +33,16 @@ class Number:
         """Return plain JSON."""
         entry = {**asdict(self), "splits": self.n, "difference": self.difference}
         del entry["n"]
+        entry["by_split"] = [_short(value) for value in self.by_split]
         return {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in entry.items()}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> "Number":
+        """Return the entry that `as_dict` wrote."""
+        ours, std = (math.nan if entry[key] is None else entry[key] for key in ("ours", "std"))
+        by_split = (math.nan if value is None else value for value in entry["by_split"])
+        names = (entry["row"], entry["column"])
+        return cls(*names, ours, std, entry["splits"], entry["paper"], tuple(entry["cells"]), tuple(by_split))
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,27 @@ class Curve:
     ylabel: str
     log: bool = False
     log_y: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON, scores with as many digits as tables show."""
+        scores = {
+            name: [[_short(value) for value in row] for row in rows] for name, rows in self.scores.items()
+        }
+        return {**asdict(self), "scores": scores}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> "Curve":
+        """Return the panel that `as_dict` wrote."""
+        scores = {
+            name: [[math.nan if value is None else value for value in row] for row in rows]
+            for name, rows in entry["scores"].items()
+        }
+        return cls(**{**entry, "scores": scores})
+
+
+def _short(value: float) -> float | None:
+    """Return six significant digits; None stands for a score that is undefined."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 class Cpu(NamedTuple):
@@ -76,7 +110,9 @@ class Result:
     scores: bool = True
     seconds: float = 0.0
     cpu: Cpu = field(default_factory=Cpu)
+    quick_cpu: Cpu = field(default_factory=Cpu)
     failures: list[str] = field(default_factory=list)
+    made: str = ""  # when, and with which versions
 
     def rows(self) -> list[str]:
         """Row names, in order."""
@@ -92,9 +128,20 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
-        keys = ("id", "title", "quick", "digits", "scores", "numbers", "notes", "missing", "failures")
-        fields = {key: getattr(self, key) for key in keys}
-        return fields | {"numbers": [number.as_dict() for number in self.numbers]}
+        fields = {key: getattr(self, key) for key in _JSON_KEYS}
+        numbers = [number.as_dict() for number in self.numbers]
+        return fields | {"numbers": numbers, "curves": [curve.as_dict() for curve in self.curves]}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> "Result":
+        """Return the result that `as_dict` wrote, with the CPU times when they are there."""
+        parts: dict[str, Any] = {
+            "numbers": [Number.from_dict(number) for number in entry["numbers"]],
+            "curves": [Curve.from_dict(curve) for curve in entry["curves"]],
+            "cpu": Cpu(*entry.get("cpu", ())),
+            "quick_cpu": Cpu(*entry.get("quick_cpu", ())),
+        }
+        return cls(**{key: entry[key] for key in _JSON_KEYS}, **parts)
 
     def markdown(self) -> str:
         """Return the table as Markdown: per column the paper's figure, ours, the difference."""
@@ -108,6 +155,7 @@ class Result:
         lines += [f"- {note}" for note in self.notes]
         lines += [f"- Not reproduced: {reason}" for reason in self.missing]
         lines += [f"- Failed: {failure}" for failure in self.failures]
+        lines += [f"- Run {self.made}."] if self.made else []
         return "\n".join(lines) + "\n"
 
     def _table_lines(self) -> list[str]:

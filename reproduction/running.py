@@ -45,6 +45,7 @@ def run_items(items: Sequence[Item], plan: Plan, options: RunOptions) -> tuple[l
                     "these."
                 )
             result.quick, result.failures = plan.quick, runs.failures()
+            result.made = _made_text(store.suite(suite), runs) if runs.cells else ""
             result.notes.append(_origin_note(item.id, runs, plan))
             result.missing = [*missing_data_notes(plan, item.data), *result.missing]
             result.seconds, result.cpu = time.perf_counter() - start, runs.cpu(planned_cells, counted_cells)
@@ -70,6 +71,15 @@ def _run_cells(title: str, cells: list[Job], store: Store, suite: str, options: 
             retry_failed=computes and options.retry_failed,
             progress=progress,
         )
+
+
+def _made_text(suite: dict[str, Any], runs: Runs) -> str:
+    """Say when the cells were computed, and with which versions."""
+    keys = ("hyperlabel", "code", "python", "numpy", "scipy", "scikit-learn", "numba", "cpu")
+    versions = "; ".join(
+        ", ".join(f"{key} {environment[key]}" for key in keys) for environment in suite["environments"]
+    )
+    return f"{str(suite['started'])[:10]}: {versions}; one BLAS thread per fit"
 
 
 def _origin_note(id: str, runs: Runs, plan: Plan) -> str:

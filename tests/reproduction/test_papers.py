@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -16,14 +15,24 @@ WANTED = [
     "kdd08-distance",
     "kdd08-table1",
     "kdd08-table2",
-    "kdd08-units",
-    "jcp14-unit",
+    *("kdd08-sqrt-n", "kdd08-longest", "kdd08-terms", "kdd08-peak"),
+    *(f"jcp14-metric-{measure}" for measure in ("f1", "precision", "recall")),
+    *(
+        "jcp14-weights",
+        "jcp14-tradeoffs",
+        "jcp14-cca",
+        "jcp14-caps",
+        "cvpr09-tuned1",
+        "cvpr09-tuned2",
+        "cvpr09-mass",
+    ),
     *(f"kdd08-fig{i}" for i in range(1, 8)),
     *(f"jcp14-table{i}" for i in range(1, 5)),
     "jcp14-fig1",
     *(f"cvpr09-table{i}" for i in range(1, 4)),
     "cvpr09-theorem1",
     "neco12-stopping",
+    "neco12-ranking",
     *(f"neco12-table{i}" for i in range(2, 5)),
     *(f"neco12-fig{i}" for i in range(2, 13)),
     *("kdd08-kernel", "cvpr09-kernel", "neco12-sets", "neco12-topics"),
@@ -138,42 +147,144 @@ def test_all_projections_search_the_same_ridge():
 
 def test_a_claim_that_fails_is_named_with_both_numbers():
     from reproduction import Number, Result
-    from reproduction.claims import sentence, summary
+    from reproduction.claims import PAPER_CLAIMS, judge_claims, sentence, summary
 
     rows = {"HG_c^λ": 0.7, "HG_c": 0.6, "lsHG_c^λ": 0.72, "RankSVM": 0.71, "SVM per label": 0.705}
     result = Result("kdd08-table2", "t", [Number(row, "Arts", v) for row, v in rows.items()])
     text = "\n".join(summary([result]))
-    assert "| regularisation helps every form | `kdd08-table2` | holds | 1 of 1 | – |" in text
-    assert "above RankSVM | `kdd08-table2` | in part | 1 of 2 | – |" in text
+    assert "| regularisation helps every form | `kdd08-table2` | holds | 1 | 0 | 0 | – |" in text
+    assert "above RankSVM | `kdd08-table2` | in part | 1 | 0 | 1 | – |" in text
     assert "above RankSVM (`kdd08-table2`): HG_c^λ, Arts (0.7000, 0.7100)." in text
-    assert "agree to .005 | `kdd08-table2` | fails | 0 of 1 | – |" in text
-    assert "| an SVM per label is below RankSVM | `kdd08-table2` | holds | 1 of 1 | – |" in text
-    assert "| HOPLS (literal) has the best micro F1 | `jcp14-table2` | not run | – | – |" in text
+    assert "agree to .01 | `kdd08-table2` | fails | 0 | 0 | 1 | – |" in text
+    assert "| an SVM per label is below RankSVM | `kdd08-table2` | holds | 1 | 0 | 0 | – |" in text
+    assert "| HOPLS has the best F1 | `jcp14-table2` | not run | – | – | – | – |" in text
     uneven = Result(
         "kdd08-table2", "t", [Number("HG_c^λ", "Arts", 0.7, n=3), Number("HG_c", "Arts", 0.6, n=1)]
     )
-    assert "| regularisation helps every form | `kdd08-table2` | not run | – | – |" in summary([uneven])
-    assert sentence([result]).startswith("Of 4 claims judged, 2 hold everywhere, 1 in part and 1 nowhere")
+    assert "| regularisation helps every form | `kdd08-table2` | not run | – | – | – | – |" in summary(
+        [uneven]
+    )
+    counts = sentence("the papers", judge_claims(PAPER_CLAIMS, [result]))
+    assert counts.startswith(f"{len(PAPER_CLAIMS)} claims of the papers: 2 holds, 1 in part, 1 fails, ")
 
 
-def test_the_published_claims_are_those_of_the_published_numbers():
-    """The page of claims says what claims.py says of results.json, whose numbers name their cells."""
+def test_pairs_that_the_splits_do_not_tell_apart_are_level():
     from reproduction import Number, Result
-    from reproduction.claims import summary
+    from reproduction.claims import PAPER_CLAIMS, judge_claims
 
-    pages = Path(__file__).parents[2] / "docs" / "reproduction"
-    results = []
-    for told in json.loads((pages / "results.json").read_text()):
-        numbers = [
-            Number(n["row"], n["column"], n["ours"], math.nan if n["std"] is None else n["std"],
-                   n["splits"], n["paper"], tuple(n["cells"]))
-            for n in told["numbers"] if n["ours"] is not None
-        ]  # fmt: skip
-        assert all(number.cells for number in numbers), told["id"]
-        results.append(Result(told["id"], told["title"], numbers, digits=told["digits"],
-                              scores=told["scores"]))  # fmt: skip
-    assert results
-    assert "\n".join(summary(results)).strip() in (pages / "summary.md").read_text()
+    def scores(row, *by_split):
+        return Number(row, "Arts", float(np.mean(by_split)), n=len(by_split), by_split=by_split)
+
+    def verdict(*with_lambda):
+        numbers = [scores("HG_c^λ", *with_lambda), scores("HG_c", 0.60, 0.62, 0.61)]
+        return judge_claims(PAPER_CLAIMS[:1], [Result("kdd08-table2", "t", numbers)])[0]
+
+    assert verdict(0.70, 0.72, 0.715).word == "holds"
+    assert verdict(0.61, 0.61, 0.615).word == "level"  # differences .01, -.01, .005
+    assert verdict(0.50, 0.53, 0.51).word == "fails"
+
+
+def test_points_of_a_figure_are_compared_split_by_split():
+    from reproduction import Curve, Result
+    from reproduction.claims import PAPER_CLAIMS, judge_claims
+
+    claim = next(
+        claim for claim in PAPER_CLAIMS if claim.text == "PLST is below PBR in Hamming loss at every M"
+    )
+    losses = {"PBR": [[0.3, 0.2], [0.32, 0.2]], "PLST": [[0.25, 0.2], [0.27, 0.2]]}
+    curve = Curve("yeast: hamming loss against M", [1.0, 2.0], losses, "M", "hamming loss")
+    (found,) = judge_claims([claim], [Result("neco12-fig2", "t", curves=[curve])])
+    assert (found.count(1), found.count(0), found.count(-1)) == (1, 1, 0)
+    assert found.word == "holds or level"
+
+
+def test_every_printed_score_is_counted_once_and_by_one_reading():
+    from reproduction.item import PRINTED
+    from reproduction.readings import READINGS, n_printed
+
+    counted = [reading for reading in READINGS if reading.counted]
+    assert [reading.paper for reading in counted] == ["kdd08", "jcp14", "cvpr09", "neco12"]
+    assert [n_printed(reading.paper) for reading in counted] == [68, 84, 12, 15]
+    results = published_results()
+    for reading in counted:
+        names = [name for name, _ in reading.numbers(results)]
+        assert len(set(names)) == len(names) in (0, n_printed(reading.paper)), reading.paper
+    for reading in READINGS:  # another reading speaks of the same printed scores
+        own = dict(next(r for r in counted if r.paper == reading.paper).numbers(results))
+        for name, number in reading.numbers(results):
+            assert not own or own[name].paper == number.paper, name
+    assert set(PRINTED["errors"]["neco12-table3"]) == set(PRINTED["tables"]["neco12-table3"])
+
+
+def test_a_hamming_loss_is_met_by_standard_errors_and_other_scores_by_a_distance():
+    from reproduction import Number
+    from reproduction.readings import is_met
+
+    def met(name, ours, std=0.0):
+        return is_met(name, Number("", "", ours, std, paper=0.19916))
+
+    br = ("neco12", "yeast", "BR")  # printed standard error .00211
+    assert met(br, 0.19916 + 0.0042)
+    assert not met(br, 0.19916 + 0.0043)
+    assert met(br, 0.19916 + 0.0043, std=0.002)
+    assert met(("kdd08", "HG_c", "Yeast"), 0.2191)
+    assert not met(("kdd08", "HG_c", "Yeast"), 0.2193)
+
+
+def test_printed_triples_that_no_runs_can_have_are_found():
+    from reproduction.why_page import Triple, printed_triples
+
+    rng = np.random.default_rng(0)
+    precision, recall = rng.uniform(0.4, 0.9, size=(2, 500, 20))
+    f1 = 2 * precision * recall / (precision + recall)
+    for i in range(500):
+        triple = Triple("", "", f1[i].mean(), precision[i].mean(), recall[i].mean())
+        assert not triple.is_impossible
+    p, r = 0.7 + 0.01 * rng.normal(size=100_000), 0.6 + 0.03 * rng.normal(size=100_000)
+    small = Triple("", "", (2 * p * r / (p + r)).mean(), p.mean(), r.mean())
+    spread = np.std(r.mean() * (p - p.mean()) - p.mean() * (r - r.mean())) / p.mean()
+    assert small.needed_deviation == pytest.approx(spread, rel=0.02)
+    assert sum(triple.is_impossible for triple in printed_triples()) == 5
+
+
+PAGES = Path(__file__).parents[2] / "docs" / "reproduction"
+
+
+def published_results():
+    from reproduction.markdown_pages import read_record
+
+    return read_record(PAGES)
+
+
+def test_the_published_pages_are_those_of_the_published_record():
+    """Every page says what the code says of results.json, whose numbers name their cells."""
+    from reproduction.markdown_pages import pages
+
+    record = published_results()
+    assert record
+    for result in record:
+        assert all(number.cells for number in result.numbers), result.id
+    for name, text in pages(record).items():
+        assert (PAGES / name).read_text(encoding="utf-8") == text, name
+
+
+def test_a_run_of_one_item_leaves_the_others_on_the_pages(tmp_path):
+    from reproduction import Curve, Number, Result
+    from reproduction.markdown_pages import read_record, write_markdown
+
+    curve = Curve("p", [1.0], {"a": [[0.123456789], [math.nan]]}, "x", "y")
+    table = Result("kdd08-table1", "t", [Number("r", "c", 0.5, n=1, cells=("x",), by_split=(0.5,))])
+    figure = Result("kdd08-fig1", "t", curves=[curve], notes=["n"], made="today")
+    write_markdown([figure], [], tmp_path)
+    write_markdown([table], [], tmp_path)
+    first, second = read_record(tmp_path)
+    assert (first.id, first.numbers) == ("kdd08-table1", table.numbers)
+    assert (second.notes, second.made) == (["n"], "today")
+    (first_split,), (second_split,) = second.curves[0].scores["a"]
+    assert first_split == 0.123457
+    assert math.isnan(second_split)
+    write_markdown([Result("kdd08-fig1", "nothing was computed")], [], tmp_path)
+    assert read_record(tmp_path)[1].curves
 
 
 def test_our_m_star_follows_the_rule_of_the_paper():
@@ -263,7 +374,7 @@ def test_the_cost_of_a_plan_is_measured_or_estimated_from_other_partitions_and_c
     cost = Runs(done, []).cpu(planned, counted)
     assert (cost.cells, cost.measured, cost.estimated, cost.unknown) == (4, 240.0, 120.0, 1)
     assert Runs(done, []).cpu(planned, counted).cells == 0
-    text = "\n".join(costs([Result("t", cpu=cost)], [Result("t", cpu=cost)]))
+    text = "\n".join(costs([Result("t", cpu=cost, quick_cpu=cost)]))
     assert "`python -m reproduction`: 6 minutes of one core, 4 of them measured" in text
     assert "`--quick`: 6 minutes" in text
     assert "1 cells of work not run at all are not counted" in text
