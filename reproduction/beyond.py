@@ -254,6 +254,48 @@ def _collect_set_sizes(plan: Plan, runs: Runs) -> Result:
     return Result(numbers=numbers, notes=[note])
 
 
+def _random_weights(data: Dataset, split: int, alpha: float, n_draws: int) -> JobResult:
+    """What hyperedge weights could gain: AUC of HG with uniform weights and with random ones."""
+    train, test = random_split(data.n_rows, round(0.7 * data.n_rows), 35, split)
+    X, Y = _standardize(data.X, train), data.Y.toarray()
+    rng = np.random.default_rng([36, split])
+    draws = [np.ones(Y.shape[1]), *rng.lognormal(size=(n_draws, Y.shape[1]))]
+
+    def score(weights: np.ndarray, n_components: int) -> float:
+        spectral = hl.HypergraphSpectral(n_components, alpha=alpha, edge_weights=weights)
+        model = Pipeline([("hg", spectral), ("ridge", hl.BinaryRelevance(alpha=1e-3))])
+        return _pipeline_auc(model.fit(X[train], Y[train]), X[test], Y[test])
+
+    values = []
+    for name, n_components in (("all", Y.shape[1]), ("half", max(1, Y.shape[1] // 2))):
+        uniform, *gains = [score(weights, n_components) for weights in draws]
+        differences = np.array(gains) - uniform
+        values += [
+            Measurement(f"{name} components, best draw", "gain", float(differences.max())),
+            Measurement(f"{name} components, worst draw", "gain", float(differences.min())),
+        ]
+    return JobResult(values)
+
+
+WEIGHT_DATA = ("emotions", "scene", "yeast")
+
+
+def _plan_weights(plan: Plan) -> list[Job]:
+    settings = {"alpha": 100.0, "n_draws": plan.pick(15, 3)}
+    n_splits = plan.pick(3, 1)
+    return make_cells(
+        plan, WEIGHT_DATA, "beyond weights", _random_weights, n_splits, settings, keep_frequent_labels
+    )
+
+
+def _collect_weights(plan: Plan, runs: Runs) -> Result:
+    series = dict.fromkeys(v["series"] for v in runs.values)
+    numbers = runs.numbers(
+        (name, what, runs.scores(name, what, "gain"), None) for name in WEIGHT_DATA for what in series
+    )
+    return Result(numbers=numbers, scores=False)
+
+
 def _plan_semi(plan: Plan) -> list[Job]:
     settings = [{"labelled": share, "folds": plan.pick(3, 2)} for share in LABELLED_SHARES]
     what = "beyond semi, Rank-HLapSVM"
@@ -279,6 +321,7 @@ def _plan_set_sizes(plan: Plan) -> list[Job]:
 ITEMS = [
     Item("beyond-semi", "Unlabelled rows in the hypergraph", SEMI_DATA, _plan_semi, _collect_semi),
     Item("beyond-evidence", "Geometry by evidence", EVIDENCE_DATA, _plan_evidence, _collect_evidence),
+    Item("beyond-weights", "What hyperedge weights could gain", WEIGHT_DATA, _plan_weights, _collect_weights),
     Item(
         "beyond-setsize", "Set sizes from held-out scores", SET_SIZE_DATA, _plan_set_sizes, _collect_set_sizes
     ),

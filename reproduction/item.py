@@ -66,9 +66,13 @@ class Item:
         """Collect the result, and put the notes that hold for every run before its own."""
         result = self.collect(plan, runs)
         result.id, result.title = self.id, self.title
-        item_notes = [PRINTED["notes"].get(text, text) for text in PRINTED["about"].get(self.id, [])]
-        result.notes = [*item_notes, *result.notes]
+        result.notes = [*item_notes(self.id), *result.notes]
         return result
+
+
+def item_notes(id: str) -> list[str]:
+    """Return the notes that hold for every run of an item."""
+    return [PRINTED["notes"].get(text, text) for text in PRINTED["about"].get(id, [])]
 
 
 class Scores(list[float]):

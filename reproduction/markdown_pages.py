@@ -13,6 +13,7 @@ from hyperlabel._files import write_text
 from reproduction import PAPERS, items
 from reproduction.claims import costs, summary
 from reproduction.inventory import inventory_page
+from reproduction.item import item_notes
 from reproduction.result import Cpu, Result
 from reproduction.why_page import why_page
 
@@ -22,7 +23,10 @@ RECORD = "results.json"
 def read_record(folder: Path, name: str = RECORD) -> list[Result]:
     """Return the results that earlier runs left in a folder; none where there is no record."""
     path = folder / name
-    return [Result.from_dict(entry) for entry in json.loads(path.read_text("utf-8"))] if path.exists() else []
+    record = json.loads(path.read_text("utf-8")) if path.exists() else []
+    results = [Result.from_dict(entry) for entry in record]
+    # Notes that hold for every run are not recorded, so that they follow the code.
+    return [replace(result, notes=[*item_notes(result.id), *result.notes]) for result in results]
 
 
 def merge(stored: Sequence[Result], new: Sequence[Result]) -> list[Result]:
@@ -44,11 +48,20 @@ def write_markdown(results: list[Result], quick_results: list[Result], folder: P
     quick_cpu = {result.id: result.quick_cpu for result in quick_results}
     new = [replace(result, quick_cpu=quick_cpu.get(result.id, Cpu())) for result in results]
     record = merge(read_record(folder, f"results{suffix}.json"), new)
-    entries = [{**result.as_dict(), "cpu": result.cpu, "quick_cpu": result.quick_cpu} for result in record]
+    entries = [
+        {**result.as_dict(), "notes": _own_notes(result), "cpu": result.cpu, "quick_cpu": result.quick_cpu}
+        for result in record
+    ]
     lines = [json.dumps(entry, ensure_ascii=False) for entry in entries]
     write_text(folder / f"results{suffix}.json", "[" + ",\n".join(lines) + "]\n")
     for name, text in pages(record, run_kind).items():
         write_text(folder / name.replace(".md", f"{suffix}.md"), text)
+
+
+def _own_notes(result: Result) -> list[str]:
+    """Return the notes of this run alone."""
+    general_notes = item_notes(result.id)
+    return [note for note in result.notes if note not in general_notes]
 
 
 def pages(record: list[Result], run_kind: str = "") -> dict[str, str]:

@@ -36,7 +36,7 @@ WANTED = [
     *(f"neco12-table{i}" for i in range(2, 5)),
     *(f"neco12-fig{i}" for i in range(2, 13)),
     *("kdd08-kernel", "cvpr09-kernel", "neco12-sets", "neco12-topics"),
-    *("beyond-semi", "beyond-evidence", "beyond-setsize"),
+    *("beyond-semi", "beyond-evidence", "beyond-weights", "beyond-setsize"),
 ]
 
 
