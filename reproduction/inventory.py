@@ -36,7 +36,7 @@ class PaperItem:
     def evidence(self) -> str:
         """Return the names of code, test, page and proof as Markdown."""
         named = [f"`{self.code}`"] if self.code else []
-        named += [f"`{self.test.partition('::')[2]}`"] if self.test else []
+        named += [f"`{self.test}`"] if self.test else []
         named += [_link(self.page)] if self.page else []
         named += [f"proof: {_link(self.proof)}"] if self.proof else []
         return ", ".join(named)

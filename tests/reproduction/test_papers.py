@@ -279,7 +279,7 @@ def test_a_run_of_one_item_leaves_the_others_on_the_pages(tmp_path):
     write_markdown([table], [], tmp_path)
     first, second = read_record(tmp_path)
     assert (first.id, first.numbers) == ("kdd08-table1", table.numbers)
-    assert (second.notes, second.made) == (["n"], "today")
+    assert (second.notes[-1], second.made) == ("n", "today")
     (first_split,), (second_split,) = second.curves[0].scores["a"]
     assert first_split == 0.123457
     assert math.isnan(second_split)

@@ -18,7 +18,7 @@ from hyperlabel.solvers.arrays import as_dense, mix_columns
 
 
 class LabelHypergraph:
-    """The hypergraph of an indicator Y: incidence, sizes, degrees, weights, factors, Laplacians.
+    """The hypergraph of an indicator Y: incidence (1), sizes, degrees, weights, factors, Laplacians.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class LabelHypergraph:
     def laplacian(self, expansion: str = "clique", *, normalized: bool = True) -> LinearOperator:
         """Return the Laplacian as an n×n operator of O(nnz(Y)) per product.
 
-        Normalised: I − H₀H₀ᵀ (cca: H₀ centred); combinatorial: diag(D) − Y diag(c) Yᵀ.
+        Normalised: I − H₀H₀ᵀ (cca: H₀ centred), (9) of HOPLS; combinatorial: diag(D) − Y diag(c) Yᵀ (8).
         """
         n, Y = self.incidence.shape[0], self.incidence
         if normalized:

@@ -48,7 +48,7 @@ class FactorShape:
 
 @dataclass(frozen=True, eq=False)
 class ThinFactor(FactorShape):
-    """F = base·right on given rows, n×m, kept as a sparse n×q base and a small mix.
+    """F = base·right on given rows, n×m, kept as a sparse n×q base and a small mix: H₀ of (16) in KDD'08.
 
     Examples
     --------
@@ -77,7 +77,10 @@ class ThinFactor(FactorShape):
 
 
 def edge_scale(sizes: np.ndarray, weights: np.ndarray, expansion: str) -> np.ndarray:
-    """Return c(e) = w(e)/δ(e)^p, 0 for an empty label."""
+    """Return c(e) = w(e)/δ(e)^p, 0 for an empty label.
+
+    Clique (2)(3), star (4)(6) and Zhou (7) of KDD'08 differ in p alone; the clique is (5)(6) of HOPLS.
+    """
     power = np.asarray(sizes, dtype=np.float64) ** POWER[expansion]
     return np.divide(weights, power, out=np.zeros(len(sizes)), where=sizes > 0)
 
@@ -95,7 +98,10 @@ def normalise_rows(Y: sparse.csr_array, along: np.ndarray) -> sparse.csr_array:
 
 
 def whitening_root(gram: np.ndarray) -> np.ndarray:
-    """Return the pseudo-inverse square root of a small Gram, null directions dropped (k×rank)."""
+    """Return the pseudo-inverse square root of a small Gram, null directions dropped (k×rank).
+
+    Of YcᵀYc it makes Yc the factor of CCA, (15) of KDD'08.
+    """
     s, V = linalg.eigh(gram)
     in_range = s > rank_tolerance(s)
     return (V[:, in_range] / np.sqrt(s[in_range])) @ V[:, in_range].T

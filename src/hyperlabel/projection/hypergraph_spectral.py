@@ -58,7 +58,7 @@ class HypergraphSpectral(LabelProjection):
         Generalised eigenvectors (13)(14), or regression (24)–(30). They agree at λ = 0 when the
         rows are linearly independent (Theorem 4.1), not otherwise.
     alpha : float or "auto", default=1.0
-        The ridge λ; "auto" lets the evidence choose it, that of the label factor (`alpha_` says it).
+        The ridge λ of (14)(28); "auto": chosen by the evidence of the label factor (`alpha_` says it).
     edge_weights : {"uniform", "compactness", "compactness-literal"}, array or dict, default="uniform"
         Hyperedge weights; ``{label: weight}`` leaves the others at 1. Not used by cca.
     nu : float, default=1.0

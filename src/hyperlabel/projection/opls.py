@@ -24,7 +24,7 @@ from hyperlabel.projection._base import LabelProjection
 
 @dataclass(eq=False, repr=False)
 class OPLS(LabelProjection):
-    r"""Orthonormalised partial least squares.
+    r"""Orthonormalised partial least squares: (10) of the paper on HOPLS.
 
     .. math:: \max_W \operatorname{tr}(W^T X_c^T Y_c Y_c^T X_c W)
               \quad\text{subject to}\quad W^T (X_c^T X_c + \lambda I) W = I,
@@ -77,7 +77,7 @@ class OPLS(LabelProjection):
 
 @dataclass(eq=False, repr=False)
 class HOPLS(LabelProjection):
-    r"""Hypergraph-regularised OPLS: labels and the clique similarity of the label hypergraph.
+    r"""Hypergraph-regularised OPLS (11)(12)(13): labels and the clique similarity of their hypergraph.
 
     .. math:: \max_W \operatorname{tr}(W^T X_c^T (Y_c Y_c^T + \alpha S) X_c W)
               \quad\text{subject to}\quad W^T (X_c^T X_c + \lambda I) W = I,

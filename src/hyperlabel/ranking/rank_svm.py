@@ -44,7 +44,7 @@ class RankSVM(MultiLabelClassifier):
 
     where:
 
-    - :math:`f_p(x) = w_p^T x + b_p` is the score of label p;
+    - :math:`f_p(x) = w_p^T x + b_p` is the score of label p, and the problem is (9) of [2]_;
     - :math:`y_i` are the labels of row i, :math:`\bar y_i` the others;
     - :math:`s_i` is the sample weight, :math:`c_p` the label's cost.
 

@@ -52,7 +52,7 @@ def solve_rank_dcd(
     seed: int | np.random.RandomState | None = 0,
     trace: bool = False,
 ) -> RankResult:
-    """Minimise P until (P − D)/P, computed exactly, is at most `tol`, or for `max_iter` epochs.
+    """Solve the dual (17) until (P − D)/P, computed exactly, is at most `tol`, or for `max_iter` epochs.
 
     Starting duals `alpha` are copied and clipped to the box; `dual_dtype` is how they are kept. Without
     `permute` (random order) and `shrinking` (settled rows set aside) this is Algorithm 1 literally.

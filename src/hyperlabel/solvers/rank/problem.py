@@ -40,7 +40,7 @@ FLOAT32_SLACK = 2.5e-7
 
 @dataclass(frozen=True, eq=False)
 class RankProblem:
-    """One ranking problem, shared by every solver, C and warm start; see the module docstring."""
+    """One ranking problem, shared by every solver, C and warm start; the bias weighs a constant 1 (8)."""
 
     X: Any
     shift: np.ndarray

@@ -18,7 +18,7 @@ from hyperlabel.solvers.ridge.factored import RidgeResult, RowsKnown
 
 
 class LsqrPath(RowsKnown):
-    """The ridge path by LSQR; every λ is solved anew."""
+    """The ridge path by LSQR with a bias column (30); every λ is solved anew."""
 
     solver = "lsqr"
     n_iter = 0

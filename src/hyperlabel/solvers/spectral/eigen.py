@@ -30,13 +30,13 @@ class Gram:
         self.values, self.vectors = _eigenpairs_above_noise(gram, 0.0)
 
     def exact_form(self, reduced: np.ndarray, *, noise: float = 0.0) -> ReducedEigen:
-        """Eigenvectors of the generalised problem itself: right = VΓ^(−1/2) of K = BᵀR, known to `noise`."""
+        """Eigenvectors of the problem (12)(13) itself: right = VΓ^(−1/2) of K = BᵀR, known to `noise`."""
         V = self.vectors
         values, U = _eigenpairs_above_noise(V.T @ reduced @ V, noise)
         return ReducedEigen(values, (V @ U) / np.sqrt(values))
 
     def least_squares_form(self) -> ReducedEigen:
-        """Regress on the left singular vectors of Fc (24)–(30): right = VₕΣₕ⁻¹, ordered by Σₕ.
+        """Regress (24)(25) on the left singular vectors of Fc (29): right = VₕΣₕ⁻¹, ordered by Σₕ.
 
         `values` are the Σₕ².
         """
