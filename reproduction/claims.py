@@ -138,7 +138,14 @@ OUR_CLAIMS = [
             columns(f"out-of-fold, F1 {average}", f"§3.4, F1 {average}"))
       for average in ("macro", "micro")),
 ]  # fmt: skip
-_WORDS = ("holds", "holds or level", "level", "in part", "fails", "not run")
+_WORDS = {
+    "holds": "hold",
+    "holds or level": "hold or are level",
+    "level": "are level",
+    "in part": "hold in part",
+    "fails": "fail",
+    "not run": "wait for a run",
+}
 
 
 def judge_claims(claims: Sequence[Claim], results: Sequence[Result]) -> list[Verdict]:
@@ -150,7 +157,7 @@ def judge_claims(claims: Sequence[Claim], results: Sequence[Result]) -> list[Ver
 def sentence(whose: str, verdicts: Sequence[Verdict]) -> str:
     """Count the verdicts in one sentence."""
     words = [verdict.word for verdict in verdicts]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in _WORDS if word in words)
+    counts = ", ".join(f"{words.count(word)} {text}" for word, text in _WORDS.items() if word in words)
     return f"{len(words)} claims of {whose}: {counts}."
 
 

@@ -165,7 +165,7 @@ def test_a_claim_that_fails_is_named_with_both_numbers():
         [uneven]
     )
     counts = sentence("the papers", judge_claims(PAPER_CLAIMS, [result]))
-    assert counts.startswith(f"{len(PAPER_CLAIMS)} claims of the papers: 2 holds, 1 in part, 1 fails, ")
+    assert counts.startswith(f"{len(PAPER_CLAIMS)} claims of the papers: 2 hold, 1 hold in part, 1 fail, ")
 
 
 def test_pairs_that_the_splits_do_not_tell_apart_are_level():
@@ -392,7 +392,7 @@ def test_items_share_their_cells():
     plan = Plan(folder, quick=True)
     table = {c.id for c in by_id("neco12-table3").cells(plan)}
     figure = {c.id for c in by_id("neco12-fig2").cells(plan)}
-    assert table == figure
+    assert figure < table  # the table also has CS with one fixed matrix
 
 
 def test_every_note_belongs_to_an_item_and_every_name_of_a_note_is_known():
