@@ -212,7 +212,7 @@ def test_every_printed_score_is_counted_once_and_by_one_reading():
     for reading in READINGS:  # another reading speaks of the same printed scores
         own = dict(next(r for r in counted if r.paper == reading.paper).numbers(results))
         for name, number in reading.numbers(results):
-            assert not own or own[name].paper == number.paper, name
+            assert own.get(name, number).paper == number.paper, name
     assert set(PRINTED["errors"]["neco12-table3"]) == set(PRINTED["tables"]["neco12-table3"])
 
 
