@@ -26,7 +26,7 @@ README = ROOT / "README.md"
 PAPERS = [
     ("KDD 2008", "mean AUC, scene, clique, λ", "kdd08", "kdd08-table2", "HG_c^λ", "Scene"),
     ("HOPLS 2014", "F1, scene, HOPLS", "jcp14", "jcp14-table2", "scene, HOPLS", "micro"),
-    ("CVPR 2009", "macro-F1, ImageCLEF, Rank-HLapSVM", "cvpr09", "cvpr09-table1", "Rank-HLapSVM", "F1 macro"),
+    ("CVPR 2009", "macro-F1, MediaMill, Rank-HLapSVM", "cvpr09", "cvpr09-table2", "Rank-HLapSVM", "F1 macro"),
     ("Tai & Lin 2012", "Hamming loss, delicious, PLST(M*)", "neco12", "neco12-table3", "delicious",
      "PLST(M*)"),
 ]  # fmt: skip
